@@ -61,7 +61,7 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     git(clones.root("a"), "fetch", "-q", str(clones.root("b")), "HEAD:refs/b")
     ours, theirs = (git(clones.root("a"), "rev-parse", name) for name in ("HEAD", "refs/b"))
     incoming_paths.check_commits(repo, ours, theirs, "")
-    merge = commit_merge.merge_heads(store, ours, theirs)
+    merge = commit_merge.merge_commits(store, commit_merge.plan_merge(store, ours, theirs))
     assert merge is not None
     base = git(clones.root("a"), "merge-base", ours, theirs)
     known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}

@@ -157,7 +157,7 @@ def test_a_pack_that_cannot_be_written_leaves_nothing_behind(
 
 
 def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo: Repository) -> None:
-    """Of the folders that were read ahead, too."""
+    """With folders that were read ahead, too."""
     algorithm = (
         "sha256" if "sha256" in git(Path(repo.worktree), "rev-parse", "--show-object-format") else "sha1"
     )
@@ -168,8 +168,6 @@ def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo:
     upon_one = {"a/one": entry[b"new"], "a/two": entry[b"two"], "b/three": None, "c": entry[b"4"]}
     upon_other = {"a/one": entry[b"new"], "b/three": None}
     made = merging.write_merge(repo, parents, upon_one, contents, 5, upon=one)
-    tree_edit.read_ahead(repo, other, ["a/two", "c"])
-    try:
-        assert merging.write_merge(repo, parents, upon_other, contents, 5, upon=other) == made
-    finally:
-        tree_edit.let_go()
+    for folders in (None, tree_edit.read_folders(repo, other, ["a/two", "c"])):
+        written = merging.write_merge(repo, parents, upon_other, contents, 5, upon=other, folders=folders)
+        assert written == made

@@ -14,7 +14,7 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync.local_changes import settle
+from engram.usecases.sync.local_changes import commit_local_changes
 from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def make(folder: Path) -> tuple[Left, list[str], str, dict[str, bytes]]:
     clones.edit("b", path, "must be idempotent", "must be idempotent, always")
     clones["b"].edit(lore[1], Edit(add_tags=("measuring",)))
     clones.sync("a")
-    settle(clones["b"].store)
+    commit_local_changes(clones["b"].store)
     commit(clones["b"])
     git(clones.root("b"), "push", "-q", "origin", "HEAD:topic")
     wanted = synced_alone(copied(folder / "x", folder / "copy"), clones)

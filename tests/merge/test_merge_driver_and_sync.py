@@ -14,7 +14,8 @@ from merge_kit import triples
 from sync_kit import commit, files, opened
 
 from engram.usecases.store.clock import Clock
-from engram.usecases.sync.local_changes import bring_in, settle
+from engram.usecases.sync.local_changes import commit_local_changes
+from engram.usecases.sync.sync import merge_incoming
 
 Triple = tuple[bytes, bytes, bytes]
 
@@ -61,7 +62,7 @@ def by_pull(root: Path) -> dict[str, bytes]:
 def by_sync(root: Path) -> dict[str, bytes]:
     theirs = git(root, "rev-parse", "side")
     with opened(root, Clock()) as store:
-        settle(store.store)
-        bring_in(store.store, theirs)
+        commit_local_changes(store.store)
+        merge_incoming(store.store, theirs)
         commit(store)
     return {path: raw for path, raw in files(root).items() if path.startswith("lore/")}

@@ -65,7 +65,7 @@ def test_where_that_may_be_too_much_every_file_is_listed(
         assert asked_of_git(clones, monkeypatch)
 
 
-def test_what_was_merged_is_not_read_again_until_the_sync_is_over(clones: Clones) -> None:
+def test_what_was_merged_is_not_parsed_again_until_the_sync_is_over(clones: Clones) -> None:
     recorded = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
     categories = clones["a"].store.categories
     lore = clones["a"].get(recorded.id).lore
@@ -73,18 +73,14 @@ def test_what_was_merged_is_not_read_again_until_the_sync_is_over(clones: Clones
         codec.write_new(one, categories)
         for one in (lore, lore._replace(tags=("queues",)), lore._replace(entities=("broker",)))
     )
-    codec.begin_remembering()
-    try:
-        merged = merge_files(base, ours, theirs, "lore/x.md", categories, lore.updated_at)
-        assert merged.content is not None
-        text = merged.content.decode()
-        found = codec.read_canonical(text, categories)
+    parsed = codec.ParsedFiles()
+    merged = merge_files(base, ours, theirs, "lore/x.md", categories, lore.updated_at, parsed=parsed)
+    assert merged.content is not None
+    for raw in (base, ours, theirs, merged.content):
+        found = parsed.find(raw, categories)
         assert found is not None
-        assert codec.read_canonical(text, categories) is found
-        assert codec.read_canonical(text, Categories()) is not found
-    finally:
-        codec.forget()
-    assert codec.read_canonical(text, categories) == found
-    assert codec.read_canonical(text, categories) is not found
+        assert codec.read(raw, "lore/x.md", categories, lore.updated_at, parsed).lore is found
+        assert codec.read(raw, "lore/x.md", Categories(), lore.updated_at, parsed).lore is not found
+        assert codec.read(raw, "lore/x.md", categories, lore.updated_at).lore == found
     clones["a"].sync()
-    assert codec._known is None
+    assert clones["a"].store.parsed is None

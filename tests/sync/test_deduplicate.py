@@ -14,7 +14,7 @@ from engram.domain.entry.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import undo
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.sync import local_changes
+from engram.usecases.sync import sync as syncing
 from engram.usecases.sync.sync import sync
 
 if TYPE_CHECKING:
@@ -81,11 +81,10 @@ def test_two_clones_that_fold_at_once_give_the_gain_once(clones: Clones) -> None
     git(clones.root("b"), "push", "-q", "origin", "HEAD:refs/heads/other")
     git(clones.root("a"), "fetch", "-q", "origin", "other")
     from engram.usecases.similarity import deduplicate
-    from engram.usecases.sync import local_changes
 
-    local_changes.bring_in(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
-    local_changes.index(a.store, ())
-    assert local_changes.fold(a.store, deduplicate.arrivals(a.store)).folded == 1
+    syncing.merge_incoming(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
+    syncing.update_index(a.store, ())
+    assert syncing.fold_duplicates(a.store, deduplicate.arrivals(a.store)).folded == 1
     clones.clock.advance(seconds=5)
     assert clones.sync("b")[0].folded == 1
     clones.settle()
@@ -145,7 +144,7 @@ def test_a_fold_that_a_killed_sync_left_out_is_made_up_for_though_nothing_more_c
     first, second = twins(clones)
     clones.sync("a")
     with monkeypatch.context() as killed:
-        killed.setattr(local_changes, "fold", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr(syncing, "fold_duplicates", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             clones.sync("b")
     assert [found.folded for found in clones.sync("b", "a", "b")] == [1, 0, 0]

@@ -24,8 +24,8 @@ from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock, commit
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync.local_changes import bring_in, settle
-from engram.usecases.sync.sync import sync
+from engram.usecases.sync.local_changes import commit_local_changes
+from engram.usecases.sync.sync import merge_incoming, sync
 
 NAMES = "abc"
 SKEWS = {"a": timedelta(), "b": timedelta(days=1), "c": timedelta(days=-1)}
@@ -83,7 +83,7 @@ class Histories(RuleBasedStateMachine):
     def settled(self, clone: str) -> Path:
         """Everything in a clone is committed, so that git will work in it; its folder."""
         self.clones.clock.advance(seconds=1)
-        settle(self.clones[clone].store)
+        commit_local_changes(self.clones[clone].store)
         commit(self.clones[clone])
         return self.root(clone)
 
@@ -213,7 +213,7 @@ class Histories(RuleBasedStateMachine):
         for mine, other in (pair, pair[::-1]):
             git(self.root(mine), "fetch", "-q", str(self.root(other)), heads[other])
         for mine, other in (pair, pair[::-1]):
-            bring_in(self.clones[mine].store, heads[other])
+            merge_incoming(self.clones[mine].store, heads[other])
 
     @rule(clone=CLONE, options=st.sampled_from([(), ("-X", "ours"), ("-X", "theirs")]))
     def merged_by_a_host(self, clone: str, options: tuple[str, ...]) -> None:
@@ -251,7 +251,7 @@ class Histories(RuleBasedStateMachine):
             for name in NAMES:
                 self._go(name, "main")
                 if not quietly(self.root(name), "rev-parse", "-q", "--verify", "refs/heads/topic"):
-                    bring_in(self.clones[name].store, git(self.root(name), "rev-parse", "topic"))
+                    merge_incoming(self.clones[name].store, git(self.root(name), "rev-parse", "topic"))
             self.clones.settle()
             self.clones.sync(*NAMES)
             self.clones.assert_equal()

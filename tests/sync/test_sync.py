@@ -102,10 +102,10 @@ def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -
     commit(clones["b"])
     for mine, other in ("ab", "ba"):
         git(clones.root(mine), "fetch", "-q", str(clones.root(other)), f"main:refs/heads/side-{mine}")
-    from engram.usecases.sync.local_changes import bring_in
+    from engram.usecases.sync.sync import merge_incoming
 
     for mine in "ab":
-        bring_in(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
+        merge_incoming(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
     clones.assert_equal()
 
 
@@ -113,7 +113,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
     clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
-    from engram.usecases.sync.local_changes import bring_in
+    from engram.usecases.sync.sync import merge_incoming
 
     for name in "ab":
         clones[name].feedback(helpful=[lore])
@@ -122,7 +122,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     for mine, other in ("ab", "ba"):
         git(clones.root(mine), "fetch", "-q", str(clones.root(other)), "main:refs/heads/side")
     for mine, other in ("ab", "ba"):
-        bring_in(clones[mine].store, heads[other])
+        merge_incoming(clones[mine].store, heads[other])
         # The same merge under another name, as a tool with a clock of its own would have made it.
         git(clones.root(mine), "commit", "-q", "--amend", "-m", f"merged by {mine}")
     clones.edit("a", path, "Queue", "Work queue")

@@ -12,7 +12,7 @@ from storekit import run
 from sync_kit import KILLED_SYNC, copied, settled
 
 from engram.domain.errors import SyncBlockedError
-from engram.domain.sync.sync_plan import beside
+from engram.domain.sync.sync_plan import other_version_path
 from engram.usecases.upkeep.doctor import doctor
 from tests.opening.test_branch_placement import BRANCH, hidden, made, record
 
@@ -94,7 +94,7 @@ def shared(here: Here) -> Here:
 def test_an_untracked_readme_stays_and_the_remotes_stands_beside_it(here: Here) -> None:
     here.readme.write_text("Mine.\n", "utf-8")
     here.push(README_md=OLD)
-    name = beside("README.md", OLD.encode())
+    name = other_version_path("README.md", OLD.encode())
     (note,) = here.sync()
     assert name in note
     assert here.readme.read_text() == "Mine.\n"
@@ -132,7 +132,7 @@ def test_an_edited_readme_that_the_remote_changed_at_the_same_place_stays_as_it_
     shared.push(README_md=THEIRS)
     shared.sync()
     assert shared.readme.read_text() == AGAINST
-    assert (shared.root / beside("README.md", THEIRS.encode())).read_text() == THEIRS
+    assert (shared.root / other_version_path("README.md", THEIRS.encode())).read_text() == THEIRS
     shared.assert_goes_on()
     assert shared.readme.read_text() == AGAINST
     git(shared.root, "commit", "-q", "-m", "readme", "README.md")
@@ -196,7 +196,7 @@ def test_a_picture_among_the_lore_that_is_not_committed_stays_too(here: Here) ->
     here.push(note_txt="first\n")
     here.sync()
     assert (here.root / picture).read_bytes() == mine
-    assert (here.root / beside(picture, theirs)).read_bytes() == theirs
+    assert (here.root / other_version_path(picture, theirs)).read_bytes() == theirs
     here.assert_goes_on()
 
 
@@ -249,7 +249,7 @@ def test_a_sync_that_was_killed_keeps_what_was_written_here_too(tmp_path: Path, 
         ok("sync", cwd=root)
         assert (root / "README.md").read_text() == APART.replace("Ask Ada.", "Ask Grace."), step
         assert (root / "note.txt").read_text() == "Mine.\n"
-        assert (root / beside("note.txt", b"Theirs.\n")).read_text() == "Theirs.\n"
+        assert (root / other_version_path("note.txt", b"Theirs.\n")).read_text() == "Theirs.\n"
         assert git(root, "rev-parse", "HEAD") == git(root.parent / "hub.git", "rev-parse", "main")
         assert git(root, "show", "HEAD:note.txt") == "Theirs."
         assert git(root, "status", "--porcelain", "lore") == ""

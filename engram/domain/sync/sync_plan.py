@@ -1,6 +1,6 @@
-"""What a sync is about to do, as a value: what comes in, what goes out, what both sides changed; and what it refuses.
+"""The plan of a sync: what comes in, what goes out, what both sides changed; and the files that it refuses.
 
-Files are known by what a commit holds at a path: (mode, object id), or None for nothing.
+A file is what a commit has at a path: (mode, object id), or None for nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    Held = tuple[str, str] | None
+    File = tuple[str, str] | None
 
 LARGEST_LORE = 256 * 1024  # bytes
 LARGEST_OTHER = 8 * 1024 * 1024
@@ -23,9 +23,7 @@ LARGEST_OTHER = 8 * 1024 * 1024
 LARGEST_SUM = 256 * 1024 * 1024
 LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
-BESIDE = re.compile(
-    r"\.theirs-[0-9a-f]{8}$"
-)  # at the end of the name of a version that stands beside another
+OTHER_VERSION = re.compile(r"\.theirs-[0-9a-f]{8}$")  # the end of a path from `other_version_path`
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -37,8 +35,8 @@ class Plan(NamedTuple):
     to_merge: tuple[str, ...] = ()
 
 
-def plan(ours: Mapping[str, Held], theirs: Mapping[str, Held]) -> Plan:
-    """The plan, from what each side changed since the base (path to what it holds now)."""
+def plan(ours: Mapping[str, File], theirs: Mapping[str, File]) -> Plan:
+    """Return the plan that follows from the files that each side changed since the base, as they are now."""
     both = ours.keys() & theirs.keys()
     return Plan(
         tuple(sorted(theirs.keys() - both)),
@@ -57,17 +55,17 @@ def is_lore(path: str, folder: str) -> bool:
 
 
 def is_by_fields(path: str, folder: str) -> bool:
-    """Whether two versions of a file are merged by its fields: a lore, an entity, an agent."""
+    """Return whether two versions of a file are merged by field: an entry, an entity, an agent."""
     return is_lore(path, folder) or is_named(path, folder)
 
 
-def beside(path: str, content: bytes) -> str:
-    """The name under which another version of a file that is no lore stands beside it."""
+def other_version_path(path: str, content: bytes) -> str:
+    """Return the path at which another version of a file that is no lore is kept."""
     return f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
-def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:
-    """What becomes of a file that both changed where its content is not looked into, and whether one side lost.
+def three_way(base: File, one: File, other: File) -> tuple[File, bool]:
+    """Return the merge of a file that both changed, without looking into its content, and whether the other side lost.
 
     `one` is the side that wins.
     """
@@ -81,7 +79,7 @@ def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:
 
 
 def refusal(path: str, mode: str, size: int, folder: str) -> str:
-    """Why a file of a remote is not written here; "" if it is. `size` in bytes."""
+    """Return why a file of a remote is refused; "" if it is not. `size` in bytes."""
     odd = unsafe_name(path) or impostor(path, folder)
     if odd:
         return odd
@@ -92,7 +90,7 @@ def refusal(path: str, mode: str, size: int, folder: str) -> str:
 
 
 def clash(present: Iterable[str]) -> str:
-    """A path that would have to be a file and a folder at once, or ""."""
+    """Return a path that would have to be a file and a folder at once, or ""."""
     files = set(present)
     for path in sorted(files):
         at = path.find("/")

@@ -1,4 +1,4 @@
-"""What of the claims of a store's entries counts in this clone, and noting what somebody here confirmed."""
+"""Which claims of a store's entries count in this clone, and the record of those that somebody here confirmed."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ def edited(store: Store, before: Lore, after: Lore, *, is_claimed: bool) -> None
             confirm(store, after)
 
 
-def note_raised(store: Store, changes: Mapping[str, Difference], contents: Mapping[str, bytes]) -> None:
+def note_raised(store: Store, changes: Mapping[str, Difference], known: Mapping[str, bytes]) -> None:
     """Note which entries of this clone a sync brings back with another text, a pin, or a higher confidence.
 
-    `changes` are those of our files, `contents` the bytes, by path, that git does not have. Raises GitError, StoreError.
+    `changes` are those of our files, `known` contents that need not be read, by object id. Raises GitError, StoreError.
     """
     from engram.usecases.admission.incoming_quarantine import lore_among, read_changed
 
@@ -133,7 +133,7 @@ def note_raised(store: Store, changes: Mapping[str, Difference], contents: Mappi
     paths = sorted(changes, key=lambda path: path[-_LONGEST_END:])  # what was moved stays together
     for start in range(0, len(paths), _AT_ONCE):
         some = {path: changes[path] for path in paths[start : start + _AT_ONCE]}
-        before, after = read_changed(store, some, contents, own.encode("ascii"))
+        before, after = read_changed(store, some, known, own.encode("ascii"))
         mine = {lore.id: lore for lore in after if lore.source_id == own}
         were = {lore.id: lore for lore in before}
         limits = dict(zip(mine, _limits(store, list(mine.values())), strict=True))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.read.tree import Entry
-    from engram.adapters.git.run.layout import Repository
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -47,20 +46,20 @@ def weigh(
     ours: str | None,
     theirs: str,
     changes: Mapping[str, Difference],
-    contents: Mapping[str, bytes],
+    known: Mapping[str, bytes],
     *,
     mixed: bool = False,
 ) -> int:
     """Note what the commits of `theirs` bring in, and hold what the settings say; returns how many lore are held.
 
-    `changes` are those of our files, `contents` the bytes, by path, that git does not have. `mixed` says that
+    `changes` are those of our files, `known` contents that need not be read, by object id. `mixed` says that
     commits of this clone may have made some of the changes, too. Raises GitError, StoreError.
     """
     hold = store.settings.text("trust.hold")
     if hold == trust.NONE:
         return 0
     lore = lore_among(store, changes)
-    arriving = _arriving(store, ours, theirs, lore, contents) if lore else []
+    arriving = _arriving(store, ours, theirs, lore, known) if lore else []
     if mixed:
         arriving = [one for one in arriving if one.commits]
     rows = list(_held(store, hold, arriving, store.clock.now().timestamp()))
@@ -74,7 +73,7 @@ def note(
     ours: str | None,
     theirs: str,
     changes: Mapping[str, Difference],
-    contents: Mapping[str, bytes],
+    known: Mapping[str, bytes],
 ) -> None:
     """Note what the commits of `theirs` have brought in, where nothing is ever held; `weigh` notes it else.
 
@@ -83,7 +82,7 @@ def note(
     lore = lore_among(store, changes)
     if lore and len(lore) <= MANY and store.settings.text("trust.hold") == trust.NONE:
         with contextlib.suppress(EngramError):
-            _note(store, _arriving(store, ours, theirs, lore, contents))
+            _note(store, _arriving(store, ours, theirs, lore, known))
 
 
 def lore_among(store: Store, changes: Mapping[str, Difference]) -> dict[str, Difference]:
@@ -124,10 +123,10 @@ def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
 
 def _is_own_merge(store: Store, oid: str, parents: tuple[str, ...]) -> bool:
     """Whether a commit is the very one that Engram makes of its parents, here as anywhere."""
-    from engram.usecases.merge.commit_merge import remade
+    from engram.usecases.merge.commit_merge import merge_again
 
     try:
-        return len(parents) == 2 and remade(store, *parents) == oid
+        return len(parents) == 2 and merge_again(store, *parents) == oid
     except EngramError:
         return False
 
@@ -137,14 +136,14 @@ def _arriving(
     ours: str | None,
     theirs: str,
     changes: Mapping[str, Difference],
-    contents: Mapping[str, bytes],
+    known: Mapping[str, bytes],
 ) -> list[_Arriving]:
     """The lore whose text is not the one that the lore of this id had here."""
     from engram.adapters.git.read.history import touching
 
     repo = store.repository
-    before = _read(store, repo, {path: found.before for path, found in changes.items()}, {})
-    after = _read(store, repo, {path: found.after for path, found in changes.items()}, contents)
+    before = _read(store, {path: found.before for path, found in changes.items()}, known)
+    after = _read(store, {path: found.after for path, found in changes.items()}, known)
     texts = {lore.id: searchable(lore) for lore in before.values()}
     new = {path: lore for path, lore in after.items() if texts.get(lore.id) != searchable(lore)}
     commits = touching(repo, theirs, ours, list(new)) if new else {}
@@ -152,26 +151,21 @@ def _arriving(
 
 
 def read_changed(
-    store: Store, changes: Mapping[str, Difference], contents: Mapping[str, bytes], word: bytes
+    store: Store, changes: Mapping[str, Difference], known: Mapping[str, bytes], word: bytes
 ) -> tuple[list[Lore], list[Lore]]:
     """The lore among these files whose bytes have a word in them: as they were, and as they become. Raises GitError."""
-    repo = store.repository
-    before = _read(store, repo, {path: found.before for path, found in changes.items()}, {}, word)
-    after = _read(store, repo, {path: found.after for path, found in changes.items()}, contents, word)
+    before = _read(store, {path: found.before for path, found in changes.items()}, known, word)
+    after = _read(store, {path: found.after for path, found in changes.items()}, known, word)
     return list(before.values()), list(after.values())
 
 
 def _read(
-    store: Store,
-    repo: Repository,
-    entries: Mapping[str, Entry | None],
-    contents: Mapping[str, bytes],
-    word: bytes = b"",
+    store: Store, entries: Mapping[str, Entry | None], known: Mapping[str, bytes], word: bytes = b""
 ) -> dict[str, Lore]:
     """The lore at the paths, with `word` in their bytes; what is none cannot be recalled either, and is left out."""
-    oids = {path: entry.oid for path, entry in entries.items() if entry is not None and path not in contents}
-    held = blobs(repo, oids.values())
-    raws = {path: held[oid] for path, oid in oids.items()}
-    raws |= {path: raw for path, raw in contents.items() if entries.get(path) is not None}
-    files = {path: read_lore(store, path, raw) for path, raw in raws.items() if word in raw}
+    oids = {path: entry.oid for path, entry in entries.items() if entry is not None}
+    contents = blobs(store.repository, oids.values(), known)
+    files = {
+        path: read_lore(store, path, contents[oid]) for path, oid in oids.items() if word in contents[oid]
+    }
     return {path: file.lore for path, file in files.items() if file is not None}

@@ -1,4 +1,4 @@
-"""The last look before lore leaves this machine: no secret goes to a remote, not in the newest files and not in history."""
+"""The last check before lore leaves this machine: no secret goes to a remote, neither in files nor in history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500
-LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote
+LARGEST = 1024 * 1024  # bytes; larger files are not text that a person wrote
 
 
 def check_outgoing(
@@ -25,13 +25,14 @@ def check_outgoing(
     tell: Callable[[int, int], None] | None = None,
     made: Mapping[str, Mapping[str, bytes]] | None = None,
     clean: Collection[str] = (),
+    known: Mapping[str, bytes] | None = None,
 ) -> list[str]:
-    """Look through every file content that `ours` has and `theirs` has not; returns the commits that it looked through.
+    """Search every file content that `ours` has and `theirs` has not for secrets, and return the commits searched.
 
-    Commits that are known to be `clean` are left out. `made` has, by commit and path, what the merges of this sync are
-    made of besides what their parents have.
-    `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
-    already is no reason to refuse. Raises SecretFoundError.
+    Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
+    merges of this sync; `known` has contents that need not be read, by object id.
+    `tell` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
+    has in its own file at that path is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.repository
     made = made or {}
@@ -40,11 +41,14 @@ def check_outgoing(
             _check(store, theirs, path, raw)
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
     paths = introduced(repo, commits)
-    small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
+    known = known or {}
+    size_of = {oid: len(known[oid]) for oid in paths if oid in known}
+    size_of |= sizes(repo, (oid for oid in paths if oid not in known))
+    small = [oid for oid, size in size_of.items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if tell is not None:
             tell(start, len(small))
-        for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
+        for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
             _check(store, theirs, paths[oid], raw)
     return commits
 
@@ -62,7 +66,7 @@ def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
 
 
 def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:
-    """Path (as git knows it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
+    """Yield path (as git has it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
     repo = store.repository
     paths = {
         oid: path
@@ -78,21 +82,21 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
 
 
 def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list[Finding]:
-    """The secrets in these bytes of a file (a path as git knows it) that the commit `theirs` does not hold there."""
-    text = _bare(raw)
+    """Return the secrets in these bytes of a file (a path as git has it) that the commit `theirs` does not have there."""
+    text = _without_ids(raw)
     findings = find_secrets(text, store.allowed_secrets)
-    known = _of_remote(store, theirs, path) if findings and theirs else ""
+    known = _text_of_remote(store, theirs, path) if findings and theirs else ""
     return [found for found in findings if text[found.start : found.end] not in known]
 
 
-def _of_remote(store: Store, theirs: str | None, path: str) -> str:
+def _text_of_remote(store: Store, theirs: str | None, path: str) -> str:
     repo = store.repository
     entry = tree.entries(repo, theirs, [path]).get(path)
     return blobs(repo, [entry.oid])[entry.oid].decode("utf-8", "replace") if entry else ""
 
 
-def _bare(raw: bytes) -> str:
-    """The text without the ids in its own fields, which look like tokens."""
+def _without_ids(raw: bytes) -> str:
+    """Return the text without the ids in its own fields, which look like tokens."""
     lines = raw.decode("utf-8", "replace").split("\n")
     plain = ("id: ", "source_id: ", "sources: ", "merged_from: ")
     inside = lines[:1] == ["---"]

@@ -109,7 +109,7 @@ class Indexer:
     def _take(self, path: str, stamp: FileStamp, digest: str, raw: bytes, before: Known | None) -> None:
         modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
         try:
-            file = codec.read(raw, path, self._store.categories, modified)
+            file = codec.read(raw, path, self._store.categories, modified, self._store.parsed)
         except LoreFileError as error:
             self._bad(path, stamp, digest, error.reason, error.hint, error.line)
             return

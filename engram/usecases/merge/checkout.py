@@ -1,4 +1,4 @@
-"""Writing the files of a commit that came from elsewhere: by Engram itself, so that nothing in them is executed."""
+"""Write the files of a commit that came from elsewhere: Engram does it itself, so that no filter or hook is run."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
 def files_of(repo: Repository, commit: str) -> dict[str, tree.Entry]:
-    """Every file that a commit holds."""
+    """Return every file that a commit holds."""
     found = differences(repo, None, commit)
     return {path: one.after for path, one in found.items() if one.after}
 
 
 def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str) -> dict[str, object] | None:
-    """What the commit's settings say, by key; None where it holds no store. `so` says what was not done then.
+    """Return the commit's settings by key; None where it holds no store. `so` ends the message of an error.
 
-    Raises SyncBlockedError where they cannot be used to tell where lore is.
+    Raises SyncBlockedError where they cannot be used to find the lore.
     """
     entry = entries.get(CONFIG_NAME)
     if entry is None:
         return None
     incoming_paths.check_files(repo, {CONFIG_NAME: entry}, "lore", so)
     try:
-        said, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
+        values, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
         for key in wrong.keys() & {*GUARDED}:
             raise wrong[key]
     except ConfigError as error:
@@ -45,7 +45,7 @@ def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str)
             f"The {CONFIG_NAME} of that repository cannot be used: {error.message}",
             f"Have it mended there; {so}.",
         ) from None
-    return said
+    return values
 
 
 def check(
@@ -56,7 +56,7 @@ def check(
     so: str,
     whose: str = "The remote's",
 ) -> None:
-    """Raise SyncBlockedError if one of the commit's files may not be written here; `so` says what was not done then."""
+    """Raise SyncBlockedError if one of the commit's files may not be written here; `so` ends its message."""
     incoming_paths.check_files(repo, entries, folder, so, whose)
     incoming_paths.check_twins(repo, commit, entries, so)
 
@@ -72,7 +72,7 @@ def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:
 
 
 def _batches(entries: Mapping[str, tree.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:
-    """The paths in parts that fit into memory."""
+    """Yield the paths in parts whose files fit into memory."""
     some: list[str] = []
     size = 0
     for path, entry in entries.items():

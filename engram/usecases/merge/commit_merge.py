@@ -1,4 +1,7 @@
-"""Merging two heads into one commit, by Engram's rules; nothing here looks at the work tree."""
+"""Merge two commits into one by Engram's rules, in two steps: plan what changes, then write the merge commit.
+
+Nothing here reads or writes the work tree.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,54 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.write.tree_edit import Folders
     from engram.usecases.store.store import Store
+
+MOST_BYTES = 32 * 1024 * 1024  # kept of what was read ahead
+
+
+class ReadAhead:
+    """What was read before a merge needs it: contents of files by object id, and folders of our head."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.folders: Folders | None = None
+        self._size = 0
+
+    def keep(self, contents: Mapping[str, bytes]) -> None:
+        """Keep contents that are needed again soon, unless that comes to very much."""
+        size = self._size + sum(map(len, contents.values()))
+        if size <= MOST_BYTES:
+            self.contents.update(contents)
+            self._size = size
+
+
+class Plan(NamedTuple):
+    """What merging the commit `theirs` (None: there is none) into our head means, as differences from their base."""
+
+    ours: str | None
+    theirs: str | None
+    bases: tuple[str, ...]
+    base: str | None
+    ours_changed: dict[str, Difference]
+    theirs_changed: dict[str, Difference]
+
+    @property
+    def paths(self) -> sync_plan.Plan:
+        """The paths that come in, go out, and are merged."""
+        return sync_plan.plan(
+            {path: found.after for path, found in self.ours_changed.items()},
+            {path: found.after for path, found in self.theirs_changed.items()},
+        )
 
 
 class Merge(NamedTuple):
-    """What our head becomes: a commit, and how it differs from our head.
+    """What our head becomes: a commit, and its differences from our head.
 
-    `merged` are the paths that both sides had changed; `conflicts` counts what is left for a person in them;
-    `contents` has the bytes that the repository did not have before, `held` counts lore that wait for a person, `notes`
-    say what became of files that were changed here and are not committed.
+    `merged` are the paths that both sides had changed; `conflicts` counts the versions that are left for a person;
+    `contents` has the bytes that are new with the merge, by path, `known` all that need not be read again, by object id;
+    `held` counts entries that were quarantined; `notes` say what happened to files that were changed here and are not
+    committed.
     """
 
     commit: str
@@ -34,35 +76,51 @@ class Merge(NamedTuple):
     merged: tuple[str, ...] = ()
     conflicts: int = 0
     contents: Mapping[str, bytes] = {}
+    known: Mapping[str, bytes] = {}
     held: int = 0
     notes: tuple[str, ...] = ()
 
 
-def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
-    """What our head becomes when it takes in `theirs`; None where it has all of it already.
-
-    Call it after `incoming.check_commits`. Raises SyncBlockedError for what is refused and what cannot be merged, GitError.
-    """
+def plan_merge(store: Store, ours: str | None, theirs: str | None) -> Plan:
+    """Plan the merge of `theirs` into `ours`. Raises SyncBlockedError for what may not come in, GitError."""
     repo = store.repository
-    shared = merging.bases(repo, ours, theirs) if ours else ()
-    if theirs in shared:
-        return None
-    if ours is None or ours in shared:
-        changes = differences(repo, ours, theirs)
-        check_incoming(store, {path: found.after for path, found in changes.items()})
-        return _check_twins(store, Merge(theirs, changes))
-    check_related(store, shared, theirs)
-    base = _base(store, shared)
+    if theirs is None:
+        return Plan(ours, None, (), None, differences(repo, None, ours) if ours else {}, {})
+    check_incoming_commits(store, ours, theirs)
+    bases = merging.bases(repo, ours, theirs) if ours else ()
+    base = _single_base(store, bases)
+    ours_changed = differences(repo, base, ours) if ours else {}
     theirs_changed = differences(repo, base, theirs)
-    check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
-    commit, made = _commit(store, ours, theirs, base, {theirs: theirs_changed})
-    _learn(repo, (ours, theirs), base, commit, made)
+    _check_incoming_files(store, {path: found.after for path, found in theirs_changed.items()})
+    return Plan(ours, theirs, bases, base, ours_changed, theirs_changed)
+
+
+def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None) -> Merge | None:
+    """Write the commit that a plan leads to; None where our head has all of `theirs` already.
+
+    No branch has the commit yet. Raises SyncBlockedError for what cannot be merged, GitError.
+    """
+    repo, ours, theirs = store.repository, plan.ours, plan.theirs
+    read_ahead = read_ahead or ReadAhead()
+    if theirs is None or theirs in plan.bases:
+        return None
+    if ours is None or ours in plan.bases:
+        return _check_names(store, Merge(theirs, plan.theirs_changed, known=read_ahead.contents))
+    changed = {theirs: dict(plan.theirs_changed)}
+    commit, made = _commit(store, ours, theirs, plan.base, changed, read_ahead)
+    _learn(repo, (ours, theirs), plan.base, commit, made)
     changes = differences(repo, ours, commit)
-    return _check_twins(store, Merge(commit, changes, made.merged, made.conflicts, made.contents))
+    new = {
+        entry.oid: made.contents[path]
+        for path, entry in made.edits.items()
+        if entry and path in made.contents
+    }
+    known = read_ahead.contents | new
+    return _check_names(store, Merge(commit, changes, made.merged, made.conflicts, made.contents, known))
 
 
 def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: str, made: Tree) -> None:
-    """Tell what `commit` holds otherwise than the three it was made of: git would look for it in all folders again."""
+    """Remember how `commit` differs from the three it was made of, which git would search all folders for."""
     first, second = sorted(heads)
     changed = {head: differences(repo, base, head) for head in heads}
     whole = dict(changed[first])
@@ -77,34 +135,39 @@ def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: s
         learn(repo, head, commit, between(changed[head], whole))
 
 
-def remade(store: Store, one: str, other: str) -> str:
-    """The commit that Engram makes of two others, on whichever machine. Raises GitError, SyncBlockedError."""
+def merge_again(store: Store, one: str, other: str) -> str:
+    """Return the commit that Engram makes of two others, the same on every machine. Raises GitError, SyncBlockedError."""
     repo = store.repository
-    base = _base(store, merging.bases(repo, one, other))
+    base = _single_base(store, merging.bases(repo, one, other))
     return _commit(store, one, other, base)[0]
 
 
-def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:
-    """What a sync of these heads would do. Raises as `merge_heads`."""
+def merge_by_rules(store: Store, parents: list[str]) -> Tree:
+    """Return the merge of two commits (sorted by id) by Engram's rules, as differences from the first."""
     repo = store.repository
-    if not theirs:
-        return (
-            sync_plan.Plan(outgoing=tuple(sorted(differences(repo, None, ours))))
-            if ours
-            else sync_plan.Plan()
+    base = _single_base(store, merging.bases(repo, *parents))
+    return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
+
+
+def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
+    """Raise SyncBlockedError if the remote is unrelated to this store and holds none itself, or a commit is too large.
+
+    Two stores that were made separately may be joined.
+    """
+    repo = store.repository
+    if (
+        ours is not None
+        and not merging.bases(repo, ours, theirs)
+        and not tree.entries(repo, theirs, [CONFIG_NAME])
+    ):
+        raise SyncBlockedError(
+            "The remote's branch has nothing in common with this store and holds no store of its own.",
+            "Check its address (`engram remote list`), or give the store an empty repository.",
         )
-    shared = merging.bases(repo, ours, theirs) if ours else ()
-    if ours is not None and theirs not in shared and ours not in shared:
-        check_related(store, shared, theirs)
     incoming_paths.check_commits(repo, ours, theirs, incoming_paths.NOT_SYNCED)
-    base = _base(store, shared)
-    mine = {path: found.after for path, found in differences(repo, base, ours).items()} if ours else {}
-    others = {path: found.after for path, found in differences(repo, base, theirs).items()}
-    check_incoming(store, others)
-    return sync_plan.plan(mine, others)
 
 
-def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
+def _check_incoming_files(store: Store, files: Mapping[str, Entry | None]) -> None:
     """Raise SyncBlockedError if a file of a remote may not be written here, or none would be left to be a store."""
     if CONFIG_NAME in files and files[CONFIG_NAME] is None:
         raise SyncBlockedError(
@@ -115,40 +178,22 @@ def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
     incoming_paths.check_files(store.repository, found, store.places.folder, incoming_paths.NOT_SYNCED)
 
 
-def _check_twins(store: Store, merge: Merge) -> Merge:
+def _check_names(store: Store, merge: Merge) -> Merge:
+    """Raise SyncBlockedError if the merge adds a path that some file systems take for another one."""
     added = [path for path, found in merge.changes.items() if found.before is None]
     incoming_paths.check_twins(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
     return merge
 
 
-def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
-    """Raise SyncBlockedError where the remote has nothing in common with this store and is none itself.
-
-    Two stores that were made separately may be joined.
-    """
-    if not shared and not tree.entries(store.repository, theirs, [CONFIG_NAME]):
-        raise SyncBlockedError(
-            "The remote's branch has nothing in common with this store and holds no store of its own.",
-            "Check its address (`engram remote list`), or give the store an empty repository.",
-        )
-
-
-def by_rules(store: Store, parents: list[str]) -> Tree:
-    """What the merge of two commits (sorted) is by Engram's rules, as differences from the first."""
-    repo = store.repository
-    base = _base(store, merging.bases(repo, *parents))
-    return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
-
-
-def _base(store: Store, shared: tuple[str, ...]) -> str | None:
-    """One base: several are merged first, by the same rules, in the order of their ids."""
-    if not shared:
+def _single_base(store: Store, bases: tuple[str, ...]) -> str | None:
+    """Return one base: several are merged first, by the same rules, in the order of their ids."""
+    if not bases:
         return None
-    repo, base = store.repository, shared[0]
-    for other in shared[1:]:
+    repo, base = store.repository, bases[0]
+    for other in bases[1:]:
         common = merging.bases(repo, base, other)
         if other not in common:
-            base = other if base in common else _commit(store, base, other, _base(store, common))[0]
+            base = other if base in common else _commit(store, base, other, _single_base(store, common))[0]
     return base
 
 
@@ -158,15 +203,16 @@ def _commit(
     other: str,
     base: str | None,
     changed: Mapping[str, dict[str, Difference]] | None = None,
+    read_ahead: ReadAhead | None = None,
 ) -> tuple[str, Tree]:
-    """The merge commit of two heads; the same whichever is named first, but quicker if that is ours.
+    """Write the merge commit of two heads: the same in either order, but quicker if our head comes first.
 
     `changed` is what a head is known to have changed since the base.
     """
     repo = store.repository
     parents = sorted((one, other))
     times = merging.moments(repo, parents)
-    made = _merged_tree(store, parents, times, base, changed or {})
+    made = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
     clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
     if clash:
         raise SyncBlockedError(
@@ -178,7 +224,9 @@ def _commit(
         ours, theirs = ((changed or {}).get(side) or differences(repo, base, side) for side in (one, other))
         edits = {path: found.before for path, found in ours.items()}
         edits |= {path: found.after for path, found in theirs.items()} | made.edits
-    return merging.write_merge(repo, parents, edits, made.contents, max(times), upon=one), made
+    folders = read_ahead.folders if read_ahead is not None else None
+    commit = merging.write_merge(repo, parents, edits, made.contents, max(times), upon=one, folders=folders)
+    return commit, made
 
 
 def _merged_tree(
@@ -187,11 +235,14 @@ def _merged_tree(
     times: tuple[int, ...],
     base: str | None,
     changed: Mapping[str, dict[str, Difference]],
+    read_ahead: ReadAhead | None = None,
 ) -> Tree:
     repo = store.repository
-    rules = Rules(store.places.folder, store.categories, layout.hash_name(repo), store.clock.now())
+    hash_name, now = layout.hash_name(repo), store.clock.now()
+    rules = Rules(store.places.folder, store.categories, hash_name, now, store.parsed)
+    contents = read_ahead.contents if read_ahead is not None else None
     sides = [
         Side(parent, moment, changed[parent] if parent in changed else differences(repo, base, parent))
         for parent, moment in zip(parents, times, strict=True)
     ]
-    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids))
+    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids, contents))

@@ -1,9 +1,9 @@
-"""Merges that were made without Engram's rules, put right: what the rules give takes the place of what git made.
+"""Repair merges that were made without Engram's rules.
 
-A host's merge button runs no merge driver: it may leave conflict markers, or take one side's votes. Such a merge is
-made again from its parents, by one commit upon the head that has it: the same commit on every machine, for it is
-dated like its parent. A person who resolved conflicts in their own words is not overruled: then only what may never
-get lost, votes and `merged_from`, is put back.
+A host's merge button runs no merge driver: it may leave conflict markers, or lose one side's votes. Such a merge is made
+again from its parents, in one commit upon the head that has it: the same commit on every machine, because it is dated
+like its parent. A person who resolved conflicts in their own words is not overruled: then only what must never be lost,
+votes and `merged_from`, is restored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.git.read import tree
-from engram.adapters.git.read.differences import blobs, differences, hold
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merging
 from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
 from engram.domain.entry.confidence import larger
@@ -31,79 +31,81 @@ from engram.usecases.store import watermarks
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.external_merges import Foreign
+    from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
 _MARK = "merges-looked-at"
 
 
-def put_right(store: Store, head: str) -> str:
-    """The head itself, or a commit upon it in which the merges of others are what the rules make of them.
+def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) -> str:
+    """Return the head itself, or a commit upon it in which the merges of others are what the rules make of them.
 
-    Only those are looked at that came since `looked_at` was told. Raises GitError.
+    Only merges since the last `mark_repaired` are examined. `read_ahead` keeps what is read and merged next. Raises
+    GitError.
     """
     repo = store.repository
     known = watermarks.noted(store, _MARK)
     if head == known:
         return head
-    work = _Work(store, repo, head)
+    repair = _Repair(store, repo, head)
     for merge in foreign_merges(repo, head, known):
-        work.mend(merge)
+        repair.compare(merge)
     if known:
-        work.mend_marked(known)
-    return work.commit()
+        repair.resolve_markers(known, read_ahead)
+    return repair.commit()
 
 
-def looked_at(store: Store, head: str) -> None:
-    """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
+def mark_repaired(store: Store, head: str) -> None:
+    """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
     with contextlib.suppress(EngramError):
         watermarks.note(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:
-    """Whether a file can be a lore: a plain `git pull` brings in files of any size."""
+    """Whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
     try:
         return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
     except OSError:
         return False
 
 
-class _Work:
-    """The files of one head that have to be put right."""
+class _Repair:
+    """The files of one head that have to be repaired."""
 
     def __init__(self, store: Store, repo: Repository, head: str) -> None:
         self._store, self._repo, self._head = store, repo, head
         self._files: dict[str, bytes] = {}
         self._entries: dict[str, tree.Entry] = {}
         self._merges: list[str] = []
-        self._gone: dict[str, str] = {}  # lore that went after a fold, and the merge that left them
+        self._deleted: dict[str, str] = {}  # entries that were folded, and the merge that kept them
 
-    def mend(self, merge: Foreign) -> None:
+    def compare(self, merge: Foreign) -> None:
         """Compare one merge with what the rules give, file by file, and take over what is missing."""
         parents = sorted((merge.ours, merge.theirs))
-        made = commit_merge.by_rules(self._store, parents)
-        # One that took in another has a vote for that by the rules, though only one side changed its file.
+        made = commit_merge.merge_by_rules(self._store, parents)
+        # By the rules, an entry that another was folded into has a vote for that, though only one side changed its file.
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if self._is_by_fields(path)]
         commits = (merge.oid, self._head, *parents)
-        held = [tree.entries(self._repo, commit, paths) for commit in commits]
-        contents = blobs(self._repo, (entry.oid for entries in held for entry in entries.values()))
+        found = [tree.entries(self._repo, commit, paths) for commit in commits]
+        contents = blobs(self._repo, (entry.oid for entries in found for entry in entries.values()))
         for path in paths:
             there, now, *sides = [
-                contents[entries[path].oid] if path in entries else None for entries in held
+                contents[entries[path].oid] if path in entries else None for entries in found
             ]
             wanted = made.contents.get(path)
             if now is not None and now == there == made.followed.get(path):
-                self._gone[path] = merge.oid
+                self._deleted[path] = merge.oid
             if there is None or now is None or wanted is None or there == wanted:
                 continue  # deleted or moved by somebody since, or as it should be
             now = self._files.get(path, now)
-            mended = self._mended(path, there, now, wanted, [side for side in sides if side])
-            if mended is not None and mended != now:
-                self._files[path], self._entries[path] = mended, held[1][path]
+            repaired = self._repaired(path, there, now, wanted, [side for side in sides if side])
+            if repaired is not None and repaired != now:
+                self._files[path], self._entries[path] = repaired, found[1][path]
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
 
-    def mend_marked(self, known: str) -> None:
-        """Merge what conflict markers show in files that changed since: of squash merges, rebases and the like."""
+    def resolve_markers(self, known: str, read_ahead: ReadAhead | None) -> None:
+        """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like."""
         found = {
             path: change.after
             for path, change in differences(self._repo, known, self._head).items()
@@ -118,7 +120,8 @@ class _Work:
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
         )
-        hold(contents)  # they are merged next
+        if read_ahead is not None:
+            read_ahead.keep(contents)
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
@@ -127,15 +130,17 @@ class _Work:
             moment = moment or merging.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             folder = self._store.places.folder
-            mended = merge_one(sides.base, sides.ours, sides.theirs, path, folder, categories, now)
-            if mended.content is not None and not mended.kept and not holds_markers(mended.content):
-                self._files[path], self._entries[path] = mended.content, entry
+            merged = merge_one(sides.base, sides.ours, sides.theirs, path, folder, categories, now)
+            if merged.content is not None and not merged.kept and not holds_markers(merged.content):
+                self._files[path], self._entries[path] = merged.content, entry
 
     def _is_by_fields(self, path: str) -> bool:
         return sync_plan.is_by_fields(path, self._store.places.folder)
 
-    def _mended(self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]) -> bytes | None:
-        """The file as it is now, with what the merge should have been for what it was."""
+    def _repaired(
+        self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]
+    ) -> bytes | None:
+        """Return the file as it is now, with what the merge made of it (`there`) replaced by what the rules make (`wanted`)."""
         if now == there and _is_made_of(there, sides):
             return wanted
         folder = self._store.places.folder
@@ -144,7 +149,7 @@ class _Work:
         return self._with_votes(path, now, wanted)
 
     def _with_votes(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
-        """The file with what only ever grows; None where one of them is no lore."""
+        """Return the file with the votes and `merged_from` of both; None where one of them is no entry."""
         file, other = self._lore(path, now), self._lore(path, wanted)
         if file is None or other is None or file.lore.id != other.lore.id:
             return None
@@ -171,22 +176,22 @@ class _Work:
             return None
 
     def commit(self) -> str:
-        """The head, or the new commit upon it."""
-        if not self._files and not self._gone:
+        """Return the head, or the new commit upon it."""
+        if not self._files and not self._deleted:
             return self._head
         (moment,) = merging.moments(self._repo, [self._head])
-        lines = [f"{REPAIRS}: {oid}" for oid in dict.fromkeys([*self._merges, *self._gone.values()])]
+        lines = [f"{REPAIRS}: {oid}" for oid in dict.fromkeys([*self._merges, *self._deleted.values()])]
         text = (
-            f"repair: {len(self._files) + len(self._gone)} files merged without Engram's rules\n\n"
+            f"repair: {len(self._files) + len(self._deleted)} files merged without Engram's rules\n\n"
             + "\n".join(lines)
             + "\n"
         )
-        edits = dict.fromkeys(self._gone) | {path: self._entries[path] for path in self._files}
+        edits = dict.fromkeys(self._deleted) | {path: self._entries[path] for path in self._files}
         return merging.write_merge(self._repo, [self._head], edits, self._files, moment, text)
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
-    """Whether a file has no line of its own: then a machine put it together, and nobody's words are in the way."""
+    """Whether every line of a file is from one of the sides: then no person resolved its conflicts."""
     shown = sides_of(raw)
     versions = [shown.ours, shown.theirs] if shown else [raw]
     lines = {line for side in sides for line in side.splitlines()}

@@ -1,4 +1,4 @@
-"""Merging two versions of a file under the lore folder: those of entities and agents by their fields, any other as a lore."""
+"""Merge two versions of a file under the lore folder: an entity, an agent, or else an entry."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.adapters.files.merge.merge_file import Merged
     from engram.domain.entry.categories import Categories
 
@@ -20,6 +21,7 @@ def merge_one(
     folder: str,
     categories: Categories,
     now: datetime,
+    parsed: ParsedFiles | None = None,
 ) -> Merged:
     """Merge two versions of the file at `path`, as `merge_file.merge_files` does; `folder` is the lore folder."""
     if is_entity(path, folder) or is_agent(path, folder):
@@ -30,4 +32,4 @@ def merge_one(
         return merge_named(base, ours, theirs, path, now, kind)
     from engram.adapters.files.merge.merge_file import merge_files
 
-    return merge_files(base, ours, theirs, path, categories, now)
+    return merge_files(base, ours, theirs, path, categories, now, parsed=parsed)

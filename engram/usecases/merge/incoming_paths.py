@@ -1,4 +1,4 @@
-"""What of a remote is not taken: looked at as a whole, before a single file of it is written."""
+"""Refuse files and commits of a remote, all of them before the first one is written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_files(
 ) -> None:
     """Raise SyncBlockedError if one of these files (or all together) may not be written.
 
-    `folder` is the lore folder; `so` says what that means, such as `NOT_SYNCED`; `whose` files they are.
+    `folder` is the lore folder; `so` ends the message with the consequence, such as `NOT_SYNCED`; `whose` begins it.
     """
     size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"))
     total = 0
@@ -45,7 +45,7 @@ def check_files(
 
 
 def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
-    """Raise SyncBlockedError if a path that `commit` adds is one with another path of it where case does not count."""
+    """Raise SyncBlockedError if a path that `commit` adds equals another path of it on some file systems (case, form)."""
     new: dict[str, set[str]] = {}
     for path in added:
         rest = path
@@ -66,14 +66,14 @@ def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) ->
 
 
 def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> None:
-    """Raise SyncBlockedError if a commit that `theirs` has and `ours` has not is larger than anybody writes them.
+    """Raise SyncBlockedError if a commit that `theirs` has and `ours` has not is too large.
 
-    Also if `theirs` holds more files or deeper folders than can be looked at.
+    Also if `theirs` holds more files or deeper folders than can be listed.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as beside:
-        measuring = beside.submit(commit_sizes, repo, ours, theirs)
+    with ThreadPoolExecutor(1) as pool:
+        measuring = pool.submit(commit_sizes, repo, ours, theirs)
         shared = merging.bases(repo, ours, theirs) if ours else ()
         try:
             check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)

@@ -1,6 +1,6 @@
-"""Telling git to merge lore files as Engram does: one line of .gitattributes and a command in the repository's configuration.
+"""Install the git merge driver: a line of .gitattributes, and a command in the repository's configuration.
 
-Without the command (a clone that nobody told) git merges the files as text; with it `git pull` merges by field.
+Without the command git merges the files as text; with it `git pull` merges by field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def install_merge_driver(
 
     Without `attributes` only the repository's configuration is completed and no file of the work tree.
 
-    Returns what had to be changed: `attributes` (a file to commit), `command`. Doing it again changes nothing.
+    Return what had to be changed: `attributes` (a file to commit), `command`. Calling it again changes nothing.
     Raises GitError, StoreError.
     """
     from engram.adapters.git.write.create import add_attributes
@@ -62,25 +62,25 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
 
 
 def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
-    """Which of `attributes` and `command` git has not been told, or not for this interpreter."""
+    """Return which of `attributes` and `command` git lacks, or has for another interpreter."""
     from engram.adapters.git.write.create import read_attributes, with_attributes
     from engram.adapters.git.write.merge_driver import configured
 
     content = read_attributes(root or repository.worktree)
-    told = with_attributes(content, attribute_lines(folder)) == content
-    missing = ("attributes",) if not told else ()
+    has_attributes = with_attributes(content, attribute_lines(folder)) == content
+    missing = () if has_attributes else ("attributes",)
     return missing if configured(repository) == driver_command() else (*missing, "command")
 
 
 def attribute_lines(folder: str) -> list[str]:
-    """The lines of .gitattributes: git leaves the bytes of lore files alone, and has Engram merge them."""
+    """Return the lines of .gitattributes: git does not convert lore files, and runs Engram to merge them."""
     from engram.adapters.git.write.merge_driver import ATTRIBUTE
 
     return [f"{folder}/** -text", f"{folder}/** {ATTRIBUTE}"]
 
 
 def driver_command() -> str:
-    """The command that runs this Engram with this interpreter, wherever git is called from."""
+    """Return the command that runs this Engram with this interpreter, wherever git is called from."""
     from engram.adapters.git.write.merge_driver import command_line
 
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))

@@ -1,4 +1,4 @@
-"""The git merge driver: three versions of a lore file, as git hands them over, become one."""
+"""The git merge driver, which merges three versions of a lore file as git passes them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def merge_driver(
 ) -> Merged:
     """Merge the files `base`, `ours` and `theirs` into the file `ours`; `path` is where the result belongs.
 
-    Called by git at the top of the work tree. A version that no entry of `conflicts` can hold is written
-    beside `path`. Raises StoreError where a file cannot be read or written; then `ours` is as it was.
+    Called by git at the top of the work tree. A version that does not fit into `conflicts` is written next to `path`.
+    Raises StoreError where a file cannot be read or written; then `ours` is as it was.
     """
     top = os.getcwd()
     repository = find_repository(top)
@@ -45,14 +45,14 @@ def merge_driver(
 
 
 def heads_of(repository: Repository | None, environment: Mapping[str, str]) -> list[str]:
-    """The commits that git merges just now, as far as it tells a driver."""
+    """Return the commits that git is merging, as far as it tells a driver."""
     from engram.adapters.git.write.merge_driver import merged_heads
 
     return merged_heads(repository, environment) if repository is not None else []
 
 
 def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: Clock) -> datetime:
-    """The `now` of the merge of these commits; this machine's clock where there are none."""
+    """Return the time of the merge of these commits; this machine's clock where there are none."""
     from engram.adapters.git.write.merge_driver import committer_times
 
     try:
@@ -89,7 +89,7 @@ def _setting(root: str, name: str) -> object:
 
 
 def _below(merged: Merged, prefix: str) -> Merged:
-    """The result with its other files named from the top of the work tree, below which the store is."""
+    """Return the result with the paths of its other files relative to the top of the work tree."""
     return merged._replace(kept=tuple([kept._replace(path=prefix + kept.path) for kept in merged.kept]))
 
 

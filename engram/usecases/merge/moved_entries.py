@@ -1,6 +1,6 @@
-"""A lore that one side moved and the other changed is one lore still: its two versions are merged where it is now.
+"""Merge an entry that one side moved and the other changed at its new path.
 
-Without this the merge would see a deletion and a new file, and the lore would be there twice.
+Without this the merge would see a deletion and a new file, and the entry would exist twice.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 class _Paths(NamedTuple):
-    """Lore by their ids: where a side took them away, and where it added them."""
+    """The paths of entries by id: those that a side removed, and those that it added."""
 
-    left: dict[bytes, str]
-    new: dict[bytes, str]
+    removed: dict[bytes, str]
+    added: dict[bytes, str]
 
 
 _ID = re.compile(rb"^---\r?\n(?:[^\n]*\n){0,60}?id: ?\"?([0-7][0-9A-HJKMNP-TV-Z]{25})\"?\s*$", re.MULTILINE)
 
 
 def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[str, Entry | None]:
-    """Rewrite both sides so that a lore moved by one, or by both, stands at one path in both.
+    """Rewrite both sides so that an entry moved by one of them, or by both, has the same path in both.
 
-    So does one that both added, at different paths: where one of them had it from the other without its commits.
-    Of two new paths the first in alphabetical order is taken. Returns what the merged tree holds at each of
-    these paths, unless the versions at the new one have to be merged.
+    So does an entry that both added at different paths, where one of them had it from the other without its commits.
+    Of two new paths the first in alphabetical order is used. Return what the merged tree has at each of these paths,
+    unless the versions at the new one have to be merged.
     """
     sides = first, second
-    found = _lore_by_id(read, folder, sides)
-    settled: dict[str, Entry | None] = {}
-    for lore_id in sorted(found[0].new.keys() | found[1].new.keys()):
-        old = _left(lore_id, found)
-        places = [_place(lore_id, old, paths) for paths in found]
+    found = _paths_by_id(read, folder, sides)
+    merged: dict[str, Entry | None] = {}
+    for lore_id in sorted(found[0].added.keys() | found[1].added.keys()):
+        old = _old_path(lore_id, found)
+        places = [_current_path(lore_id, old, paths) for paths in found]
         versions = [
             side[place].after if place in side else None for side, place in zip(sides, places, strict=True)
         ]
         if None in versions or {old, *places} == {places[0]}:
-            continue  # the other side left it alone, or deleted it; or it stands at one path already
+            continue  # the other side did not touch it, or deleted it; or both have it at one path already
         target = min(place for place in places if place != old)
         gone = {path for path in (old, *places) if path not in ("", target)}
         before = (first.get(old) or second[old]).before if old else None
@@ -55,45 +55,46 @@ def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[s
             for path in gone:
                 side[path] = Difference(before if path == old else None, None)
             side[target] = Difference(before, version)
-        settled |= dict.fromkeys(gone) | {target: versions[0]}
-    return settled
+        merged |= dict.fromkeys(gone) | {target: versions[0]}
+    return merged
 
 
-def _left(lore_id: bytes, found: tuple[_Paths, _Paths]) -> str:
-    """The path from which a side moved the lore; "" where none did."""
+def _old_path(lore_id: bytes, found: tuple[_Paths, _Paths]) -> str:
+    """Return the path from which a side moved the entry; "" where none did."""
     return min(
-        (paths.left[lore_id] for paths in found if lore_id in paths.left and lore_id in paths.new), default=""
+        (paths.removed[lore_id] for paths in found if lore_id in paths.removed and lore_id in paths.added),
+        default="",
     )
 
 
-def _place(lore_id: bytes, old: str, paths: _Paths) -> str:
-    """Where a side has the lore now, as far as it may have changed it."""
-    is_there = lore_id in paths.new and (not old or lore_id in paths.left)
-    return paths.new[lore_id] if is_there else old
+def _current_path(lore_id: bytes, old: str, paths: _Paths) -> str:
+    """Return the path at which a side has the entry now, as far as it may have changed it."""
+    is_added = lore_id in paths.added and (not old or lore_id in paths.removed)
+    return paths.added[lore_id] if is_added else old
 
 
-def _lore_by_id(read: Reader, folder: str, sides: tuple[Side, Side]) -> tuple[_Paths, _Paths]:
-    """The lore that each side took away and added; nothing where no lore can have been moved."""
-    left = [
-        _lore(folder, {path: found.before for path, found in side.items() if not found.after})
+def _paths_by_id(read: Reader, folder: str, sides: tuple[Side, Side]) -> tuple[_Paths, _Paths]:
+    """Return the entries that each side removed and added; nothing where no entry can have been moved."""
+    removed = [
+        _entry_oids(folder, {path: found.before for path, found in side.items() if not found.after})
         for side in sides
     ]
-    new = [
-        _lore(folder, {path: found.after for path, found in side.items() if not found.before})
+    added = [
+        _entry_oids(folder, {path: found.after for path, found in side.items() if not found.before})
         for side in sides
     ]
-    if not (all(new) or (left[0] and new[0]) or (left[1] and new[1])):
+    if not (all(added) or (removed[0] and added[0]) or (removed[1] and added[1])):
         return _Paths({}, {}), _Paths({}, {})
-    contents = read(oid for files in (*left, *new) for oid in files.values())
-    named = [
+    contents = read(oid for files in (*removed, *added) for oid in files.values())
+    by_id = [
         {_id(contents[oid]): path for path, oid in sorted(files.items(), reverse=True)}
-        for files in (*left, *new)
+        for files in (*removed, *added)
     ]
-    return _Paths(named[0], named[2]), _Paths(named[1], named[3])
+    return _Paths(by_id[0], by_id[2]), _Paths(by_id[1], by_id[3])
 
 
-def _lore(folder: str, files: dict[str, Entry | None]) -> dict[str, str]:
-    """The object ids of those that are regular lore files."""
+def _entry_oids(folder: str, files: dict[str, Entry | None]) -> dict[str, str]:
+    """Return the object ids, by path, of the files that are regular lore files."""
     return {
         path: entry.oid
         for path, entry in files.items()

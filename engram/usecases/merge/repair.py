@@ -1,8 +1,8 @@
-"""Mending lore files that a tool without the merge driver left with git's conflict markers.
+"""Repair lore files that a tool without the merge driver left with git's conflict markers.
 
-The versions come from git where it still has them: from its index while a merge is under way, else from the
-parents of the merge commit that brought the markers in; so the result is what a merge by field would have
-been. Where git has no such merge, the markers themselves show the versions.
+The versions are read from git where it still has them: from its index while a merge is under way, else from the parents
+of the merge commit that introduced the markers; so the result is that of a merge by field. Where git has no such merge,
+the versions are read from between the markers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "th
 class Repaired(NamedTuple):
     """A file that has conflict markers, or that git could not merge.
 
-    `source` says what it was merged from, empty where it could not be. `open_merge` is whether a person has
-    to end the merge; `conflicts` are the fields of which both versions are in the file.
+    `source` names where the versions were read, "" where it could not be merged. `open_merge` is whether a person has to
+    finish the merge; `conflicts` are the fields of which both versions are in the file.
     """
 
     path: str
@@ -55,10 +55,10 @@ class _Versions(NamedTuple):
 
 
 def marked(store: Store, paths: list[str]) -> list[str]:
-    """Those of the files (store paths) that hold conflict markers, and those that git could not merge."""
+    """Return the files (store paths) that hold conflict markers, and those that git could not merge."""
     found = [path for path in paths if _has_markers(store, path)]
     if store.places.repository is not None:
-        with contextlib.suppress(GitError):  # a damaged index is told of where something depends on it
+        with contextlib.suppress(GitError):  # a damaged index is reported where something depends on it
             found += [path for path in _unmerged(store) if path not in found]
     return found
 
@@ -120,17 +120,17 @@ def _from_index(store: Store, path: str) -> _Versions | None:
 
 
 def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
-    """The versions of the merge whose commit holds just these bytes, where no parent held markers."""
+    """Return the versions of the merge whose commit holds exactly these bytes, if no parent has markers."""
     from engram.adapters.git.read.unmerged import merges_of
     from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     name = in_git(store, path)
     for merge in merges_of(repository, name):
-        held = read_objects(repository, [f"{oid}:{name}" for oid in merge])
-        if held[0] != raw or any(side and holds_markers(side) for side in held[1:]):
+        merged, ours, theirs = read_objects(repository, [f"{oid}:{name}" for oid in merge])
+        if merged != raw or any(side and holds_markers(side) for side in (ours, theirs)):
             continue
-        return _of_merge(store, name, path, merge, held[1], held[2])
+        return _of_merge(store, name, path, merge, ours, theirs)
     return None
 
 
@@ -144,7 +144,7 @@ def _of_merge(
 
 
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
-    """The last common version of two commits; of several, the merge (docs/merge-rules.md, Several clones)."""
+    """Return the last common version of two commits; of several, their merge (docs/merge-rules.md, Several clones)."""
     from engram.adapters.git.read.versions import read_objects
     from engram.adapters.git.write.merging import bases as common
 
@@ -218,7 +218,7 @@ def _has_markers(store: Store, path: str) -> bool:
 
 
 def _read(store: Store, path: str) -> bytes | None:
-    """The bytes of a regular file that is not too large for a lore; reading a device or a pipe would never end."""
+    """Return the bytes of a regular file that is not too large for an entry; reading a device would never end."""
     try:
         facts = os.lstat(store.files.absolute(path))
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > 2 * frontmatter.MAX_FILE:

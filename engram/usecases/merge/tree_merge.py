@@ -27,7 +27,7 @@ from engram.usecases.merge.moved_entries import follow_moves
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
@@ -39,12 +39,16 @@ LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lin
 
 
 class Rules(NamedTuple):
-    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock."""
+    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock.
+
+    `parsed` has entries that need not be parsed again, and takes what the merge parses.
+    """
 
     folder: str
     categories: Categories
     hash_name: str
     now: datetime
+    parsed: ParsedFiles | None = None
 
 
 class Side(NamedTuple):
@@ -56,11 +60,11 @@ class Side(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A tree in the making, as differences from the first side, and what it took to get there.
+    """A merged tree, as differences from the first side.
 
-    `contents` has the bytes that were not there before; `merged` are the paths that both sides had changed;
-    `conflicts` counts what is left for a person in them; `followed` has the lore that went after a fold, as they
-    would have been left for a person without that.
+    `contents` has the bytes that are new with it; `merged` are the paths that both sides had changed; `conflicts` counts
+    the versions left for a person; `followed` has the entries that were deleted because they had been folded, as they
+    would have been left for a person otherwise.
     """
 
     edits: dict[str, Entry | None]
@@ -72,25 +76,25 @@ class Tree(NamedTuple):
 
 def merge_trees(rules: Rules, first: Side, second: Side, read: Reader) -> Tree:
     """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for what cannot be merged."""
-    return _Merge(rules, first, second, read).done()
+    return _Merge(rules, first, second, read).run()
 
 
 class _Merge:
-    """One merge on its way."""
+    """One merge of two trees."""
 
     def __init__(self, rules: Rules, first: Side, second: Side, read: Reader) -> None:
         self._rules, self._first, self._second, self._read = rules, first, second, read
 
-    def done(self) -> Tree:
-        """All of it."""
+    def run(self) -> Tree:
+        """Return the merged tree."""
         one, other = self._first.changed, self._second.changed
         moved = follow_moves(self._read, self._rules.folder, one, other)
         todo = sync_plan.plan(
             {path: found.after for path, found in one.items()},
             {path: found.after for path, found in other.items()},
         )
-        taken = {path: other[path].after for path in todo.incoming}
-        made = Tree(taken | moved, {}, todo.to_merge, 0, {})
+        incoming = {path: other[path].after for path in todo.incoming}
+        made = Tree(incoming | moved, {}, todo.to_merge, 0, {})
         lore = [path for path in todo.to_merge if self._is_by_fields(path)]
         conflicts = self._merge_lore(made, lore)
         conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
@@ -99,25 +103,27 @@ class _Merge:
     def _is_by_fields(self, path: str) -> bool:
         """Whether both sides have a file of a kind that is merged by its fields."""
         one, other = self._first.changed[path], self._second.changed[path]
-        held = (one.before, one.after, other.after)
-        is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in held)
+        versions = (one.before, one.after, other.after)
+        is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in versions)
         return is_file and sync_plan.is_by_fields(path, self._rules.folder)
 
     def _merge_lore(self, made: Tree, paths: list[str]) -> int:
-        """Merge the files of lore, entities and agents that both changed into `made`; returns how many conflicts that left."""
+        """Merge files of lore, entities and agents that both sides changed into `made`; return the number of conflicts."""
         first, second = self._first, self._second
         heads = [datetime.fromtimestamp(side.moment, UTC) for side in (first, second)]
         now = reference_time(self._rules.now, heads)
-        held = [
+        versions = [
             entry for path in paths for entry in (*first.changed[path], second.changed[path].after) if entry
         ]
-        contents = self._read(entry.oid for entry in held)
+        contents = self._read(entry.oid for entry in versions)
         conflicts = 0
-        gone: list[_Gone] = []
+        deleted: list[_Deleted] = []
         for path in paths:
             before, one, other = *first.changed[path], second.changed[path].after
             old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
-            done = merge_one(old, ours, theirs, path, self._rules.folder, self._rules.categories, now)
+            done = merge_one(
+                old, ours, theirs, path, self._rules.folder, self._rules.categories, now, self._rules.parsed
+            )
             mode = _mode(before, one, other)
             self._put(made, path, mode, done.content)
             for kept in done.kept:
@@ -125,18 +131,18 @@ class _Merge:
             left = theirs if ours is None else ours
             if left is not None and (done.content is None or self._may_follow(path, old, left, theirs, ours)):
                 by = (first if ours is None else second).changed
-                gone.append(_Gone(path, left, by, done.content is not None))
+                deleted.append(_Deleted(path, left, by, done.content is not None))
             conflicts += len(done.conflicts) + len(done.kept)
-        taken = _follow_folds(self._rules, self._read, gone, first.changed, made)
-        made.followed.update({path: made.contents[path] for path, (_, raw) in taken.items() if raw is None})
-        for path, (entry, content) in taken.items():
+        folded = _follow_folds(self._rules, self._read, deleted, first.changed, made)
+        made.followed.update({path: made.contents[path] for path, (_, raw) in folded.items() if raw is None})
+        for path, (entry, content) in folded.items():
             self._put(made, path, entry.mode, content)
         return conflicts - len(made.followed)
 
     def _may_follow(
         self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
     ) -> bool:
-        """Whether a lore that one side deleted may go, though the other side did more than vote for it."""
+        """Whether an entry that one side deleted may be deleted although the other side did more than vote for it."""
         is_deleted = old is not None and (ours is None or theirs is None)
         return is_deleted and may_follow(old or b"", left, path, self._rules.categories)
 
@@ -149,7 +155,7 @@ class _Merge:
         made.contents[path] = content
 
     def _merge_other(self, made: Tree, path: str) -> bool:
-        """Settle a file that is no lore: by lines, else as a whole; says whether the losing version went beside it."""
+        """Merge a file that is no lore: by lines, else as a whole; return whether the losing version is kept next to it."""
         # The newer head's version stays, the same one on every machine.
         older, newer = sorted((self._first, self._second), key=lambda side: (side.moment, side.commit))
         winner, loser = newer.changed[path], older.changed[path]
@@ -157,23 +163,23 @@ class _Merge:
         if by_lines is not None:
             self._put(made, path, _mode(winner.before, winner.after, loser.after), by_lines)
             return False
-        held, lost = sync_plan.three_way(winner.before, winner.after, loser.after)
-        made.edits[path] = None if held is None else Entry(*held)
-        if not lost:
+        kept, has_loser = sync_plan.three_way(winner.before, winner.after, loser.after)
+        made.edits[path] = None if kept is None else Entry(*kept)
+        if not has_loser:
             return False
         entry = loser.after
         assert entry is not None
         if entry.mode not in sync_plan.REGULAR:
             raise SyncBlockedError(
                 f"{path} is {sync_plan.WHAT.get(entry.mode, 'no file')} that both sides changed.",
-                "Settle it with git, then sync again.",
+                "Resolve it with git, then sync again.",
             )
         content = self._read([entry.oid])[entry.oid]
-        made.edits[sync_plan.beside(path, content)] = entry
+        made.edits[sync_plan.other_version_path(path, content)] = entry
         return True
 
     def _by_lines(self, winner: Difference, loser: Difference) -> bytes | None:
-        """The text with the changes of both; None where they overlap, or it is no text, or not that of one file."""
+        """Return the text with the changes of both sides; None where they overlap, or a version is no small text."""
         entries = [entry for entry in (winner.before, winner.after, loser.after) if entry]
         if len(entries) < 3 or any(entry.mode not in sync_plan.REGULAR for entry in entries):
             return None
@@ -192,10 +198,10 @@ def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
     return theirs if ours == old else ours
 
 
-class _Gone(NamedTuple):
-    """A lore that one side deleted: its path, its bytes on the side that changed it, and what the other side changed.
+class _Deleted(NamedTuple):
+    """An entry that one side deleted: its path, its bytes on the side that changed it, and what the other side changed.
 
-    `stays` says that more was done than to vote for it: it is left for a person where none is found that took it in.
+    `stays` means that the change was more than a vote: the entry is left for a person if it was not folded into another.
     """
 
     path: str
@@ -205,32 +211,39 @@ class _Gone(NamedTuple):
 
 
 def _follow_folds(
-    rules: Rules, read: Reader, gone: Sequence[_Gone], first: Changed, made: Tree
+    rules: Rules, read: Reader, deleted: Sequence[_Deleted], first: Changed, made: Tree
 ) -> dict[str, tuple[Entry, bytes | None]]:
-    """What becomes of files for that, by path: the entry in the merged tree so far, and the new bytes (None: it goes).
+    """Return the files that change because a deleted entry was folded: the entry of each so far, and its new bytes.
 
-    The merged tree is that of the side that changed `first`, with the edits of `made`.
+    An entry stays deleted that one side folded into another while the other side, which did not know, changed it. But its
+    votes go to the entry that it was folded into, and so does all that was folded into it, along the folds of both sides.
+    Each is counted once, however often it comes. New bytes of None delete a file. The merged tree is that of the side
+    that changed `first`, with the edits of `made`.
     """
-    return _Following(rules, read, gone, first, made).done() if gone else {}
+    return _FoldFollower(rules, read, deleted, first, made).run() if deleted else {}
 
 
-class _Following:
-    """The lore of one merge that go, and those that take them in."""
+class _FoldFollower:
+    """The entries of one merge that were folded, and those that they were folded into (their hosts)."""
 
-    def __init__(self, rules: Rules, read: Reader, gone: Sequence[_Gone], first: Changed, made: Tree) -> None:
+    def __init__(
+        self, rules: Rules, read: Reader, deleted: Sequence[_Deleted], first: Changed, made: Tree
+    ) -> None:
         self._rules, self._read, self._first, self._made = rules, read, first, made
-        self._gone = {item.path: item for item in gone}
-        self._hosts = {id(changed): self._taken_in(changed) for changed in (item.deleted_by for item in gone)}
+        self._deleted = {item.path: item for item in deleted}
+        self._hosts = {
+            id(changed): self._host_paths(changed) for changed in (one.deleted_by for one in deleted)
+        }
         self._found: dict[str, tuple[Entry, bytes | None]] = {}
 
-    def done(self) -> dict[str, tuple[Entry, bytes | None]]:
-        """All of them."""
-        for path, item in self._gone.items():
+    def run(self) -> dict[str, tuple[Entry, bytes | None]]:
+        """Return what changes, by path."""
+        for path, item in self._deleted.items():
             lost, host = self._parsed(path, item.raw), self._last_host(path)
             file = self._parsed(host, self._bytes(host)) if lost and host else None
             if lost is None or file is None:
                 continue
-            after = fold_later(file.lore, lost.lore) if item.stays else _with(file.lore, lost.lore)
+            after = fold_later(file.lore, lost.lore) if item.stays else _with_votes(file.lore, lost.lore)
             if after is None:
                 continue
             self._found[host] = self._entry(host), codec.rewrite(file, after, self._rules.categories)
@@ -239,10 +252,10 @@ class _Following:
         return self._found
 
     def _last_host(self, path: str) -> str:
-        """The lore that has this one in the end; "" where there is none, or they have each other."""
+        """Return the path of the entry that this one is part of in the end; "" for none, or where they name each other."""
         seen = {path}
-        while path in self._gone:
-            item = self._gone[path]
+        while path in self._deleted:
+            item = self._deleted[path]
             lost = self._parsed(path, item.raw)
             path = self._hosts[id(item.deleted_by)].get(lost.lore.id, "") if lost else ""
             if path in seen or not path:
@@ -250,18 +263,18 @@ class _Following:
             seen.add(path)
         return path if self._entry_of(path) is not None else ""
 
-    def _taken_in(self, changed: Changed) -> dict[str, str]:
-        """Where the lore are, by the id of each that one side's changed lore say they took in."""
+    def _host_paths(self, changed: Changed) -> dict[str, str]:
+        """Return, by the id of each folded entry, the path of the entry among one side's changes that names it as folded."""
         paths = [path for path in sorted(changed) if sync_plan.is_lore(path, self._rules.folder)]
         entries = {
             path: entry
             for path in paths
             if (entry := changed[path].after) and entry.mode in sync_plan.REGULAR
         }
-        held = self._read(entry.oid for entry in entries.values())
+        contents = self._read(entry.oid for entry in entries.values())
         found: dict[str, str] = {}
         for path, entry in entries.items():
-            raw = held[entry.oid]
+            raw = contents[entry.oid]
             file = self._parsed(path, raw) if b"merged_from" in raw else None
             for lore_id in file.lore.merged_from if file is not None else ():
                 found.setdefault(lore_id, path)
@@ -289,7 +302,8 @@ class _Following:
             return None
 
 
-def _with(host: Lore, lost: Lore) -> Lore:
+def _with_votes(host: Lore, lost: Lore) -> Lore:
+    """Return the host with the votes of an entry that was folded into it."""
     stamps = [stamp for stamp in (host.last_validated, lost.last_validated) if stamp is not None]
     return host._replace(
         votes=carry_votes(host.votes, lost.votes, lost.id),

@@ -68,10 +68,10 @@ def at_rest(store: Store) -> Iterator[None]:
     the like.
     """
     from engram.usecases.store.commit import commit_lock
-    from engram.usecases.sync.local_changes import settle
+    from engram.usecases.sync.local_changes import commit_local_changes
 
     if store.places.owns_branch:
-        settle(store)
+        commit_local_changes(store)
     _ = store.source_id  # a store that nothing was recorded in has none yet, and making it takes the lock
     with contextlib.ExitStack() as locks:
         if store.places.owns_branch:

@@ -40,7 +40,7 @@ def load(store: Store, path: str) -> LoreFile:
     raw = store.files.read(path)
     stamp = walk.stamp(store.files.absolute(path))
     modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
-    return codec.read(raw, path, store.categories, modified)
+    return codec.read(raw, path, store.categories, modified, store.parsed)
 
 
 def update(

@@ -43,6 +43,6 @@ def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
     from engram.adapters.files.frontmatter import codec
 
     try:
-        return codec.read(raw, path, store.categories, store.clock.now())
+        return codec.read(raw, path, store.categories, store.clock.now(), store.parsed)
     except EngramError:
         return None

@@ -22,6 +22,7 @@ from engram.usecases.store.embedding import Meaning
 if TYPE_CHECKING:
     from engram.adapters.embed.errors import EmbeddingError
     from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
@@ -126,6 +127,7 @@ class Store:
         self.recent: dict[str, RecentText] = {}
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
+        self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
         self.built_graph: BuiltGraph | None = None  # the graph built last
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)

@@ -1,8 +1,8 @@
-"""Bringing a merged commit in: files through the write journal, then the branch; local edits are never overwritten.
+"""Apply a merged commit: files through the write journal, then the branch; local edits are never overwritten.
 
-Call it all holding the commit lock. Until the branch has moved, what was written is an ordinary operation of
-the journal: whoever comes after a kill finishes it, and either moves the branch (`finish`) or commits the
-operation as it is, and the next sync merges again. Once the branch has moved, the operation changes nothing.
+Callers hold the commit lock. Until the branch has moved, what was written is an ordinary operation of the journal: after
+a kill, the next command finishes it, and either moves the branch (`finish_interrupted`) or commits the operation as it
+is, and the next sync merges again. Once the branch has moved, the operation changes nothing.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MARK = "sync-under-way"
 
 
 class Applied(NamedTuple):
-    """What became of a merge: `done`, or which files are in its way (none where only the branch moved meanwhile).
+    """Whether a merge is `done`, or which files are in its way (none where only the branch moved meanwhile).
 
-    `notes` are sentences about files that stay as they were changed here and not committed.
+    `notes` are sentences about files that were changed here, are not committed and stay.
     """
 
     done: bool
@@ -46,42 +46,42 @@ class Applied(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def bring_in(store: Store, head: Head, merge: Merge, uncommitted: Collection[str] = ()) -> Applied:
-    """Make the work tree and the branch what `merge` says; where that cannot be, nothing was done but whole files.
+def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[str] = ()) -> Applied:
+    """Move the work tree and the branch from `head` to a merge; where that is impossible, only whole files were written.
 
-    Files that Engram never commits do not stand in its way, nor do those of `uncommitted`, which it could not commit.
+    Files that Engram never commits are not in the way, nor are those of `uncommitted`, which it could not commit.
     Raises StoreError (disk, permissions), GitError.
     """
     repo = store.repository
-    wanted = _wanted(store, merge, uncommitted)
-    if wanted.in_the_way:
-        return Applied(False, wanted.in_the_way)
-    changes = _write_binary(store, wanted.changes)
+    update = _compare(store, merge, uncommitted)
+    if update.in_the_way:
+        return Applied(False, update.in_the_way)
+    changes = _write_binary(store, update.changes)
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
-    _note(store, head.oid, merge.commit, [operation.op for operation in operations])
+    _write_mark(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
         entry_writer.write(store, operations, brought_in=True)
-        notes = tuple(uncommitted_files.keep(store, found) for found in wanted.kept)
+        notes = tuple(uncommitted_files.keep(store, found) for found in update.kept)
     except ConflictError:
         return Applied(False)
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
-    _forget(store)
-    if moved:  # the journal is committed next: by this it shows at once that it changes nothing
+    _remove_mark(store)
+    if moved:  # the journal is committed next: this shows at once that it changes nothing
         tree.learn(repo, merge.commit, _entries(merge.changes))
-    kept = {found.path for found in wanted.kept}
-    _tidy(store, {path: found for path, found in merge.changes.items() if path not in kept})
+    kept = {found.path for found in update.kept}
+    _finish_files(store, {path: found for path, found in merge.changes.items() if path not in kept})
     return Applied(moved, notes=notes if moved else ())
 
 
-def finish(store: Store) -> bool:
-    """Move the branch where a killed sync was about to move it, if its files are all in place; says whether it did."""
-    noted = _noted(store)
-    if noted is None:
-        _forget(store)
+def finish_interrupted(store: Store) -> bool:
+    """Move the branch where a killed sync was about to move it, if all files are in place; returns whether it did."""
+    mark = _read_mark(store)
+    if mark is None:
+        _remove_mark(store)
         return False
-    old, new, names = noted
+    old, new, names = mark
     repo = store.repository
     store.files.recover(must=True)
     head = layout.read_head(repo)
@@ -94,7 +94,7 @@ def finish(store: Store) -> bool:
         }
         if all(path in later or _holds(store, path, found) for path, found in changes.items()):
             done = advance(repo, head, new, _entries(changes), store.places.state)
-    _forget(store)
+    _remove_mark(store)
     return done
 
 
@@ -102,16 +102,16 @@ def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
     return {path: found.after for path, found in changes.items()}
 
 
-class _Wanted(NamedTuple):
-    """What has to be written, the files that are in the way, and those that stay as a person left them."""
+class _Update(NamedTuple):
+    """The files to write, those that are in the way, and those that stay as a person left them."""
 
     changes: list[Change]
     in_the_way: tuple[str, ...]
     kept: list[Uncommitted]
 
 
-def _wanted(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Wanted:
-    """Compare the files with our head and the merge. In the way is what is neither as the one has it nor as the other."""
+def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Update:
+    """Compare the files with our head and the merge: a file that is as neither of them has it is in the way."""
     in_the_way: list[str] = []
     wanted: list[tuple[str, tree.Entry | None, str | None]] = []
     kept: list[tuple[str, bytes | None]] = []
@@ -136,12 +136,14 @@ def _wanted(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Wanted
         else:
             in_the_way.append(path)
     if in_the_way:
-        return _Wanted([], tuple(in_the_way), [])
+        return _Update([], tuple(in_the_way), [])
     needed = [(path, merge.changes[path].after) for path, _ in kept] + [
         (path, entry) for path, entry, _ in wanted
     ]
-    contents = _contents(store, merge, [(path, entry) for path, entry in needed if entry])
-    return _Wanted(
+    oids = {path: entry.oid for path, entry in needed if entry}
+    by_oid = blobs(store.repository, oids.values(), merge.known)
+    contents = {path: by_oid[oid] for path, oid in oids.items()}
+    return _Update(
         [Change(path, contents.get(path), before) for path, _, before in wanted],
         (),
         _uncommitted(store, merge, kept, contents),
@@ -159,15 +161,8 @@ def _uncommitted(
     ]
 
 
-def _contents(store: Store, merge: Merge, wanted: list[tuple[str, tree.Entry]]) -> dict[str, bytes]:
-    known = {path: merge.contents[path] for path, _ in wanted if path in merge.contents}
-    missing = [(path, entry.oid) for path, entry in wanted if path not in known]
-    found = blobs(store.repository, (oid for _, oid in missing))
-    return known | {path: found[oid] for path, oid in missing}
-
-
 def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
-    """A work tree file's bytes and the id they have in git; nothing where there is none."""
+    """Return the bytes of a file in the work tree and the id they have in git; None twice where there is no file."""
     try:
         raw = store.files.read(path)
     except NotFoundError:
@@ -187,7 +182,7 @@ def _holds(store: Store, path: str, found: Difference) -> bool:
 
 
 def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
-    """Write what the journal cannot hold, which is text; returns the rest. A second try finds it in place."""
+    """Write the files that are no text, which the journal cannot hold, and return the rest."""
     text = []
     for item in changes:
         try:
@@ -209,29 +204,29 @@ def _operation(store: Store, changes: list[Change], merge: Merge) -> Operation:
     )
 
 
-def _note(store: Store, old: str | None, new: str, names: Iterable[str]) -> None:
+def _write_mark(store: Store, old: str | None, new: str, names: Iterable[str]) -> None:
     data = json.dumps({"old": old, "new": new, "operations": list(names)}).encode()
     sync_state.replace(os.path.join(store.places.state, _MARK), data)
 
 
-def _noted(store: Store) -> tuple[str | None, str, list[str]] | None:
+def _read_mark(store: Store) -> tuple[str | None, str, list[str]] | None:
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
         return found["old"], str(found["new"]), list(map(str, found["operations"]))
     except NotFoundError:
         return None
     except (StoreError, ValueError, KeyError, TypeError):
-        _forget(store)
+        _remove_mark(store)
         return None
 
 
-def _forget(store: Store) -> None:
+def _remove_mark(store: Store) -> None:
     atomic.discard(os.path.join(store.places.state, _MARK))
     sync_state.discard_draft(os.path.join(store.places.state, _MARK))
 
 
-def _tidy(store: Store, changes: Mapping[str, Difference]) -> None:
-    """Give programs their mode, and take away folders that have become empty, as git does."""
+def _finish_files(store: Store, changes: Mapping[str, Difference]) -> None:
+    """Make executable files executable, and remove folders that have become empty, as git does."""
     for path, found in changes.items():
         if found.after and found.after.mode == tree.EXECUTABLE:
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Syncing by itself: now and then after a command, and at the start and end of a session, never in anybody's way.
+"""Automatic syncs: by interval after a command, and at the start and end of a session, without anybody waiting.
 
-The detached process that follows a command does it, one at a time. Being offline is normal: after a failure the
-next try is later, twice as long each time. How it went is remembered as of any sync.
+They run in the detached process that follows a command, one at a time. Being offline is normal: after each failure the
+pause before the next attempt doubles. The result is recorded as that of any sync.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Synced
 
 INTERVAL, ON_SESSION = "sync.interval", "sync.on_session"
-LONGEST_SECONDS = 6 * 3600.0  # between two tries of a remote that fails, unless the interval itself is longer
+LONGEST_SECONDS = (
+    6 * 3600.0
+)  # between two attempts at a remote that fails, unless the interval itself is longer
 TIMEOUT = 30.0  # seconds, for each command that uses the network
 NEVER = float("inf")
 
 
 def seconds_until_due(store: Store) -> float:
-    """How long until the next sync by interval; 0 or less where it is due, NEVER where there is to be none."""
+    """Return how long until the next sync by interval: 0 or less if it is due, NEVER if there is none."""
     minutes = store.settings.number(INTERVAL)
     if not minutes or not can_sync(store):
         return NEVER
@@ -36,12 +38,12 @@ def seconds_until_due(store: Store) -> float:
         since = (store.clock.now() - times.parse(last["at"])).total_seconds()
     except ValueError:
         return 0.0
-    # A clock that was set back must not put it off for ever.
+    # A clock that was set back must not postpone it for ever.
     return pause(minutes * 60, int(str(last["failures"]))) - since if since >= 0 else 0.0
 
 
 def pause(interval: float, failures: int) -> float:
-    """Seconds between two tries, after so many failures in a row."""
+    """Return the seconds between two attempts, after so many failures in a row."""
     return min(interval * 2.0 ** min(failures, 30), max(interval, LONGEST_SECONDS))
 
 
@@ -64,14 +66,14 @@ def can_sync(store: Store) -> bool:
 
 
 def sync_if_due(store: Store) -> Synced | None:
-    """Sync where it is due and no other process is at it; None where it is not, or failed (`status` shows why)."""
+    """Sync if it is due and no other process does; None if it is not due, or failed (`status` shows why)."""
     return _sync(store) if is_due(store) else None
 
 
 def session_sync(store: Store) -> bool:
-    """At the start or end of a session: start a sync in a process of its own, where `sync.on_session` wants that.
+    """At the start or end of a session, start a sync in a separate process if `sync.on_session` is set.
 
-    Says whether one was started. It returns at once, and a remote that cannot be reached is no trouble.
+    Return at once whether one was started. A remote that cannot be reached is no error.
     """
     if not store.settings.flag(ON_SESSION) or not can_sync(store):
         return False
@@ -82,7 +84,7 @@ def session_sync(store: Store) -> bool:
 
 
 def sync_now(store: Store) -> Synced | None:
-    """What the process that `session_sync` started does: sync now, unless another one is at it. Raises nothing expected."""
+    """Sync now, in the process that `session_sync` started, unless another process does. Raises no EngramError."""
     return _sync(store) if can_sync(store) else None
 
 

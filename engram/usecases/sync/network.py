@@ -1,6 +1,9 @@
-"""The two parts of a sync that wait for the network, each for a thread of its own: fetching, and pushing what holds no secret."""
+"""The two parts of a sync that wait for the network, fetch and push, and the thread that runs one of them."""
 
 from __future__ import annotations
+
+import threading
+from collections import deque
 
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.write import lore_branch
@@ -8,63 +11,128 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Self
 
     from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
-    Hear = Callable[[str], None]
+    Report = Callable[[str], None]
+    Result = tuple[str, str | None]  # a branch of the remote, and its commit
 
-FETCHING, PUSHING, LOOKING = "fetching from {}", "pushing to {}", "looking for secrets"
-
-
-class LookedAt(NamedTuple):
-    """What need not be looked up in git for secrets: the merges of this sync (see `check_outgoing`), clean commits."""
-
-    made: Mapping[str, Mapping[str, bytes]]
-    clean: Collection[str]
+FETCHING, PUSHING, SCANNING = "fetching from {}", "pushing to {}", "looking for secrets"
+_POLL_SECONDS = 0.1
 
 
-def fetch(repo: Repository, other: Counterpart, timeout: float, hear: Hear) -> tuple[str, str | None]:
-    """The remote's branch and its commit, None where it has none yet. Raises RemoteError, GitError."""
-    tell = _telling(FETCHING.format(other.remote), hear)
+def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report) -> Result:
+    """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError."""
+    report_progress = _progress_of(FETCHING.format(other.remote), report)
     known = remotes.tracked(repo, other)
-    theirs = remotes.fetch(repo, other, deadline=timeout, tell=tell)
+    theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
-        # A remote whose branch has another name; one that was deleted is made again by the push.
+        # The remote's branch may have another name. One that was deleted is made again by the push.
         name = remotes.default_branch(repo, other.remote, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = remotes.fetch(repo, other, deadline=timeout, tell=tell)
+            theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
     return other.branch, theirs
 
 
-def send(
+class Vetted(NamedTuple):
+    """What a push need not search for secrets: commits known to be clean, and merges but for their new contents."""
+
+    merges: dict[str, Mapping[str, bytes]]
+    clean: set[str]
+
+
+def push(
     store: Store,
     other: Counterpart,
     theirs: str | None,
     commit: str,
-    looked: LookedAt,
+    vetted: Vetted,
     timeout: float,
-    hear: Hear,
-) -> tuple[str, str | None]:
-    """Push a commit to the remote, which has `theirs`; its branch and that commit. Raises SecretFoundError, RemoteError."""
-    hear(LOOKING)
+    report: Report,
+) -> Result:
+    """Push a commit to the remote, which has `theirs`, unless it holds a secret; the branch and that commit.
+
+    Raises SecretFoundError, RemoteError.
+    """
+    report(SCANNING)
     check_outgoing(
         store,
         theirs,
         commit,
-        lambda done, total: hear(f"{LOOKING}: {100 * done // total} %"),
-        looked.made,
-        looked.clean,
+        lambda done, total: report(f"{SCANNING}: {100 * done // total} %"),
+        vetted.merges,
+        vetted.clean,
     )
-    what = PUSHING.format(other.remote)
-    hear(what)
-    remotes.push(store.repository, other, commit, deadline=timeout, tell=_telling(what, hear))
+    step = PUSHING.format(other.remote)
+    report(step)
+    remotes.push(store.repository, other, commit, deadline=timeout, tell=_progress_of(step, report))
     return other.branch, commit
 
 
-def _telling(what: str, hear: Hear) -> Hear:
-    """What is to hear how far git is."""
-    return lambda progress: hear(f"{what}: {progress}" if progress else what)
+def _progress_of(step: str, report: Report) -> Report:
+    """Report git's progress as that of a step."""
+    return lambda progress: report(f"{step}: {progress}" if progress else step)
+
+
+class _StoppedError(Exception):
+    """Nobody waits for the work any more."""
+
+
+class Background:
+    """A fetch or push in a thread of its own. Left as a context (or by `stop`), it is ended, with the git it started."""
+
+    def __init__(self, work: Callable[[Report], Result]) -> None:
+        """Start the work, which is given a function to report its progress to."""
+        self._work = work
+        self._reports: deque[str] = deque()
+        self._stopped = False
+        self._result: Result = "", None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="engram-network")
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def wait(self, report: Report | None = None) -> Result:
+        """Return the result of the work, or raise its error. An exception that `report` raises ends the work."""
+        try:
+            while self._thread.is_alive():
+                self._forward(report)
+                self._thread.join(_POLL_SECONDS)
+            self._forward(report)
+        finally:
+            self.stop()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def stop(self) -> None:
+        """End the work, and return when it has ended. Harmless when it has already."""
+        self._stopped = True
+        self._thread.join()
+
+    def _forward(self, report: Report | None) -> None:
+        while report is not None and self._reports:
+            report(self._reports.popleft())
+
+    def _receive(self, text: str) -> None:
+        # A transfer repeats its last report while it waits, so that this can end it.
+        if self._stopped:
+            raise _StoppedError
+        if not self._reports or self._reports[-1] != text:
+            self._reports.append(text)
+
+    def _run(self) -> None:
+        try:
+            self._result = self._work(self._receive)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            self._error = error

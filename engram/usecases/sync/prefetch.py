@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge.merge_canonical import read_ahead
-from engram.adapters.git.read.differences import blobs, differences, hold, let_go
-from engram.adapters.git.write import tree_edit
-from engram.domain.entry.categories import Categories
+from engram.adapters.files.merge.merge_canonical import parse_canonical
+from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.write.tree_edit import read_folders
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
@@ -18,49 +16,38 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from engram.adapters.git.read.differences import Difference
-    from engram.adapters.git.run.layout import Repository
+    from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
-MOST = 2000  # files; what is more is done when it is needed, and tells how far it is
+MOST_FILES = 2000  # what is more is read when it is needed, with progress reported
 
 
-def prepare(store: Store, known: str, head: str) -> Collection[str]:
-    """Read what we changed since the commit `known` of the remote; returns the commits in which there is no secret.
+def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> Collection[str]:
+    """Read what we changed since the commit `known` of the remote, and return the commits that hold no secret.
 
-    Trouble is left to whoever needs it later.
+    Errors are left to whoever needs the files later.
     """
     repo = store.repository
     with contextlib.suppress(EngramError):
         changed = differences(repo, known, head)
-        if 0 < len(changed) <= MOST:
-            _read(store, repo, changed)
-            tree_edit.read_ahead(repo, head, changed)
-            return check_outgoing(store, known, head)
+        if 0 < len(changed) <= MOST_FILES:
+            _read_entries(store, changed, into)
+            into.folders = read_folders(repo, head, changed)
+            return check_outgoing(store, known, head, known=into.contents)
     return ()
 
 
-def begin() -> None:
-    """Keep what is read of lore from now on, until `forget`: what is merged is indexed next."""
-    codec.begin_remembering()
-
-
-def forget() -> None:
-    """Let go of what was read and is not needed any more."""
-    let_go()
-    tree_edit.let_go()
-    codec.forget()
-    read_ahead((), Categories())
-
-
-def _read(store: Store, repo: Repository, changed: Mapping[str, Difference]) -> None:
-    """The lore that we changed, as they were and as they are: where the remote changed them, too, both are merged."""
-    entries = [
+def _read_entries(store: Store, changed: Mapping[str, Difference], into: ReadAhead) -> None:
+    """Read and parse the entries that we changed, both versions: if the remote changed them too, they are merged."""
+    found = [
         entry
-        for path, found in changed.items()
+        for path, difference in changed.items()
         if sync_plan.is_lore(path, store.places.folder)
-        for entry in found
+        for entry in difference
         if entry is not None and entry.mode in sync_plan.REGULAR
     ]
-    contents = blobs(repo, (entry.oid for entry in entries))
-    hold(contents)
-    read_ahead(contents.values(), store.categories)
+    contents = blobs(store.repository, (entry.oid for entry in found))
+    into.keep(contents)
+    if store.parsed is not None:
+        for raw in contents.values():
+            parse_canonical(raw, store.categories, store.parsed)

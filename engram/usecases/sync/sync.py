@@ -1,8 +1,13 @@
-"""Syncing a store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster.
+"""Sync a store with its remote. The phases, in the order in which `_Sync` has them:
 
-Git waits for the network, the disk and itself for most of that time. So what can be done before it is known what comes
-in is done while it fetches, and a merge is pushed while it is brought in here: it is the same commit on every machine,
-so whoever has it first is of no account.
+1. **Prepare**: nothing else is under way in the repository; what waits here is committed.
+2. **Fetch** the remote's branch, in a thread: meanwhile this clone prepares and reads ahead.
+3. **Plan** what comes in, goes out and is merged. `--dry-run` shows this plan and ends here.
+4. **Merge** as planned, into a commit that no branch has yet; quarantine what the settings say.
+5. **Apply** the merge to the files, the branch, git's index and the search index; fold duplicates that came in.
+6. **Check** what goes out for secrets, and **push** it; from 2 again if somebody else pushed meanwhile.
+
+A merge is pushed while it is applied: it is the same commit on every machine, so it does not matter who has it first.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import time
 
+from engram.adapters.files.frontmatter.codec import ParsedFiles
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.remote import remotes
@@ -17,35 +23,43 @@ from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.commits import UNFINISHED
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
+from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.admission import credit, incoming_quarantine
+from engram.usecases.admission.pulled_commits import weighed
+from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
-from engram.usecases.store.commit import count_waiting
+from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
+from engram.usecases.store.outside_changes import note_outside
 from engram.usecases.store.store import IN_TREE
-from engram.usecases.sync import local_changes, network, prefetch
-from engram.usecases.sync.background_task import Beside
+from engram.usecases.sync import apply, local_changes, network, uncommitted_files
+from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
+from engram.usecases.sync.prefetch import prefetch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Head, Repository
     from engram.domain.sync import sync_plan
-    from engram.usecases.merge.commit_merge import Merge
+    from engram.usecases.merge.commit_merge import Merge, ReadAhead
     from engram.usecases.store.store import Store
 
     Step = Callable[[str], None]
 
 TRIES = 6  # the first push and five more
-
 PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
+ROUNDS = 20  # of merging what others keep changing
+STUCK_ROUNDS = 4  # in which the same file is in the way
+INDEXED_BY_PATH = 5000  # files; for more than that the index looks at all
 
 
 class Options(NamedTuple):
-    """What to do: with which remote ("" for the usual one), in which directions, `timeout` seconds a network command."""
+    """The remote ("" for the usual one), the directions, and the time limit of each network command in seconds."""
 
     remote: str = ""
     pull: bool = True
@@ -54,12 +68,12 @@ class Options(NamedTuple):
 
 
 class Synced(NamedTuple):
-    """What a sync did, counted in files: brought in, sent, merged because both sides had changed them.
+    """What a sync did, counted in files: pulled, pushed, merged because both sides had changed them.
 
-    `folded` counts lore that came in and became one with lore that said the same, `alike` has the pairs that only
-    a person can tell apart, `conflicts` is what else is left for a person; `errors` is what went wrong after
-    something had been done already. `held` counts lore that came in and wait for a person, `notes` say what came
-    in and does not count here, and what became of files that are not committed.
+    `folded` counts entries that came in and were folded into one that says the same, `alike` has the pairs that only a
+    person can tell apart, `conflicts` counts the other versions left for a person; `errors` is what went wrong after
+    something had been done. `held` counts entries that were quarantined, `notes` say which settings came in and are not
+    in force here, and what happened to files that are not committed.
     """
 
     remote: str = ""
@@ -93,98 +107,76 @@ class Planned(NamedTuple):
 
 
 def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
-    """Bring this clone and its remote together. `step` is told what is being done; what it raises ends the sync.
+    """Make this clone and its remote equal. `step` receives each step; an exception it raises ends the sync.
 
-    It is told between two steps, and while the network is waited for: what was begun is whole when it ends so.
+    It is called between two steps and while the network is waited for: what was begun is whole when the sync ends so.
     Raises UsageError where the store has no git of its own, SyncBlockedError where a person is needed first,
-    RemoteError and others as long as nothing was done yet; later trouble is in the answer's `errors`.
+    RemoteError and others as long as nothing was done yet; later errors are in the answer's `errors`.
     """
     began = time.monotonic()
     repo = own_repository(store)
-    run = _Run(store, repo, _allowed(store, options), step)
-    trouble: EngramError | None = None
+    run = _Sync(store, repo, _allowed(store, options), step)
+    error: EngramError | None = None
     try:
-        run.go()
-    except EngramError as error:
-        trouble = _for_a_person(error)
-    sync_state.remember(store, run.done.remote, trouble)
-    _note(store, run.done, trouble, began)
-    if trouble is not None and not (run.done.pulled or run.done.merged or run.done.pushed):
-        raise trouble
-    took = round((time.monotonic() - began) * 1000)
-    errors = () if trouble is None else (trouble,)
-    return run.done._replace(errors=errors, duration_ms=took, head=layout.read_head(repo).oid)
-
-
-def _note(store: Store, done: Synced, trouble: EngramError | None, began: float) -> None:
-    """A line of the live record."""
-    counts = {
-        "pulled": done.pulled,
-        "pushed": done.pushed,
-        "merged": done.merged,
-        "conflicts": done.conflicts,
-    }
-    took_ms = round((time.monotonic() - began) * 1000, 3)
-    activity_log.note(
-        store,
-        "sync",
-        query=done.remote,
-        took_ms=took_ms,
-        details={**counts, "errors": int(trouble is not None)},
-    )
+        run.run()
+    except EngramError as raised:
+        error = _blocking(raised)
+    sync_state.remember(store, run.done.remote, error)
+    _log(store, run.done, error, began)
+    if error is not None and not (run.done.pulled or run.done.merged or run.done.pushed):
+        raise error
+    duration_ms = round((time.monotonic() - began) * 1000)
+    errors = () if error is None else (error,)
+    return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
 def preview(store: Store, options: Options, step: Step | None = None) -> Planned:
-    """What `sync` would do; only what is known of the remote is brought up to date. Raises as `sync`."""
+    """Plan a sync without carrying it out; only what is known of the remote is updated. Raises as `sync`."""
     repo = own_repository(store)
-    run = _Run(store, repo, options, step)
+    run = _Sync(store, repo, options, step)
     try:
-        head, theirs = run.ready(), run.fetched()
-        plan = commit_merge.planned(store, head.oid, theirs)
+        plan = run.plan()
     except EngramError as error:
-        raise _for_a_person(error) from None
+        raise _blocking(error) from None
     local_changes.find_hand_edits(store)
-    return Planned(run.done.remote, run.done.branch, plan, count_waiting(store), head.oid)
+    return Planned(run.done.remote, run.done.branch, plan.paths, count_waiting(store), plan.ours)
 
 
-def _allowed(store: Store, options: Options) -> Options:
-    """The options, without pushing for a read-only scope. Raises StoreError where only pushing was wanted."""
-    if not store.scope.readonly:
-        return options
-    if not options.pull:
-        check_writable(store)
-    return options._replace(push=False)
+class _Sync:
+    """One sync; `done` is what it has done so far."""
 
-
-class _Run:
-    """One sync on its way; `done` is what it has done so far."""
-
-    def __init__(self, store: Store, repo: Repository, options: Options, step: Step | None) -> None:
+    def __init__(self, store: Store, repo: Repository, options: Options, listener: Step | None) -> None:
         self.done = Synced()
-        self._store, self._repo, self._options, self._listener = store, repo, options, step
+        self._store, self._repo, self._options, self._listener = store, repo, options, listener
         self._other: Counterpart | None = None
-        self._brought_in: list[str] = []  # and not indexed yet
-        self._made: dict[str, Mapping[str, bytes]] = {}
-        self._clean: set[str] = set()  # commits that were looked through for secrets
-        self._sending: Beside | None = None
+        self._read_ahead = commit_merge.ReadAhead()
+        self._not_indexed: list[str] = []  # paths that came in
+        self._vetted = network.Vetted(merges={}, clean=set())
+        self._pushing: network.Background | None = None
 
-    def go(self) -> None:
-        """All of it."""
+    def plan(self) -> commit_merge.Plan:
+        """Fetch, and plan what a sync of the committed state would do."""
+        head = self._check_ready()
+        theirs = self._finish_fetch(self._start_fetch())
+        return commit_merge.plan_merge(self._store, head.oid, theirs)
+
+    def run(self) -> None:
+        """Carry out all phases. What is parsed meanwhile is kept: what is merged is indexed next."""
         from engram.usecases.index.catch_up import no_collections
 
-        prefetch.begin()
+        self._store.parsed = ParsedFiles()
         try:
             with no_collections():
-                self._go()
+                self._run()
         finally:
-            if self._sending is not None:
-                self._sending.stop()
-            prefetch.forget()
+            if self._pushing is not None:
+                self._pushing.stop()
+            self._store.parsed = None
 
-    def _go(self) -> None:
-        self.ready()
+    def _run(self) -> None:
+        self._check_ready()
         for attempt in range(TRIES):
-            theirs = self._next(first=attempt == 0)
+            theirs = self._prepare_and_fetch(first=attempt == 0)
             try:
                 if self._options.pull and theirs:
                     self._pull(theirs)
@@ -196,28 +188,10 @@ class _Run:
                     raise
                 _pause(attempt)
 
-    def _begin(self) -> None:
-        """What waits here is committed before anything is brought in."""
-        local_changes.settle(self._store)
-        deduplicate.begin(self._store)
+    # 1. Prepare
 
-    def _next(self, *, first: bool) -> str | None:
-        """The remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
-        if not self._options.pull:
-            if first:
-                self._begin()
-            return remotes.tracked(self._repo, self._counterpart())
-        with self._fetching() as fetching:
-            if first:
-                self._begin()
-            self._brought_in += self._took_in(local_changes.put_right(self._store))
-            known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
-            if known and head:
-                self._clean.update(prefetch.prepare(self._store, known, head))
-            return self._fetched(fetching)
-
-    def ready(self) -> Head:
-        """Our head; raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
+    def _check_ready(self) -> Head:
+        """Return our head. Raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
         state = layout.busy(self._repo)
         if state:
             what = "HEAD is detached" if state == "detached" else f"A git {state} is under way"
@@ -232,68 +206,72 @@ class _Run:
         self._counterpart()
         return head
 
-    def fetched(self) -> str | None:
-        """The remote branch's commit; None where it has none yet."""
-        return self._fetched(self._fetching())
+    def _commit_local_changes(self) -> None:
+        local_changes.commit_local_changes(self._store)
+        deduplicate.begin(self._store)
 
-    def _fetching(self) -> Beside:
+    # 2. Fetch
+
+    def _prepare_and_fetch(self, *, first: bool) -> str | None:
+        """Return the remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
+        if not self._options.pull:
+            if first:
+                self._commit_local_changes()
+            return remotes.tracked(self._repo, self._counterpart())
+        with self._start_fetch() as fetching:
+            if first:
+                self._commit_local_changes()
+            self._repair_own_branch()
+            known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
+            if known and head:
+                self._vetted.clean.update(prefetch(self._store, known, head, self._read_ahead))
+            return self._finish_fetch(fetching)
+
+    def _repair_own_branch(self) -> None:
+        """Merge again, by Engram's rules, what others merged without them in our own branch."""
+        head = layout.read_head(self._repo).oid
+        if head is not None and external_merges.repair_merges(self._store, head, self._read_ahead) != head:
+            self._not_indexed += self._count(merge_incoming(self._store, head, own=True))
+
+    def _start_fetch(self) -> network.Background:
         other = self._counterpart()
-        self._step(network.FETCHING.format(other.remote))
-        return Beside(lambda hear: network.fetch(self._repo, other, self._options.timeout, hear))
+        self._report(network.FETCHING.format(other.remote))
+        return network.Background(
+            lambda report: network.fetch(self._repo, other, self._options.timeout, report)
+        )
 
-    def _fetched(self, fetching: Beside) -> str | None:
+    def _finish_fetch(self, fetching: network.Background) -> str | None:
         branch, theirs = fetching.wait(self._listener)
-        self._take(self._counterpart()._replace(branch=branch))
+        self._use(self._counterpart()._replace(branch=branch))
         return theirs
 
-    def _step(self, what: str) -> None:
-        if self._listener is not None:
-            self._listener(what)
-
-    def _counterpart(self) -> Counterpart:
-        if self._other is None:
-            branch = layout.read_head(self._repo).branch or ""
-            self._take(remotes.counterpart(self._repo, branch, self._options.remote))
-        assert self._other is not None
-        return self._other
-
-    def _take(self, other: Counterpart) -> None:
-        self._other = other
-        self.done = self.done._replace(remote=other.remote, branch=other.branch)
+    # 3. to 5. Plan, merge, apply
 
     def _pull(self, theirs: str) -> None:
-        self._step("merging")
-        merge = local_changes.bring_in(
-            self._store, theirs, made=lambda merge: self._send_early(theirs, merge)
+        self._report("merging")
+        merge = merge_incoming(
+            self._store,
+            theirs,
+            on_merge=lambda merge: self._push_early(theirs, merge),
+            read_ahead=self._read_ahead,
         )
-        changed, self._brought_in = self._brought_in + self._took_in(merge), []
+        changed, self._not_indexed = self._not_indexed + self._count(merge), []
         head = layout.read_head(self._repo).oid
         if head is not None:
-            external_merges.looked_at(self._store, head)
+            external_merges.mark_repaired(self._store, head)
         if changed:
-            self._step("indexing")
-            local_changes.index(self._store, changed)
-        self._fold(came=bool(changed))
+            self._report("indexing")
+            update_index(self._store, changed)
+        self._fold(has_changes=bool(changed))
 
-    def _send_early(self, theirs: str, merge: Merge) -> bool:
-        """Push a merge that is about to be brought in, unless that may lead to one more commit; whether it does."""
-        if not self._options.push or merge.commit == theirs or self._sending is not None:
-            return False
-        folder = f"{self._store.places.folder}/"
-        if any(found.before is None and path.startswith(folder) for path, found in merge.changes.items()):
-            return False  # what came in may be folded
-        self._made[merge.commit] = merge.contents
-        self._send(theirs, merge.commit)
-        return True
-
-    def _took_in(self, merge: Merge | None) -> list[str]:
-        """Count it; the lore that are different now."""
+    def _count(self, merge: Merge | None) -> list[str]:
+        """Count a merge that was applied, and return the paths under the lore folder that it changed."""
         if merge is None:
             return []
         if merge.merged:
-            self._made[merge.commit] = merge.contents
+            self._vetted.merges[merge.commit] = merge.contents
         if CONFIG_NAME in merge.changes:
-            self._take_settings()
+            self._read_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
         done = self.done
         self.done = done._replace(
@@ -305,52 +283,174 @@ class _Run:
         )
         return paths
 
-    def _fold(self, *, came: bool) -> None:
-        """Fold what came in, also by a sync that was killed; where that cannot be done now, the next sync does it."""
-        with contextlib.suppress(EngramError):
-            arrived = deduplicate.arrivals(self._store, others_alone=not came)
-            if arrived:
-                self._step("comparing")
-            found = local_changes.fold(self._store, arrived)
-            done = self.done
-            self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
-
-    def _take_settings(self) -> None:
-        """The store's own file came in: say what of it does not count here."""
+    def _read_settings(self) -> None:
+        """Read the store's own settings that came in, and note which of them are not in force here."""
         store = self._store
         found = in_force(store.places.root, store.places.state)
         store.held_back, store.notes = found.held_back, found.trouble
-        told = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
-        self.done = self.done._replace(notes=(*self.done.notes, *told))
+        notes = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
+        self.done = self.done._replace(notes=(*self.done.notes, *notes))
+
+    def _fold(self, *, has_changes: bool) -> None:
+        """Fold duplicates that came in, also by a sync that was killed; on an error the next sync does it."""
+        with contextlib.suppress(EngramError):
+            arrived = deduplicate.arrivals(self._store, others_alone=not has_changes)
+            if arrived:
+                self._report("comparing")
+            found = fold_duplicates(self._store, arrived)
+            done = self.done
+            self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
+
+    # 6. Check and push
+
+    def _push_early(self, theirs: str, merge: Merge) -> bool:
+        """Push a merge that is about to be applied, unless a further commit may follow; returns whether it does."""
+        if not self._options.push or merge.commit == theirs or self._pushing is not None:
+            return False
+        folder = f"{self._store.places.folder}/"
+        if any(found.before is None and path.startswith(folder) for path, found in merge.changes.items()):
+            return False  # entries that came in may be folded
+        self._vetted.merges[merge.commit] = merge.contents
+        self._start_push(theirs, merge.commit)
+        return True
 
     def _push(self, theirs: str | None) -> None:
-        """Have the remote take our branch; what was sent on the way is only waited for."""
+        """Push our branch; a push that was started early is only waited for."""
         while True:
-            if self._sending is None:
+            if self._pushing is None:
                 ours = layout.read_head(self._repo).oid
                 if ours is None or ours == theirs:
                     return
-                self._send(theirs, ours)
-            theirs = self._sent(theirs)
+                self._start_push(theirs, ours)
+            theirs = self._finish_push(theirs)
 
-    def _send(self, theirs: str | None, commit: str) -> None:
-        looked = network.LookedAt(self._made, self._clean)
+    def _start_push(self, theirs: str | None, commit: str) -> None:
         other, timeout = self._counterpart(), self._options.timeout
-        self._sending = Beside(
-            lambda hear: network.send(self._store, other, theirs, commit, looked, timeout, hear)
+        self._pushing = network.Background(
+            lambda report: network.push(self._store, other, theirs, commit, self._vetted, timeout, report)
         )
 
-    def _sent(self, theirs: str | None) -> str | None:
-        """The commit that the remote has now, after it had `theirs`."""
-        sending, self._sending = self._sending, None
-        assert sending is not None
-        _, commit = sending.wait(self._listener)
+    def _finish_push(self, theirs: str | None) -> str | None:
+        """Return the commit that the remote has now; it had `theirs` before."""
+        pushing, self._pushing = self._pushing, None
+        assert pushing is not None
+        _, commit = pushing.wait(self._listener)
         assert commit is not None
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
         return commit
+
+    # What all phases use
+
+    def _report(self, step: str) -> None:
+        if self._listener is not None:
+            self._listener(step)
+
+    def _counterpart(self) -> Counterpart:
+        if self._other is None:
+            branch = layout.read_head(self._repo).branch or ""
+            self._use(remotes.counterpart(self._repo, branch, self._options.remote))
+        assert self._other is not None
+        return self._other
+
+    def _use(self, other: Counterpart) -> None:
+        self._other = other
+        self.done = self.done._replace(remote=other.remote, branch=other.branch)
+
+
+def merge_incoming(
+    store: Store,
+    theirs: str,
+    *,
+    own: bool = False,
+    on_merge: Callable[[Merge], bool] | None = None,
+    read_ahead: ReadAhead | None = None,
+) -> Merge | None:
+    """Plan, make and apply the merge of a remote's commit; None where we have all of it already.
+
+    Other processes go on writing meanwhile. What they change in a file that the merge changes is committed, and the
+    merge is planned again. `own` says that it is a commit of this clone's own branch: nothing of it is quarantined.
+    `on_merge` receives a merge before it is applied, and returns whether it is public from now on: a further round then
+    builds upon it.
+
+    Raises SyncBlockedError where a file here cannot be committed and the merge changes it.
+    """
+    repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
+    obstructed: tuple[str, ...] = ()
+    uncommitted = set[str]()
+    stuck = 0
+    other = theirs
+    for _ in range(ROUNDS):
+        with committing(store):
+            head = layout.read_head(repo)
+            if head.oid == theirs and not own:
+                weighed(store, theirs)
+                return None
+            merge = _merge(store, head.oid, other, read_ahead, own=own)
+            if merge is not None and on_merge is not None and on_merge(merge):
+                other = merge.commit
+            applied = apply.apply_merge(store, head, merge, uncommitted) if merge else apply.Applied(True)
+        commit_pending(store, wait=LOCK_SECONDS)
+        if applied.done:
+            if not own:
+                _record_arrivals(store, head.oid, theirs, merge)
+            return merge._replace(notes=applied.notes) if merge else None
+        # A file that others keep writing may be in the way again and again, but not for ever.
+        stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
+        obstructed = applied.in_the_way
+        if stuck:  # committing them did not help
+            uncommitted |= uncommitted_files.may_be_kept(obstructed, store.places.folder)
+        if stuck == STUCK_ROUNDS:
+            break
+        note_outside(store, obstructed)
+        commit_pending(store, wait=LOCK_SECONDS)
+    if obstructed:
+        raise SyncBlockedError(
+            f"{obstructed[0]} was changed here in a way that cannot be committed, and the remote changed it too.",
+            "`engram doctor` says what is wrong with it; mend it, then sync again. Nothing was overwritten.",
+        )
+    raise SyncBlockedError(
+        "Others change the same files all the time.", "Sync again in a moment: nothing is lost."
+    )
+
+
+def _merge(store: Store, head: str | None, other: str, read_ahead: ReadAhead, *, own: bool) -> Merge | None:
+    """Plan the merge of a commit into our head and carry the plan out; no file and no branch is touched yet.
+
+    Unless it is our `own` commit, quarantine its entries as the settings say, and limit what they may claim.
+    """
+    commit_merge.check_incoming_commits(store, head, other)
+    repaired = external_merges.repair_merges(store, other, read_ahead)
+    plan = commit_merge.plan_merge(store, head, repaired)
+    merge = commit_merge.merge_commits(store, plan, read_ahead)
+    if merge is None or own:
+        return merge
+    credit.note_raised(store, merge.changes, merge.known)
+    return merge._replace(held=incoming_quarantine.weigh(store, head, other, merge.changes, merge.known))
+
+
+def _record_arrivals(store: Store, head: str | None, theirs: str, merge: Merge | None) -> None:
+    weighed(store, theirs)
+    if merge is not None:
+        incoming_quarantine.note(store, head, theirs, merge.changes, merge.known)
+
+
+def update_index(store: Store, paths: Sequence[str]) -> None:
+    """Index what came in; what cannot be indexed now is left to the next query."""
+    lore = [path for path in paths if is_lore(path, store.places.folder)]
+    if lore:
+        with contextlib.suppress(EngramError):
+            refresh(store, paths=lore if len(lore) <= INDEXED_BY_PATH else ())
+
+
+def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
+    """Fold entries that came in into entries here that say the same, and commit that. Raises EngramError."""
+    found = deduplicate.fold_arrivals(store, arrived)
+    if found.folded:
+        commit_pending(store, wait=LOCK_SECONDS)
+    return found
 
 
 def own_repository(store: Store) -> Repository:
@@ -360,7 +460,7 @@ def own_repository(store: Store) -> Repository:
         return places.repository
     if places.placement == IN_TREE:
         raise UsageError(
-            "This store is part of your own repository, so its lore travel with your own commits; nothing to sync.",
+            "This store is part of your own repository, so its lore travels with your own commits; nothing to sync.",
             "Commit, pull and push as you do with your code.",
         )
     raise UsageError(
@@ -369,13 +469,40 @@ def own_repository(store: Store) -> Repository:
     )
 
 
-def _for_a_person(error: EngramError) -> EngramError:
-    """Trouble with the repository here stops a sync until somebody looks at it."""
+def _allowed(store: Store, options: Options) -> Options:
+    """Return the options, without the push for a read-only scope. Raises StoreError where only that was wanted."""
+    if not store.scope.readonly:
+        return options
+    if not options.pull:
+        check_writable(store)
+    return options._replace(push=False)
+
+
+def _blocking(error: EngramError) -> EngramError:
+    """An error of the repository here blocks a sync until somebody looks at it."""
     return SyncBlockedError(error.message, error.hint) if isinstance(error, GitError) else error
 
 
+def _log(store: Store, done: Synced, error: EngramError | None, began: float) -> None:
+    """Add a line to the activity log."""
+    counts = {
+        "pulled": done.pulled,
+        "pushed": done.pushed,
+        "merged": done.merged,
+        "conflicts": done.conflicts,
+    }
+    took_ms = round((time.monotonic() - began) * 1000, 3)
+    activity_log.note(
+        store,
+        "sync",
+        query=done.remote,
+        took_ms=took_ms,
+        details={**counts, "errors": int(error is not None)},
+    )
+
+
 def _pause(attempt: int) -> None:
-    """Wait a random while, longer each time: those who push at the same moment must not meet again."""
+    """Wait a random time, longer with each attempt: those who pushed at the same moment must not meet again."""
     import random
 
     time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - jitter, no secret

@@ -1,6 +1,6 @@
-"""What is between this clone and its remote, lore by lore: what waits to go out and to come in, and what came in.
+"""What differs between this clone and its remote, entry by entry: what will go out and come in, and what came in.
 
-Each lore comes with its change in one phrase. Nothing here uses the network: the remote is as it was last seen.
+Each entry comes with its change as a phrase. Nothing here uses the network: the remote is as it was last fetched.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-MOST = 200  # lore that are read for one list
+MOST = 200  # entries that are read for one list
 _FOLD = "fold: "
 
 
 class LoreChange(NamedTuple):
-    """A lore and what happened to it: `kind` is one word of `engram.domain.entry.change_phrase`, `phrase` the whole of it.
+    """An entry and what happened to it: `kind` is a word of `engram.domain.entry.change_phrase`, `phrase` all of it.
 
     `at` (Unix seconds, 0: now), `agent` and `source` (a clone's short name) say when and by whom, "" where that is not known.
     """
@@ -49,14 +49,14 @@ class LoreChange(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Lore that wait to go one way: the first of them, and how many there are in all."""
+    """Entries that will go out, or come in: the first of them, and how many there are in all."""
 
     lore: tuple[LoreChange, ...] = ()
     total: int = 0
 
 
 class Exchange(NamedTuple):
-    """What waits between this clone and `branch` of `remote` ("" where there is none).
+    """What will be exchanged between this clone and `branch` of `remote` ("" where there is none).
 
     `known` says whether the remote branch was ever seen, `uncommitted` how many changes are not in git yet.
     """
@@ -70,7 +70,7 @@ class Exchange(NamedTuple):
 
 
 def exchange(store: Store, limit: int = MOST) -> Exchange:
-    """What a sync would send and bring in, as far as is known without the network. Raises UsageError, StoreError, GitError."""
+    """Return what a sync would send and bring in, as known without the network. Raises UsageError, StoreError, GitError."""
     repo = own_repository(store)
     ours = layout.read_head(repo)
     uncommitted = _uncommitted(store)
@@ -91,7 +91,7 @@ def exchange(store: Store, limit: int = MOST) -> Exchange:
 
 
 def _everything(store: Store, limit: int) -> Waiting:
-    """All lore, the newest first: what goes to a remote that has nothing yet."""
+    """Return all lore, the newest first: what goes to a remote that has nothing yet."""
     hits, total = list_hits(store, limit=limit)
     return Waiting(tuple(LoreChange(hit.id, hit.title, hit.path, NEW, NEW) for hit in hits), total)
 
@@ -104,7 +104,7 @@ def _uncommitted(store: Store) -> tuple[str, ...]:
 def _waiting(
     store: Store, repo: Repository, base: str | None, end: str | None, also: Sequence[str], limit: int
 ) -> Waiting:
-    """The lore that differ between a commit and another; those at the paths `also` as their files are now."""
+    """Return the entries that differ between two commits; those at the paths `also` as their files are now."""
     found = differences(repo, base, end) if end and end != base else {}
     paths = [path for path in dict.fromkeys([*also, *found]) if sync_plan.is_lore(path, store.places.folder)]
     chosen = paths[:limit]
@@ -133,14 +133,14 @@ def _file(store: Store, path: str) -> bytes | None:
 def _change(
     store: Store, path: str, before: Sequence[bytes | None], after: bytes | None
 ) -> LoreChange | None:
-    """What happened to the lore of one file; None where nothing did, or where no lore can be read."""
+    """Return what happened to the entry of one file; None where nothing did, or where none can be read."""
     olds = [lore for raw in before if (lore := _lore(store, path, raw))]
     new = _lore(store, path, after)
     lore = new or (olds[0] if olds else None)
     if lore is None or (after is not None and before and after == before[0]):
         return None
-    said = phrase(olds, new)
-    return LoreChange(lore.id, lore.title, path, said.kind, said.words)
+    change = phrase(olds, new)
+    return LoreChange(lore.id, lore.title, path, change.kind, change.words)
 
 
 def _lore(store: Store, path: str, raw: bytes | None) -> Lore | None:
@@ -151,7 +151,7 @@ def _lore(store: Store, path: str, raw: bytes | None) -> Lore | None:
 def came_in(
     store: Store, limit: int = 50, since: str = "", step: Callable[[int, int], None] | None = None
 ) -> list[LoreChange]:
-    """What other clones did to lore that are here, and what was merged of it, newest first.
+    """Return what other clones did to entries that are here, and what was merged of it, newest first.
 
     `since` a commit's id: only what is in HEAD's history and not in that commit's. `step` as in `history`. Raises
     StoreError, GitError.

@@ -1,8 +1,8 @@
-"""Files that Engram does not commit, changed here and by a merge: what was written here stays, the merge goes on.
+"""Files that Engram does not commit, changed here and by a merge: the local text stays, and the merge goes on.
 
-Engram commits lore. A README beside it is a person's: what they wrote and did not commit must not leave this machine by
-a sync, nor be overwritten by one. So the branch moves and the file stays in the work tree, as a change that is not
-committed yet. What the merge changed in it is merged into it by lines, as `git stash` would, or else stands beside it.
+Engram commits lore. Other files, such as a README, are a person's: what they wrote and did not commit must not leave this
+machine by a sync, nor be overwritten by one. So the branch moves and the file stays in the work tree, as an uncommitted
+change. What the merge changed in it is merged into it by lines, as `git stash` would, or else written next to it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Uncommitted(NamedTuple):
-    """A file of the work tree that is not what our head holds; the bytes of it, None where they cannot be read.
+    """A file of the work tree that differs from our head; `raw` are its bytes, None where they cannot be read.
 
-    `before` is what our head holds and `after` what the merge wants, None where that is nothing.
+    `before` is the content in our head and `after` that in the merge, None for no file.
     """
 
     path: str
@@ -42,12 +42,12 @@ def is_left_to_git(path: str, folder: str) -> bool:
 
 
 def may_be_kept(paths: Iterable[str], folder: str) -> set[str]:
-    """Those of the files that could not be committed that may differ from the branch: no lore, entity, agent or settings."""
+    """Return those of the files that may stay uncommitted: no lore, entity, agent or settings."""
     return {path for path in paths if not sync_plan.is_by_fields(path, folder) and path != CONFIG_NAME}
 
 
 def is_obstructed(store: Store, path: str) -> bool:
-    """Whether the file is not to be reached by real folders: a link or a file is in the place of one."""
+    """Return whether the path of the file is obstructed: a link or a file is in the place of a folder."""
     folder = os.path.dirname(path)
     while folder:
         absolute = store.files.absolute(folder)
@@ -58,9 +58,9 @@ def is_obstructed(store: Store, path: str) -> bool:
 
 
 def keep(store: Store, found: Uncommitted) -> str:
-    """Keep the file as it was written here, with what the merge changed in it; a sentence on what became of it.
+    """Keep the file as it was written here, with what the merge changed in it; return a sentence on what was done.
 
-    Doing it twice is doing it once. Raises ConflictError where the file is changed meanwhile, StoreError.
+    Calling it twice has the effect of one call. Raises ConflictError where the file is changed meanwhile, StoreError.
     """
     path = found.path
     if found.raw is None:
@@ -72,15 +72,15 @@ def keep(store: Store, found: Uncommitted) -> str:
         return f"{path} was deleted by the remote; it stays here, because it was changed and not committed."
     merged = _merged(found)
     if merged is None:
-        beside = _put_beside(store, path, found.after)
-        return f"{path} was changed here and not committed: it stays as it is, and the remote's version is {beside}."
+        other = _write_other_version(store, path, found.after)
+        return f"{path} was changed here and not committed: it stays as it is, and the remote's version is {other}."
     if merged != found.raw:
         _replace(store, path, found.raw, merged)
     return f"{path} was changed here and not committed: the remote's changes were merged into it."
 
 
 def _merged(found: Uncommitted) -> bytes | None:
-    """The text with the changes of both; None where they overlap or it is no text."""
+    """Return the text with the changes of both sides; None where they overlap or it is no text."""
     versions = (found.before, found.raw, found.after)
     if any(raw is None or len(raw) > LARGEST_TEXT for raw in versions):
         return None
@@ -105,10 +105,10 @@ def _replace(store: Store, path: str, before: bytes, after: bytes) -> None:
         atomic.discard(temporary)
 
 
-def _put_beside(store: Store, path: str, content: bytes) -> str:
-    """Write the other version beside the file, as a merge of commits does; its name."""
-    beside = sync_plan.beside(path, content)
-    file = store.files.absolute(beside)
+def _write_other_version(store: Store, path: str, content: bytes) -> str:
+    """Write the other version next to the file, as a merge of commits does, and return its name."""
+    name = sync_plan.other_version_path(path, content)
+    file = store.files.absolute(name)
     if not os.path.lexists(file):
         sync_state.replace(file, content)
-    return os.path.basename(beside)
+    return os.path.basename(name)

@@ -9,7 +9,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
-from engram.domain.sync.sync_plan import BESIDE
+from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store.accepted_settings import ACCEPT
@@ -257,11 +257,13 @@ def _beside(store: Store) -> list[Finding]:
     except EngramError:
         return []  # what is wrong with git is told elsewhere
     found = [
-        path for path in listed if BESIDE.search(path) and os.path.lexists(os.path.join(places.root, path))
+        path
+        for path in listed
+        if OTHER_VERSION.search(path) and os.path.lexists(os.path.join(places.root, path))
     ]
     message = "a sync put this version beside the file, which had been changed here and there"
     hint = "Take what you want of it into {0}, delete this version, and `git commit` what you changed."
-    return [Finding(CONFLICT, path, message, hint.format(BESIDE.sub("", path))) for path in found]
+    return [Finding(CONFLICT, path, message, hint.format(OTHER_VERSION.sub("", path))) for path in found]
 
 
 def _settings(store: Store) -> list[Finding]:

@@ -17,8 +17,23 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 
-_known: dict[tuple[str, Categories], Lore] | None = None
-_MOST_KNOWN = 4000  # files, which are a few KB each
+_MOST_PARSED = 8000  # files, which are a few KB each
+
+
+class ParsedFiles:
+    """Entries parsed during one operation, by the bytes of their canonical files, so that none is parsed twice."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[bytes, Categories], Lore] = {}
+
+    def find(self, raw: bytes, categories: Categories) -> Lore | None:
+        """Return the entry of a file that was added; None for any other."""
+        return self._found.get((raw, categories))
+
+    def add(self, raw: bytes, categories: Categories, lore: Lore) -> None:
+        """Keep the entry of a file, unless thousands are kept already."""
+        if len(self._found) < _MOST_PARSED:
+            self._found[raw, categories] = lore
 
 
 class LoreFile(NamedTuple):
@@ -32,11 +47,16 @@ class LoreFile(NamedTuple):
     adopted: bool
 
 
-def read(raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+def read(
+    raw: bytes, path: str, categories: Categories, modified: datetime, parsed: ParsedFiles | None = None
+) -> LoreFile:
     """Read a lore file. `path` is relative to the store, `modified` the time of the file.
 
     Raises LoreFileError with the line and what to do; nothing else.
     """
+    known = parsed.find(raw, categories) if parsed is not None else None
+    if known is not None:
+        return LoreFile(known, raw, True)
     try:
         text = frontmatter.decode(raw)
         lore = read_canonical(text, categories)
@@ -53,32 +73,11 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
         return None
 
 
-def remember(text: str, categories: Categories, lore: Lore) -> None:
-    """Note what a canonical text says that may be read again soon; only between `begin_remembering` and `forget`."""
-    if _known is not None and len(_known) < _MOST_KNOWN:
-        _known[text, categories] = lore
-
-
-def begin_remembering() -> None:
-    """From now on `remember` does, and `read_canonical` goes by it."""
-    global _known  # noqa: PLW0603 - one memory for the process, as for the blobs of git
-    _known = {}
-
-
-def forget() -> None:
-    """Note nothing any more."""
-    global _known  # noqa: PLW0603
-    _known = None
-
-
 def read_canonical(text: str, categories: Categories) -> Lore | None:
     """The lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
 
     It only ever accepts: every error, and every form it is not certain of, is left to the long way.
     """
-    known = _known
-    if known and (text, categories) in known:
-        return known[text, categories]
     end = text.find("\n---\n", 4) if text.startswith("---\n") else -1
     if not 0 < end < frontmatter.MAX_FRONTMATTER // 4:
         return None

@@ -16,19 +16,16 @@ from engram.domain.errors import ValidationError
 from engram.domain.merge import merge as rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
-
-_ahead: dict[tuple[bytes, Categories], Lore | None] = {}
 
 
 def merge_canonical(
     base: bytes, ours: bytes, theirs: bytes, sources: tuple[str, str], job: Job
 ) -> Result | None:
     """Merge two versions of one lore; None: take the long way. `sources` are the clones that wrote ours and theirs."""
-    found = [_lore(raw, job.categories) for raw in (base, ours, theirs)]
+    found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
     before, one, other = found
     if before is None or one is None or other is None or not before.id == one.id == other.id:
         return None
@@ -43,29 +40,28 @@ def merge_canonical(
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):
         return None
-    said = codec.read_canonical(content.decode(), job.categories)
-    if said != merged:
+    written = codec.read_canonical(content.decode(), job.categories)
+    if written != merged:
         return None
-    for raw, lore in ((ours, one), (theirs, other), (content, said)):
-        codec.remember(raw.decode(), job.categories, lore)
+    if job.parsed is not None:
+        job.parsed.add(content, job.categories, written)
     return Result(content, settled.fields, settled.losses)
 
 
-def read_ahead(raws: Iterable[bytes], categories: Categories) -> None:
-    """Take in files that are to be merged soon, instead of those before; `merge_canonical` is the quicker for it."""
-    _ahead.clear()
-    _ahead.update({(raw, categories): _read(raw, categories) for raw in raws})
+def parse_canonical(raw: bytes, categories: Categories, parsed: ParsedFiles | None = None) -> Lore | None:
+    """Return the entry of a file that Engram would write in exactly these bytes; None for any other file.
 
-
-def _lore(raw: bytes, categories: Categories) -> Lore | None:
-    asked = raw, categories
-    return _ahead.pop(asked) if asked in _ahead else _read(raw, categories)
-
-
-def _read(raw: bytes, categories: Categories) -> Lore | None:
-    """The lore of a file that Engram would write in just these bytes."""
+    It is looked up in `parsed` first, and added to it.
+    """
+    known = parsed.find(raw, categories) if parsed is not None else None
+    if known is not None:
+        return known
     try:
         lore = codec.read_canonical(frontmatter.decode(raw), categories)
-        return lore if lore is not None and codec.write_new(lore, categories) == raw else None
+        if lore is None or codec.write_new(lore, categories) != raw:
+            return None
     except (ValidationError, Problem):
         return None
+    if parsed is not None:
+        parsed.add(raw, categories, lore)
+    return lore

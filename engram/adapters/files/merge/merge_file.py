@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
 
@@ -63,6 +64,7 @@ def merge_files(
     categories: Categories,
     now: datetime,
     sources: tuple[str, str] = ("", ""),
+    parsed: ParsedFiles | None = None,
 ) -> Merged:
     """Merge two versions of the lore file at `path`; None is a file that is not there. Raises nothing.
 
@@ -73,10 +75,10 @@ def merge_files(
         return Merged(ours)
     if ours == base:
         return Merged(theirs)
-    job = Job(path, categories, now)
+    job = Job(path, categories, now, parsed)
     mended = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
     if mended != [base, ours, theirs]:
-        return merge_files(mended[0], mended[1], mended[2], path, categories, now, sources)
+        return merge_files(mended[0], mended[1], mended[2], path, categories, now, sources, parsed)
     return _merged(base, ours, theirs, sources, job)
 
 

@@ -20,7 +20,7 @@ from engram.domain.merge import merge as rules
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.files.merge.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
@@ -33,11 +33,15 @@ _UNSAID = ("id", "category", "created_at", "updated_at", "confidence", "validati
 
 
 class Job(NamedTuple):
-    """What holds for a whole merge: the path of the file, the store's categories, the time of the merge."""
+    """What holds for a whole merge: the path of the file, the store's categories, the time of the merge.
+
+    `parsed` has entries that need not be parsed again, and takes what the merge parses.
+    """
 
     path: str
     categories: Categories
     now: datetime
+    parsed: ParsedFiles | None = None
 
 
 class Side(NamedTuple):

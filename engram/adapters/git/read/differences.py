@@ -41,8 +41,6 @@ def empty_tree(repo: Repository) -> str:
 
 
 _known: dict[tuple[str, str | None, str], dict[str, Difference]] = {}
-_held: dict[str, bytes] = {}
-_MOST_HELD = 32 * 1024 * 1024  # bytes
 _countable: set[tuple[str, str]] = set()
 _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 
@@ -55,6 +53,8 @@ def differences(
     Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes,
     and than fit into so many bytes of `memory`.
     """
+    if before == after:
+        return {}
     asked = (repo.common_dir, before, after)
     found = _known.get(asked)
     if found is None:
@@ -206,36 +206,25 @@ def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str,
 
 def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
     """The sizes of blobs in bytes; what is not here or no blob is left out."""
-    every = dict.fromkeys(oids)
-    known = {oid: len(_held[oid]) for oid in every if oid in _held}
-    wanted = [oid for oid in every if oid not in known]
+    wanted = dict.fromkeys(oids)
     if not wanted:
-        return known
+        return {}
     asked = "".join(f"{oid}\n" for oid in wanted).encode()
     listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in listed.decode().splitlines())
-    return known | {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
 
-def blobs(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
-    """The bytes of blobs. Raises GitError where one is missing or damaged."""
+def blobs(
+    repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
+    """The bytes of blobs, of those that are not `known` already. Raises GitError where one is missing or damaged."""
     asked = dict.fromkeys(oids)
-    found = {oid: _held[oid] for oid in asked if oid in _held}
+    found = {oid: known[oid] for oid in asked if oid in known} if known else {}
     wanted = [oid for oid in asked if oid not in found]
     for start in range(0, len(wanted), AT_ONCE):
         found.update(_batch(repo, wanted[start : start + AT_ONCE]))
     return found
-
-
-def hold(contents: Mapping[str, bytes]) -> None:
-    """Keep the bytes of blobs that will be asked for soon, as far as they are not very many, until `let_go`."""
-    if sum(map(len, (*_held.values(), *contents.values()))) <= _MOST_HELD:
-        _held.update(contents)
-
-
-def let_go() -> None:
-    """Keep the bytes of no blob any more."""
-    _held.clear()
 
 
 def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.write.tree_edit import Folders
 
 AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
 SECONDS = 60.0
@@ -86,17 +87,19 @@ def write_merge(
     moment: int,
     message: str = "",
     upon: str = "",
+    folders: Folders | None = None,
 ) -> str:
-    """Write a commit that no branch sees yet; its id. `parents` are two, sorted, or one that it goes upon.
+    """Write a commit that is on no branch yet, and return its id. `parents` are two, sorted, or one.
 
-    `edits` is what its tree holds otherwise than that of `upon` (the first parent, if not said otherwise);
-    `contents` are bytes, by path, of those that the repository does not have, whatever `edits` says of their ids.
+    `edits` are the differences of its tree from that of `upon` (default: the first parent), of which `folders` need not
+    be read again; `contents` are the bytes, by path, of files that are new to the repository, whatever `edits` has for
+    their ids.
     """
-    objects, held = NewObjects(repo), dict(edits)
+    objects, entries = NewObjects(repo), dict(edits)
     for path, content in contents.items():
-        entry = held[path]
-        held[path] = entry and entry._replace(oid=objects.add(BLOB, content))
-    whole = edited(repo, upon or parents[0], held, objects)
+        entry = entries[path]
+        entries[path] = entry and entry._replace(oid=objects.add(BLOB, content))
+    whole = edited(repo, upon or parents[0], entries, objects, folders)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
     made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
     made += [f"{role} {AUTHOR} {moment} +0000" for role in ("author", "committer")]

@@ -11,7 +11,7 @@ import re
 from engram.adapters.git.read.objects import TREE, read
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,28 +26,35 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 _FOLDER = b"40000"
-# The folders of a commit, by path, that are asked for next.
-_ahead: dict[tuple[str, str], dict[bytes, Folder]] = {}
 
 
-def read_ahead(repo: Repository, commit: str, paths: Iterable[str]) -> None:
-    """Read the folders on the way to these files of `commit`, for `edited` upon it, until `let_go`. Raises GitError."""
+class Folders(NamedTuple):
+    """Folders of a commit, by path."""
+
+    commit: str
+    by_path: dict[bytes, Folder]
+
+
+def read_folders(repo: Repository, commit: str, paths: Iterable[str]) -> Folders:
+    """Read the folders on the way to these files of `commit`, for `edited` upon it. Raises GitError."""
     wanted = _paths(_nested(dict.fromkeys(paths)), b"")
-    _ahead[repo.common_dir, commit] = _read(repo, commit, [b"", *wanted])
+    return Folders(commit, _read(repo, commit, [b"", *wanted]))
 
 
-def let_go() -> None:
-    """Keep no folder any more."""
-    _ahead.clear()
+def edited(
+    repo: Repository,
+    commit: str,
+    edits: Mapping[str, Entry | None],
+    objects: NewObjects,
+    known: Folders | None = None,
+) -> str:
+    """Return the id of the tree of `commit` with these files changed (None: deleted); add its new parts to `objects`.
 
-
-def edited(repo: Repository, commit: str, edits: Mapping[str, Entry | None], objects: NewObjects) -> str:
-    """The id of the tree of `commit` with these files changed (None: gone); what is new of it goes to `objects`.
-
-    Where a file is to be at the place of a folder, or the other way round, the new one takes its place. Raises GitError.
+    A file replaces a folder at the same path, and the other way round. `known` are folders that need not be read again.
+    Raises GitError.
     """
     nested = _nested(edits)
-    folders = _Folders(repo, commit, nested, objects)
+    folders = _Folders(repo, commit, nested, objects, known)
     return folders.changed(b"", nested) or objects.add(TREE, b"")
 
 
@@ -70,24 +77,26 @@ def _nested(edits: Mapping[str, Entry | None]) -> Edits:
 class _Folders:
     """The folders of a commit that are to be changed."""
 
-    def __init__(self, repo: Repository, commit: str, edits: Edits, objects: NewObjects) -> None:
+    def __init__(
+        self, repo: Repository, commit: str, edits: Edits, objects: NewObjects, known: Folders | None
+    ) -> None:
         self._objects = objects
         self._repo, self._commit = repo, commit
-        self._held = dict(_ahead.get((repo.common_dir, commit), {}))
-        wanted = [path for path in (b"", *_paths(edits, b"")) if path not in self._held]
+        self._found = dict(known.by_path) if known is not None and known.commit == commit else {}
+        wanted = [path for path in (b"", *_paths(edits, b"")) if path not in self._found]
         if wanted:
-            self._held |= _read(repo, commit, wanted)
-        if b"" not in self._held:
+            self._found |= _read(repo, commit, wanted)
+        if b"" not in self._found:
             raise _damaged(repo, commit)
 
     def changed(self, path: bytes, edits: Edits) -> str | None:
         """The id of what this folder becomes; None where nothing is left in it."""
-        entries = dict(self._held.get(path, {}))
+        entries = dict(self._found.get(path, {}))
         was = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
             if isinstance(edit, dict):
                 inner, is_folder = _joined(path, name), entries.get(name, (b"",))[0] == _FOLDER
-                if is_folder and inner not in self._held:
+                if is_folder and inner not in self._found:
                     raise _damaged(self._repo, self._commit)
                 oid = self.changed(inner, edit)
                 if oid is not None:
