@@ -27,7 +27,7 @@ class Trusting(Part):
         """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
         from engram.usecases.review import trust
 
-        return trust.held(self.store)
+        return trust.quarantined(self.store)
 
     def accept(self, *names: str, everything: bool = False) -> list[Waiting]:
         """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""

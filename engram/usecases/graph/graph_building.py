@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
-from engram.usecases.store.quarantine import texts
+from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     now = store.clock.now().timestamp()
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
-    held = zlib.crc32(repr(sorted(texts(store))).encode())
+    held = zlib.crc32(repr(sorted(quarantined_texts(store))).encode())
     before = store.drawn
     if (
         before is not None and before.entities is entities
@@ -83,7 +83,7 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
 
 def _free(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
     """Those that do not wait for a person."""
-    held = texts(store)
+    held = quarantined_texts(store)
     return [one for one in lore if one.id not in held or one.text_digest not in (held[one.id] or ())]
 
 

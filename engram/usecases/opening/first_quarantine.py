@@ -1,4 +1,4 @@
-"""Lore that comes with a store that is new here, by clone or by taking a repository's branch: what of it is held."""
+"""Quarantine of what comes with a store that is new here, by a clone or with a repository's branch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def weigh_all(root: str) -> None:
-    """Hold what the person's settings say. The store is nobody's yet, so nothing of it was recalled before.
+def quarantine_all(root: str) -> None:
+    """Quarantine what the person's settings say, before anything of the store is recalled.
 
     Raises GitError, StoreError, ConfigError.
     """
@@ -18,19 +18,19 @@ def weigh_all(root: str) -> None:
 
     store = open_store(root, Caller("clone", ""))
     try:
-        _weigh(store)
+        _quarantine(store)
     finally:
         store.close()
 
 
-def _weigh(store: Store) -> None:
+def _quarantine(store: Store) -> None:
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run.layout import read_head
-    from engram.usecases.admission.incoming_quarantine import note, weigh
+    from engram.usecases.admission.incoming_quarantine import quarantine_incoming, record_arrivals
 
     repo = store.repository
     head = read_head(repo).oid
     if head is not None:
         changes = differences(repo, None, head)
-        weigh(store, None, head, changes, {})
-        note(store, None, head, changes, {})
+        quarantine_incoming(store, None, head, changes, {})
+        record_arrivals(store, None, head, changes, {})

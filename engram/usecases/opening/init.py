@@ -120,9 +120,9 @@ def _on_branch(
     begun = begin(repository, FOLDER, config, moment, timeout, step)
     _accept_settings(hidden)
     if begun.remote:
-        from engram.usecases.opening.first_quarantine import weigh_all
+        from engram.usecases.opening.first_quarantine import quarantine_all
 
-        weigh_all(hidden)
+        quarantine_all(hidden)
     why, otherwise = _words(BRANCH)
     origin = f" Taken from {begun.remote}." if begun.remote else ""
     if begun.unasked:

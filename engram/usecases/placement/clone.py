@@ -84,9 +84,9 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
     accepted_settings.in_force(root, state)
-    from engram.usecases.opening.first_quarantine import weigh_all
+    from engram.usecases.opening.first_quarantine import quarantine_all
 
-    weigh_all(root)
+    quarantine_all(root)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
 
 

@@ -163,7 +163,7 @@ def _recall(
         notes += refreshed(source)  # first: what came in by a plain `git pull` may have to wait
         filters = filters_for(source, question)
         if source is not store:
-            filters = filters._replace(held=quarantine.texts(store, whole=True))
+            filters = filters._replace(held=quarantine.quarantined_texts(store, whole=True))
         strategy, found = candidates(source, question, filters, limit, notes)
         kept = worth_showing(found, source.settings.number(ranking.THRESHOLD_KEY))
         shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
@@ -276,7 +276,7 @@ def filters_for(store: Store, question: Question) -> Filters:
         question.tags,
         question.files,
         store.scope.horizon(store.clock.now().timestamp()),
-        quarantine.texts(store),
+        quarantine.quarantined_texts(store),
         agents=question.agents,
         since=question.since,
         until=question.until,

@@ -16,7 +16,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.index.standing import standing
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.store import quarantine as held
+from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -324,7 +324,7 @@ def is_past(lore: Lore, horizon: float) -> bool:
 
 def lore_waits(filters: Filters, lore: Lore) -> bool:
     """Whether a lore waits for a person with the text that it has now."""
-    return held.waits(filters.held, lore)
+    return quarantine.in_quarantine(filters.held, lore)
 
 
 def _standing_of_lore(lore: Lore) -> Standing:

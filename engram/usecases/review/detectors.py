@@ -184,7 +184,7 @@ def junk(store: Store, generation: Generation) -> list[Item]:
 def foreign(store: Store, generation: Generation) -> list[Item]:
     """Lore that came from elsewhere and waits until it is accepted, as `trust.hold` says."""
     items = []
-    for one in trust.held(store):
+    for one in trust.quarantined(store):
         lore = one.lore
         said = [f"by {lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"]
         said += [f"commit {one.commit[:10]}"] if one.commit else []

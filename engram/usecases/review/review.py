@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Narrow, list_hits
 from engram.usecases.review.detectors import DETECTORS, foreign
-from engram.usecases.store.quarantine import texts
+from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +106,6 @@ def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
 def _detected(store: Store, generation: Generation, kinds: Sequence[str]) -> list[Item]:
     found = [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
     # What waits until it is accepted is one decision, not three: whether it is weak or junk comes after.
-    held = texts(store)
+    held = quarantined_texts(store)
     waiting = {item.lore[0] for item in foreign(store, generation)} if held else set()
     return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]

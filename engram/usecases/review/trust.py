@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.adapters.state.trust_tables import Held
+    from engram.adapters.state.trust_tables import Quarantined
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -40,10 +40,10 @@ class Waiting(NamedTuple):
     at: float
 
 
-def held(store: Store) -> list[Waiting]:
+def quarantined(store: Store) -> list[Waiting]:
     """All lore that waits, the latest first. Raises StoreError."""
     with store.lock:
-        pairs = _held_hits(store)
+        pairs = _quarantined_hits(store)
     known = signatures_of(store, [row.commit for row, _ in pairs if row.commit])
     found = []
     for row, hit in pairs:
@@ -57,7 +57,7 @@ def held(store: Store) -> list[Waiting]:
 
 def count(store: Store) -> int:
     """How many lore wait; reads no lore file."""
-    return len(_held_hits(store))
+    return len(_quarantined_hits(store))
 
 
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Waiting]:
@@ -87,7 +87,7 @@ def reject(
 def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Waiting]:
     if everything == bool(names):
         raise UsageError("Name the lore that are meant, or all of them.", "engram trust list")
-    waiting = {one.lore.id: one for one in held(store)}
+    waiting = {one.lore.id: one for one in quarantined(store)}
     if everything:
         return list(waiting.values())
     ids = []
@@ -100,7 +100,7 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Waitin
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 
-def _held_hits(store: Store) -> list[tuple[Held, Hit]]:
+def _quarantined_hits(store: Store) -> list[tuple[Quarantined, Hit]]:
     """What is held, with the catalog's line of it: active lore that have just that text now."""
     if store.settings.text("trust.hold") == trust.NONE:
         return []

@@ -76,7 +76,7 @@ class _Comparison:
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
-        waiting = quarantine.texts(store)
+        waiting = quarantine.quarantined_texts(store)
         passing = set(generation.catalog.select_rows(_OF_A_MOMENT, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text

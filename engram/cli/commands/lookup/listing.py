@@ -46,7 +46,7 @@ def run(call: Call) -> int:
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past
     from engram.usecases.recall.usage import worths_at_once
-    from engram.usecases.store.quarantine import texts
+    from engram.usecases.store.quarantine import quarantined_texts
 
     given = call.arguments
     check_words("tags", given.tag)
@@ -77,7 +77,7 @@ def run(call: Call) -> int:
         call.output.document({"lore": rows, "total": found.total})
         return 0
     now = call.store.clock.now().timestamp()
-    held = texts(call.store)
+    held = quarantined_texts(call.store)
     valued = any(one["importance"] for one in worth.values())
     for hit in hits:
         waits = hit.text_digest in (held.get(hit.id) or ())

@@ -42,7 +42,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.action == "list":
-        return _show(call, trust.held(call.store))
+        return _show(call, trust.quarantined(call.store))
     if given.action == "accept":
         done, word = trust.accept(call.store, given.names, everything=given.all), "accepted"
     else:
