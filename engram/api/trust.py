@@ -7,7 +7,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
-    from engram.usecases.review.trust import Quarantined
+    from engram.usecases.review.trust import QuarantinedEntry
     from engram.usecases.upkeep.injection_test import Report
 
 
@@ -23,19 +23,19 @@ class Trusting(Part):
 
         return poison_check()
 
-    def held(self) -> list[Quarantined]:
+    def held(self) -> list[QuarantinedEntry]:
         """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
         from engram.usecases.review import trust
 
         return trust.list_quarantined(self.store)
 
-    def accept(self, *names: str, everything: bool = False) -> list[Quarantined]:
+    def accept(self, *names: str, everything: bool = False) -> list[QuarantinedEntry]:
         """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
         from engram.usecases.review import trust
 
         return trust.accept(self.store, names, everything=everything)
 
-    def reject(self, *names: str, everything: bool = False, delete: bool = False) -> list[Quarantined]:
+    def reject(self, *names: str, everything: bool = False, delete: bool = False) -> list[QuarantinedEntry]:
         """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
         from engram.usecases.review import trust
 

@@ -13,7 +13,7 @@ from engram.domain.admission.trust import (
     UNKNOWN_KEY,
     UNSIGNED,
     Signature,
-    why_held,
+    quarantine_reason,
 )
 
 ADA = Signature(GOOD, "SHA256:ada", "Ada <ada@example.org>")
@@ -65,7 +65,7 @@ WRONG = "its last change is signed by nobody: the signature is bad (Ada <ada@exa
 def test_new_text_waits_unless_something_vouches_for_it(
     hold: str, accepted: tuple[str, ...], signatures: tuple[Signature, ...], why: str
 ) -> None:
-    assert why_held(hold, accepted, "01SOURCE", signatures) == why
+    assert quarantine_reason(hold, accepted, "01SOURCE", signatures) == why
 
 
 @pytest.mark.parametrize(

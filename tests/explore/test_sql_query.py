@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from sql_kit import FILES, SOON, STATEMENTS, THROUGH, answered, refused, rows
 
 from engram.adapters.sql.functions import FUNCTIONS
-from engram.adapters.state.trust_tables import Held
+from engram.adapters.state.trust_tables import Quarantined
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits, Table
@@ -120,10 +120,10 @@ def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path)
         engram.refresh()
         (text,) = engram.store.index.look().catalog.select("id = ?", [ids[1]])
         held = (
-            Held(ids[1], text.text_digest, "", "foreign", 0.0),
-            Held(ids[2], "of a text before", "", "foreign", 0.0),
+            Quarantined(ids[1], text.text_digest, "", "foreign", 0.0),
+            Quarantined(ids[2], "of a text before", "", "foreign", 0.0),
         )
-        engram.store.state.trust.hold(held)
+        engram.store.state.trust.quarantine(held)
         assert rows(engram, "SELECT id FROM tags ORDER BY id", waiting=False) == [(ids[0],), (ids[2],)]
         assert len(rows(engram, "SELECT id FROM tags")) == 3
 

@@ -13,7 +13,7 @@ import pytest
 from gitkit import git, make_repository
 
 from engram.adapters.git.read.signatures import signatures
-from engram.domain.admission.trust import Signature, why_held
+from engram.domain.admission.trust import Signature, quarantine_reason
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -173,6 +173,8 @@ GOOD, UNKNOWN = (
 def test_whose_lore_waits(
     hold: str, accepted: tuple[str, ...], signatures_: tuple[Signature, ...], held: bool
 ) -> None:
-    assert bool(why_held(hold, accepted, "SOURCE", signatures_)) is held
+    assert bool(quarantine_reason(hold, accepted, "SOURCE", signatures_)) is held
     if hold == "foreign" and accepted == ("",):
-        assert why_held(hold, accepted, "", ()) == ""  # a lore that names no source is named by nothing
+        assert (
+            quarantine_reason(hold, accepted, "", ()) == ""
+        )  # a lore that names no source is named by nothing

@@ -29,7 +29,7 @@ from engram.domain.agents.leaks import (
 )
 from engram.domain.agents.neutralization import neutralize
 from engram.usecases.agents import auto_recall
-from engram.usecases.store import quarantine as held
+from engram.usecases.store import quarantine
 from engram.usecases.store.clock import Clock
 from engram.usecases.upkeep import injection_test
 
@@ -73,7 +73,7 @@ def test_the_corpus_has_many_of_each_attack() -> None:
     [
         (fence, "neutralize", lambda text, **_: text, {RAW, BROKEN, LINK}),
         (fence, "INDENT", "", {UNFRAMED}),
-        (held, "texts", lambda _store, **_: {}, {QUARANTINED}),
+        (quarantine, "quarantined_texts", lambda _store, **_: {}, {QUARANTINED}),
         (auto_recall, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
     ],
     ids=["cleaning", "indentation", "holding", "showing"],
@@ -84,9 +84,11 @@ def test_what_would_get_through_without_a_defence_is_reported(
     rows = [row for row in injection_test.corpus() if row["name"] in SHORT]
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(where, name, instead)
-    if where is held:
-        monkeypatch.setattr(auto_recall, "without_held", lambda _store, hits: list(hits))
-        monkeypatch.setattr("engram.usecases.agents.brief.without_held", lambda _store, hits: list(hits))
+    if where is quarantine:
+        monkeypatch.setattr(auto_recall, "without_quarantined", lambda _store, hits: list(hits))
+        monkeypatch.setattr(
+            "engram.usecases.agents.brief.without_quarantined", lambda _store, hits: list(hits)
+        )
     found = injection_test.poison_check().findings
     assert leak <= {one.leak for one in found} <= set(LEAKS)
 

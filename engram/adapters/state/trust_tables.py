@@ -1,4 +1,4 @@
-"""What this clone notes about trust: signatures it has seen, commits that brought lore in, what is held or confirmed."""
+"""What this clone records about trust: signatures seen, commits that brought lore in, what is quarantined or confirmed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
 
 
-class Held(NamedTuple):
-    """A text of a lore that waits: the lore's id, the digest of the text, the commit that brought it, why, when (Unix)."""
+class Quarantined(NamedTuple):
+    """A quarantined text: the entry's id, the digest of the text, the commit that brought it, why, when (Unix)."""
 
     id: str
     digest: str
@@ -60,38 +60,41 @@ class TrustTables:
         rows = [(oid, *signature, now) for oid, signature in found]
         self._state.run_many("INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)", rows)
 
-    def arrived(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
-        """Note the commit that changed each lore last, of lore that came in."""
+    def record_arrivals(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
+        """Record the commit that last changed each entry that came in."""
         rows = [(lore_id, commit, now) for lore_id, commit in pairs]
         self._state.run_many("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?)", rows)
 
     def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
-        """The commit that brought each of these lore in, where it came by a sync."""
+        """Return the commit that brought each of these entries in, if it came by a sync."""
         found: dict[str, str] = {}
         for some in _parts(ids):
             query = f"SELECT id, commit_id FROM arrivals WHERE id IN ({_marks(some)})"  # noqa: S608
             found.update(self._state.run(query, some))
         return found
 
-    def hold(self, rows: Iterable[Held]) -> None:
-        """Hold these texts."""
+    def quarantine(self, rows: Iterable[Quarantined]) -> None:
+        """Quarantine these texts."""
         self._state.run_many(
             "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?)", [tuple(row) for row in rows]
         )
 
-    def held(self) -> dict[str, set[str]]:
-        """The digests of held texts, by lore id."""
+    def quarantined(self) -> dict[str, set[str]]:
+        """Return the digests of quarantined texts, by entry id."""
         found: dict[str, set[str]] = {}
         for lore_id, digest in self._state.run("SELECT id, digest FROM held"):
             found.setdefault(lore_id, set()).add(digest)
         return found
 
-    def rows(self) -> list[Held]:
-        """All that is held, the latest first."""
-        return [Held._make(row) for row in self._state.run("SELECT * FROM held ORDER BY at DESC, id, digest")]
+    def rows(self) -> list[Quarantined]:
+        """Return all quarantined texts, the latest first."""
+        return [
+            Quarantined._make(row)
+            for row in self._state.run("SELECT * FROM held ORDER BY at DESC, id, digest")
+        ]
 
     def release(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Let these texts (lore id, digest) count."""
+        """Release these texts (entry id, digest)."""
         self._state.run_many("DELETE FROM held WHERE id = ? AND digest = ?", list(texts))
 
     def confirmations(self, ids: Sequence[str]) -> dict[str, Confirmation]:

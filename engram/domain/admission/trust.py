@@ -1,4 +1,4 @@
-"""Whose lore counts at once, and whose waits until a person has seen it: a rule over signatures and sources."""
+"""Whose lore counts at once, and whose is quarantined until a person accepts it: a rule over signatures and sources."""
 
 from __future__ import annotations
 
@@ -46,11 +46,13 @@ class Signature(NamedTuple):
         return SAID.get(self.state, self.state) + (f" ({who})" if who else "")
 
 
-def why_held(hold: str, accepted: Collection[str], source: str, signatures: Sequence[Signature]) -> str:
-    """Why new text waits that these commits brought in; "" where it counts at once.
+def quarantine_reason(
+    hold: str, accepted: Collection[str], source: str, signatures: Sequence[Signature]
+) -> str:
+    """Return why new text that these commits brought in is quarantined; "" where it counts at once.
 
     `hold` is a value of `HOLDS`; `accepted` are fingerprints, addresses and, for `foreign`, ids of sources;
-    `source` is the id of the clone that says it recorded the lore, which nobody proves.
+    `source` is the id of the clone that claims to have recorded the entry, which is not proved.
     """
     if hold not in (UNSIGNED, FOREIGN):
         return ""

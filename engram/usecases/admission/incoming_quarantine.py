@@ -1,6 +1,6 @@
-"""Lore on its way in: which commits bring it, and whether its text counts at once or is held for a person.
+"""Lore that comes in: which commits bring it, and whether its text counts at once or is quarantined.
 
-Called before the first file is written, so that no query ever sees a text that is to be held.
+This runs before the first file is written, so that no query ever sees a quarantined text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.git.read.differences import blobs
-from engram.adapters.state.trust_tables import Held
+from engram.adapters.state.trust_tables import Quarantined
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-MOST_MERGES = 200  # that are made again to see whether they are Engram's own
-MOST_LOOKED_AT = 200  # commits whose signature is looked at where nothing depends on it
-MANY = 1000  # lore; where nothing is held, what brought so many at once is not noted
+MOST_MERGES = 200  # that are made again to find out whether they are Engram's own
+MOST_SIGNATURES = 200  # commits whose signature is read where nothing depends on it
+MOST_RECORDED = 1000  # entries at once, where nothing is quarantined
 
 
-class _Arriving(NamedTuple):
-    """A lore with a text that is new here, the path it comes to, and the commits that brought it, the last first."""
+class _Arrival(NamedTuple):
+    """An entry with a text that is new here, its path, and the commits that brought it, the last first."""
 
     lore: Lore
     text: str
@@ -41,7 +41,7 @@ class _Arriving(NamedTuple):
     commits: tuple[str, ...]
 
 
-def weigh(
+def quarantine_incoming(
     store: Store,
     ours: str | None,
     theirs: str,
@@ -50,7 +50,7 @@ def weigh(
     *,
     mixed: bool = False,
 ) -> int:
-    """Note what the commits of `theirs` bring in, and hold what the settings say; returns how many lore are held.
+    """Record what the commits of `theirs` bring in, quarantine what the settings say, and return how many entries that is.
 
     `changes` are those of our files, `known` contents that need not be read, by object id. `mixed` says that
     commits of this clone may have made some of the changes, too. Raises GitError, StoreError.
@@ -59,58 +59,60 @@ def weigh(
     if hold == trust.NONE:
         return 0
     lore = lore_among(store, changes)
-    arriving = _arriving(store, ours, theirs, lore, known) if lore else []
+    arrivals = _arrivals(store, ours, theirs, lore, known) if lore else []
     if mixed:
-        arriving = [one for one in arriving if one.commits]
-    rows = list(_held(store, hold, arriving, store.clock.now().timestamp()))
-    store.state.trust.hold(rows)
-    _note(store, arriving)
+        arrivals = [one for one in arrivals if one.commits]
+    rows = list(_quarantined(store, hold, arrivals, store.clock.now().timestamp()))
+    store.state.trust.quarantine(rows)
+    _record(store, arrivals)
     return len({row.id for row in rows})
 
 
-def note(
+def record_arrivals(
     store: Store,
     ours: str | None,
     theirs: str,
     changes: Mapping[str, Difference],
     known: Mapping[str, bytes],
 ) -> None:
-    """Note what the commits of `theirs` have brought in, where nothing is ever held; `weigh` notes it else.
+    """Record what the commits of `theirs` brought in, where nothing is quarantined; else `quarantine_incoming` does it.
 
-    What cannot be noted is left out, and so is what brought very many at once: nothing depends on it.
+    A record that cannot be written is left out, and so are very many at once: nothing depends on them.
     """
     lore = lore_among(store, changes)
-    if lore and len(lore) <= MANY and store.settings.text("trust.hold") == trust.NONE:
+    if lore and len(lore) <= MOST_RECORDED and store.settings.text("trust.hold") == trust.NONE:
         with contextlib.suppress(EngramError):
-            _note(store, _arriving(store, ours, theirs, lore, known))
+            _record(store, _arrivals(store, ours, theirs, lore, known))
 
 
 def lore_among(store: Store, changes: Mapping[str, Difference]) -> dict[str, Difference]:
-    """Those of the changes that are of lore files."""
+    """Return those of the changes that are of lore files."""
     return {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
 
 
-def _note(store: Store, arriving: Iterable[_Arriving]) -> None:
-    """Remember which commit brought each lore in, and who signed it."""
-    brought = {one.lore.id: one.commits[0] for one in arriving if one.commits}
-    store.state.trust.arrived(brought.items(), store.clock.now().timestamp())
-    signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_LOOKED_AT])
+def _record(store: Store, arrivals: Iterable[_Arrival]) -> None:
+    """Record which commit brought each entry in, and who signed it."""
+    brought = {one.lore.id: one.commits[0] for one in arrivals if one.commits}
+    store.state.trust.record_arrivals(brought.items(), store.clock.now().timestamp())
+    signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_SIGNATURES])
 
 
-def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) -> Iterable[Held]:
-    arriving = list(arriving)
+def _quarantined(store: Store, hold: str, arrivals: Iterable[_Arrival], now: float) -> Iterable[Quarantined]:
+    arrivals = list(arrivals)
     listed = store.settings.get("trust.accept")
     accepted = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset[str]()
-    known = _signatures(store, [oid for one in arriving for oid in one.commits])
-    for one in arriving:
+    known = _signatures(store, [oid for one in arrivals for oid in one.commits])
+    for one in arrivals:
         signatures = [known[oid] for oid in one.commits if oid in known]
-        why = trust.why_held(hold, accepted, one.lore.source_id, signatures)
+        why = trust.quarantine_reason(hold, accepted, one.lore.source_id, signatures)
         if why:
-            yield Held(one.lore.id, text_digest(one.text), one.commits[0] if one.commits else "", why, now)
+            yield Quarantined(
+                one.lore.id, text_digest(one.text), one.commits[0] if one.commits else "", why, now
+            )
 
 
 def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
-    """The signatures of what people wrote; a merge that Engram made of others' versions says nothing of its own."""
+    """Return the signatures of what people wrote; a merge that Engram made of others' versions has nothing of its own."""
     from engram.adapters.git.read.versions import merges_among
 
     found = signatures_of(store, commits)
@@ -122,7 +124,7 @@ def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
 
 
 def _is_own_merge(store: Store, oid: str, parents: tuple[str, ...]) -> bool:
-    """Whether a commit is the very one that Engram makes of its parents, here as anywhere."""
+    """Return whether a commit is the one that Engram makes of its parents, on every machine."""
     from engram.usecases.merge.commit_merge import merge_again
 
     try:
@@ -131,14 +133,14 @@ def _is_own_merge(store: Store, oid: str, parents: tuple[str, ...]) -> bool:
         return False
 
 
-def _arriving(
+def _arrivals(
     store: Store,
     ours: str | None,
     theirs: str,
     changes: Mapping[str, Difference],
     known: Mapping[str, bytes],
-) -> list[_Arriving]:
-    """The lore whose text is not the one that the lore of this id had here."""
+) -> list[_Arrival]:
+    """Return the entries whose text differs from that of the entry with the same id here."""
     from engram.adapters.git.read.history import touching
 
     repo = store.repository
@@ -147,13 +149,13 @@ def _arriving(
     texts = {lore.id: searchable(lore) for lore in before.values()}
     new = {path: lore for path, lore in after.items() if texts.get(lore.id) != searchable(lore)}
     commits = touching(repo, theirs, ours, list(new)) if new else {}
-    return [_Arriving(lore, searchable(lore), path, commits.get(path, ())) for path, lore in new.items()]
+    return [_Arrival(lore, searchable(lore), path, commits.get(path, ())) for path, lore in new.items()]
 
 
 def read_changed(
     store: Store, changes: Mapping[str, Difference], known: Mapping[str, bytes], word: bytes
 ) -> tuple[list[Lore], list[Lore]]:
-    """The lore among these files whose bytes have a word in them: as they were, and as they become. Raises GitError."""
+    """Return the entries among these files whose bytes hold `word`: as they were, and as they become. Raises GitError."""
     before = _read(store, {path: found.before for path, found in changes.items()}, known, word)
     after = _read(store, {path: found.after for path, found in changes.items()}, known, word)
     return list(before.values()), list(after.values())
@@ -162,7 +164,7 @@ def read_changed(
 def _read(
     store: Store, entries: Mapping[str, Entry | None], known: Mapping[str, bytes], word: bytes = b""
 ) -> dict[str, Lore]:
-    """The lore at the paths, with `word` in their bytes; what is none cannot be recalled either, and is left out."""
+    """Return the entries at the paths, with `word` in their bytes; what is no entry is never recalled, and left out."""
     oids = {path: entry.oid for path, entry in entries.items() if entry is not None}
     contents = blobs(store.repository, oids.values(), known)
     files = {

@@ -18,7 +18,7 @@ from engram.usecases.recall import query as recall
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def by_files(store: Store, files: Sequence[str]) -> str:
     def ask(generation: Generation) -> list[str]:
         tail = f"ORDER BY {order.sql}, id LIMIT {_MOST_ABOUT_FILES}"
         hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, tail)
-        counted = credit.hits_in_effect(store, without_held(store, hits))
+        counted = credit.hits_in_effect(store, without_quarantined(store, hits))
         best = sorted(counted, key=lambda hit: (-hit.pinned, -hit.confidence, -hit.validation_count))
         return [hit.path for hit in best if hit.confidence >= lowest]
 

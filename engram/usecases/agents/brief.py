@@ -11,7 +11,7 @@ from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 from engram.usecases.store import activity_log
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,6 +107,6 @@ def _pool(store: Store, generation: Generation, now: float) -> tuple[list[Hit], 
         *catalog.select(_USABLE, (lowest, now, *order.values), f"ORDER BY {order.sql} LIMIT {_POOL}"),
         *(catalog.select(among, (lowest, now, *confirmed)) if confirmed else ()),
     ]
-    distinct = list({hit.id: hit for hit in without_held(store, found)}.values())
+    distinct = list({hit.id: hit for hit in without_quarantined(store, found)}.values())
     hits = [hit for hit in credit.hits_in_effect(store, distinct) if hit.confidence >= lowest]
     return hits, generation.ranks([hit.id for hit in hits])

@@ -10,7 +10,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import activity_log
-from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
     with store.lock:
         hits = consult(store, lambda generation: generation.catalog.select(where, values, tail))
         found: list[Handoff] = []
-        for hit in without_held(store, hits):
+        for hit in without_quarantined(store, hits):
             if len(found) < limit and (agent is None or hit.agent != agent):
                 found += _read(store, hit.path)
         return found

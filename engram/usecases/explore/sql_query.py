@@ -75,11 +75,11 @@ def _opened(store: Store, sql: str, *, waiting: bool) -> Guarded:
 
 def _waiting(store: Store, catalog: Catalog) -> list[str]:
     """The ids of lore that are shown to people alone."""
-    names = list(quarantine.texts(store))
+    names = list(quarantine.quarantined_texts(store))
     held_hits = [
         hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
     ]
-    let_in = {hit.id for hit in quarantine.without_held(store, held_hits)}
+    let_in = {hit.id for hit in quarantine.without_quarantined(store, held_hits)}
     pending = catalog.select("status = ?", (PENDING,))
     return [hit.id for hit in pending] + [hit.id for hit in held_hits if hit.id not in let_in]
 

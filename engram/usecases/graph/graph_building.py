@@ -25,7 +25,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
-from engram.usecases.store.quarantine import texts
+from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +63,7 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     now = store.clock.now().timestamp()
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
-    held = zlib.crc32(repr(sorted(texts(store))).encode())
+    held = zlib.crc32(repr(sorted(quarantined_texts(store))).encode())
     before = store.built_graph
     if before is not None and before.entities is entities:  # the same tuple while no file was read again
         checksum = before.stamp.rpartition(" ")[2]
@@ -100,7 +100,7 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
 
 def _without_quarantined(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
     """Leave out quarantined entries."""
-    held = texts(store)
+    held = quarantined_texts(store)
     return [one for one in lore if one.id not in held or one.text_digest not in (held[one.id] or ())]
 
 

@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
-from engram.usecases.store.quarantine import texts, without_held
+from engram.usecases.store.quarantine import quarantined_texts, without_quarantined
 
 if TYPE_CHECKING:
     import sqlite3
@@ -111,7 +111,7 @@ def snapshot(store: Store) -> Snapshot:
 
         cursor = _feed(store).transact(begin)
         hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
-        shown = without_held(store, hits)
+        shown = without_quarantined(store, hits)
         _tell_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
         return Snapshot(_parts(store, shown), as_of, cursor)
 
@@ -173,7 +173,7 @@ def _feed(store: Store) -> DurableDatabase:
 
 def _bring_up_to_date(store: Store, feed: Feed) -> None:
     """Note in the feed what the index knows otherwise. A text that waits is as if it were not there yet."""
-    held = texts(store)
+    held = quarantined_texts(store)
     mark = _mark(store, held)
     if feed.name and feed.mark == mark:
         return

@@ -69,9 +69,9 @@ def _catch_up(
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
     if not paths and (generation is None or freshness.is_moved_by_others(store, generation)):
-        from engram.usecases.admission.pulled_commits import weigh_pulled
+        from engram.usecases.admission.pulled_commits import quarantine_pulled
 
-        weigh_pulled(store)
+        quarantine_pulled(store)
     if generation is None:
         return _rebuild(store, rebuild or store.index.why_rebuilt, progress)
     try:

@@ -10,7 +10,7 @@ def quarantine_new_store(root: str) -> None:
     """
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run.layout import read_head
-    from engram.usecases.admission.incoming_quarantine import note, weigh
+    from engram.usecases.admission.incoming_quarantine import quarantine_incoming, record_arrivals
     from engram.usecases.opening.store_layout import locate_root, opened
     from engram.usecases.store.clock import Clock
     from engram.usecases.store.store import Caller
@@ -22,7 +22,7 @@ def quarantine_new_store(root: str) -> None:
         head = read_head(repo).oid
         if head is not None:
             changes = differences(repo, None, head)
-            weigh(store, None, head, changes, {})
-            note(store, None, head, changes, {})
+            quarantine_incoming(store, None, head, changes, {})
+            record_arrivals(store, None, head, changes, {})
     finally:
         store.close()

@@ -13,7 +13,7 @@ from engram.usecases.lookup.listing import Shown, list_hits
 from engram.usecases.opening import scopes
 from engram.usecases.recall.query import query
 from engram.usecases.recall.question import MAX_RESULTS, Question
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def _newest(
 
     def usable(most: int | None) -> tuple[list[Hit], bool]:
         hits, total = list_hits(store, limit=most, categories=categories, tags=tags, where=where)
-        return without_held(store, hits), len(hits) == total
+        return without_quarantined(store, hits), len(hits) == total
 
     try:
         found, is_all = usable(2 * limit)

@@ -193,7 +193,7 @@ def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[
 def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lore | None:
     """Read a candidate from its file, as it is now; None if that is gone, unreadable, or in quarantine by now."""
     lore = _read_entry(store, candidate.path)
-    if lore is None or lore.id != candidate.id or quarantine.waits(criteria.quarantined, lore):
+    if lore is None or lore.id != candidate.id or quarantine.in_quarantine(criteria.quarantined, lore):
         return None
     return lore
 
@@ -314,7 +314,7 @@ def _is_eligible_entry(lore: Lore, criteria: Criteria, now: datetime) -> bool:
         criteria.where.accepts(lore)
         and (lore.expires_at is None or lore.expires_at > now)
         and not (criteria.horizon and is_past(lore, criteria.horizon))
-        and not quarantine.waits(criteria.quarantined, lore)
+        and not quarantine.in_quarantine(criteria.quarantined, lore)
     )
 
 

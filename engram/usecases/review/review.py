@@ -9,7 +9,7 @@ from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import list_hits
 from engram.usecases.review.detectors import DETECTORS, find_quarantined
-from engram.usecases.store.quarantine import texts
+from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +106,6 @@ def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
 def _detected(store: Store, generation: Generation, kinds: Sequence[str]) -> list[Item]:
     found = [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
     # One decision at a time: whether a quarantined entry is weak or junk is asked once it is accepted.
-    quarantined = texts(store)
+    quarantined = quarantined_texts(store)
     waiting = {item.lore[0] for item in find_quarantined(store, generation)} if quarantined else set()
     return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]

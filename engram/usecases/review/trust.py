@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.state.trust_tables import Held
+    from engram.adapters.state.trust_tables import Quarantined
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 
-class Quarantined(NamedTuple):
+class QuarantinedEntry(NamedTuple):
     """A quarantined entry: its path, the commit that brought its text ("" unknown), its signature, why and since when.
 
     `at` is in Unix seconds.
@@ -40,7 +40,7 @@ class Quarantined(NamedTuple):
     at: float
 
 
-def list_quarantined(store: Store) -> list[Quarantined]:
+def list_quarantined(store: Store) -> list[QuarantinedEntry]:
     """List quarantined entries, latest first. Raises StoreError."""
     with store.lock:
         pairs = _quarantined_hits(store)
@@ -51,7 +51,7 @@ def list_quarantined(store: Store) -> list[Quarantined]:
             lore = entry_writer.load(store, hit.path).lore
         except EngramError:
             continue
-        found.append(Quarantined(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
+        found.append(QuarantinedEntry(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
     return found
 
 
@@ -60,7 +60,7 @@ def count_quarantined(store: Store) -> int:
     return len(_quarantined_hits(store))
 
 
-def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Quarantined]:
+def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _chosen(store, names, everything)
     from engram.usecases.store.lore_text import searchable, text_digest
@@ -73,7 +73,7 @@ def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> l
 
 def reject(
     store: Store, names: Sequence[str], *, everything: bool = False, delete: bool = False
-) -> list[Quarantined]:
+) -> list[QuarantinedEntry]:
     """Archive or delete quarantined entries, for everyone with the next sync. Raises as `accept`, and StoreError."""
     chosen = _chosen(store, names, everything)
     if delete:
@@ -84,7 +84,7 @@ def reject(
     return chosen
 
 
-def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Quarantined]:
+def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[QuarantinedEntry]:
     if everything == bool(names):
         raise UsageError("Name entries, or choose all of them.", "To list them: engram trust list")
     waiting = {one.lore.id: one for one in list_quarantined(store)}
@@ -100,7 +100,7 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Quaran
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 
-def _quarantined_hits(store: Store) -> list[tuple[Held, Hit]]:
+def _quarantined_hits(store: Store) -> list[tuple[Quarantined, Hit]]:
     """Return quarantined rows with their hits: active entries that still have the quarantined text."""
     if store.settings.text("trust.hold") == trust.NONE:
         return []

@@ -21,7 +21,7 @@ from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, watermarks
-from engram.usecases.store.quarantine import texts, waits
+from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +93,7 @@ class _Folding:
         from engram.adapters.embed.provider import open_embedder
 
         self._store = store
-        self._held = texts(store)
+        self._quarantined = quarantined_texts(store)
         # Always the same model, whatever this clone searches with: clones have to agree.
         self._embedder: Embedder | None = open_embedder("bundled")
         self._files: dict[str, LoreFile | None] = {}
@@ -148,7 +148,7 @@ class _Folding:
             self._files[path] = None
             with contextlib.suppress(EngramError):
                 file = entry_writer.load(self._store, path)
-                may = file.adopted and not waits(self._held, file.lore)
+                may = file.adopted and not in_quarantine(self._quarantined, file.lore)
                 self._files[path] = file if may else None
         return self._files[path]
 

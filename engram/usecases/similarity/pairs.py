@@ -78,7 +78,7 @@ class _Comparison:
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
-        held = quarantine.texts(store)
+        held = quarantine.quarantined_texts(store)
         momentary = set(generation.catalog.select_rows(_MOMENTARY, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text

@@ -1,4 +1,4 @@
-"""Which texts of lore wait for a person, as far as this clone's settings have anything wait, and lore without them."""
+"""Which texts of entries are quarantined in this clone, if its settings quarantine any, and lists without them."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
-    """The digests of the texts that wait, by lore id; with `whole` every text of these lore waits (None)."""
+def quarantined_texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
+    """Return the digests of quarantined texts, by entry id; with `whole` every text of these entries counts as one (None)."""
     if store.settings.text("trust.hold") == NONE:
         return {}
-    found = store.state.trust.held()
+    found = store.state.trust.quarantined()
     return dict.fromkeys(found) if whole else found
 
 
-def is_held(store: Store, lore: Lore) -> bool:
-    """Whether a lore waits with the text that it has now."""
+def is_quarantined(store: Store, lore: Lore) -> bool:
+    """Return whether the text that an entry has now is quarantined."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
-        return waits(texts(store), lore)
+        return in_quarantine(quarantined_texts(store), lore)
     return False
 
 
-def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
-    """Whether a lore waits with the text that it has now, by what `texts` gave."""
-    if lore.id not in held:
+def in_quarantine(quarantined: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
+    """Return whether the text that an entry has now is among `quarantined`, which `quarantined_texts` returned."""
+    if lore.id not in quarantined:
         return False
     from engram.usecases.store.lore_text import searchable, text_digest
 
-    digests = held[lore.id]
+    digests = quarantined[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests
 
 
-def without_held(store: Store, hits: Iterable[Hit]) -> list[Hit]:
-    """The catalog's lines of lore that do not wait."""
-    held = texts(store)
-    return [hit for hit in hits if hit.id not in held or hit.text_digest not in (held[hit.id] or ())]
+def without_quarantined(store: Store, hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits whose text is not quarantined."""
+    found = quarantined_texts(store)
+    return [hit for hit in hits if hit.id not in found or hit.text_digest not in (found[hit.id] or ())]
 
 
 def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """The active lore at these paths, as their files say now; without what cannot be read or waits for a person."""
+    """Return the active entries at these paths, as their files are now, without unreadable and quarantined ones."""
     from engram.usecases.store import entry_writer
 
-    found, held = [], texts(store)
+    found, quarantined = [], quarantined_texts(store)
     for path in paths:
         try:
             lore = entry_writer.load(store, path).lore
         except EngramError:
             continue
-        if lore.status == ACTIVE and not waits(held, lore):
+        if lore.status == ACTIVE and not in_quarantine(quarantined, lore):
             found.append(lore)
     return found

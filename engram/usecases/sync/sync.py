@@ -26,7 +26,7 @@ from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlocked
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
-from engram.usecases.admission.pulled_commits import weighed
+from engram.usecases.admission.pulled_commits import mark_checked
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
@@ -386,7 +386,7 @@ def merge_incoming(
         with committing(store):
             head = layout.read_head(repo)
             if head.oid == theirs and not own:
-                weighed(store, theirs)
+                mark_checked(store, theirs)
                 return None
             merge = _merge(store, head.oid, other, read_ahead, own=own)
             if merge is not None and on_merge is not None and on_merge(merge):
@@ -428,13 +428,15 @@ def _merge(store: Store, head: str | None, other: str, read_ahead: ReadAhead, *,
     if merge is None or own:
         return merge
     credit.note_raised(store, merge.changes, merge.known)
-    return merge._replace(held=incoming_quarantine.weigh(store, head, other, merge.changes, merge.known))
+    return merge._replace(
+        held=incoming_quarantine.quarantine_incoming(store, head, other, merge.changes, merge.known)
+    )
 
 
 def _record_arrivals(store: Store, head: str | None, theirs: str, merge: Merge | None) -> None:
-    weighed(store, theirs)
+    mark_checked(store, theirs)
     if merge is not None:
-        incoming_quarantine.note(store, head, theirs, merge.changes, merge.known)
+        incoming_quarantine.record_arrivals(store, head, theirs, merge.changes, merge.known)
 
 
 def update_index(store: Store, paths: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ def run(call: Call) -> int:
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past
     from engram.usecases.recall.usage import worths_at_once
-    from engram.usecases.store.quarantine import texts
+    from engram.usecases.store.quarantine import quarantined_texts
 
     options = given(call.arguments, LIST)
     check_words("tags", options["tags"])
@@ -63,7 +63,7 @@ def run(call: Call) -> int:
         call.output.document({"lore": rows, "total": found.total})
         return 0
     now = call.store.clock.now().timestamp()
-    held = texts(call.store)
+    held = quarantined_texts(call.store)
     valued = any(one["importance"] for one in worth.values())
     for hit in hits:
         waits = hit.text_digest in (held.get(hit.id) or ())

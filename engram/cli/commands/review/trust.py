@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.review.trust import Quarantined
+    from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (
     "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
@@ -56,7 +56,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _show(call: Call, waiting: list[Quarantined]) -> int:
+def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
     hold = call.store.settings.text("trust.hold")
     call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
     for one in waiting:
@@ -73,7 +73,7 @@ def _show(call: Call, waiting: list[Quarantined]) -> int:
     return 0
 
 
-def _row(one: Quarantined) -> dict[str, object]:
+def _row(one: QuarantinedEntry) -> dict[str, object]:
     lore = one.lore
     return {
         "id": lore.id,
