@@ -1,1 +1,1 @@
-"""A guarded SQLite connection for SQL that people and agents write."""
+"""SQLite, for untrusted SQL queries."""
