@@ -83,7 +83,7 @@ def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: En
         False,
     )
     assert generation.verify() == []
-    assert refresh(engram.store) == Refreshed()
+    assert tuple(refresh(engram.store)) == (0, 0, 0, 0, "", True)
 
 
 def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:

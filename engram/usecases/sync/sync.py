@@ -18,6 +18,7 @@ from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.commits import UNFINISHED
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
@@ -346,6 +347,9 @@ class _Run:
         assert sending is not None
         _, commit = sending.wait(self._listener)
         assert commit is not None
+        weighed(
+            self._store, commit
+        )  # what others wrote of it was weighed when it came in; the rest is our own
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)
