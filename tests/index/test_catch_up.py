@@ -159,6 +159,7 @@ def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: P
     assert [one for one, _ in engram.store.state.gone.all()] == [gone.lore.id]
 
 
+@pytest.mark.usefixtures("never_compacted")
 def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     engram: Engram, lore: Path, clock: SteadyClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,11 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     clock.ahead += SECONDS
     refresh(engram.store)
     assert generation.swept_ns == first + SECONDS, "of a small store it is not worth a write"
+    generation.next_row, generation.dead = generation.next_row + 1, generation.dead + 1
+    monkeypatch.setattr(freshness, "NOT_NOTED", 1)
+    refresh(engram.store)
+    assert generation.swept_ns == first + SECONDS, "what was removed makes it no larger"
+    generation.next_row, generation.dead = generation.next_row - 1, generation.dead - 1
     monkeypatch.setattr(freshness, "NOT_NOTED", 0)
     refresh(engram.store)
     assert generation.swept_ns == first + 2 * SECONDS

@@ -125,6 +125,29 @@ def test_a_file_that_was_made_or_deleted_shows_by_the_time_of_its_folder(scanned
         assert (found.gone_folders, found.scan_problems) == ([], {})
 
 
+@pytest.mark.parametrize("name", ["a.md", "sub/b.md"])
+def test_a_deleted_file_shows_in_a_sweep_though_the_time_of_its_folder_was_put_back(
+    scanned: Scanned, name: str
+) -> None:
+    path = scanned.lore / name
+    path.unlink()
+    os.utime(path.parent, LONG_AGO)
+    assert scanned.in_folders().is_empty
+    found = scanned.swept()
+    assert (found.files, found.gone, found.folders) == ({}, [f"lore/{name}"], {})
+
+
+def test_a_link_in_place_of_the_whole_folder_makes_nothing_else_lore(scanned: Scanned) -> None:
+    elsewhere = scanned.lore.parent / "elsewhere"
+    scanned.lore.rename(elsewhere)
+    scanned.lore.symlink_to(elsewhere)
+    (scanned.lore.parent / "note.md").write_text("Not lore.\n")
+    for _ in range(2):
+        refresh(scanned.store)
+        assert scanned.generation.catalog.select("1") == []
+        assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore"]
+
+
 def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_its_files_along(
     scanned: Scanned,
 ) -> None:
@@ -224,7 +247,8 @@ def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) ->
         assert list(found.files) == ["lore/a.md"]
 
 
-def test_temporaries_that_killed_writers_left_are_deleted_by_a_rebuild(scanned: Scanned) -> None:
+@pytest.mark.parametrize("rebuild", ["", "test"])
+def test_temporaries_that_killed_writers_left_are_deleted(scanned: Scanned, rebuild: str) -> None:
     scanned.write("sub/.b.md.01X.engram-tmp", "half")
-    assert refresh(scanned.store, rebuild="test").added == 2
+    assert refresh(scanned.store, rebuild=rebuild).added == (2 if rebuild else 0)
     assert not (scanned.lore / "sub" / ".b.md.01X.engram-tmp").exists()
