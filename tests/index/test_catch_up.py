@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.index.damage import IndexUnavailableError
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
 from engram.usecases.index.file_scan import Refreshed
@@ -250,6 +252,59 @@ def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engra
         assert refresh(other.store, thorough=False).rebuilt == "the settings changed"
         assert refresh(other.store, thorough=False).rebuilt == ""
         assert generation_of(other).rules == freshness.rules(other.store) != ""
+
+
+@pytest.mark.usefixtures("never_compacted")
+@pytest.mark.parametrize(
+    ("limit", "thorough", "anew"), [(1, False, True), (0, False, False), (0, True, True)]
+)
+def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch, limit: int, thorough: bool, anew: bool
+) -> None:
+    for name in "ab":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    refresh(engram.store)
+    (lore / "a.md").unlink()
+    refresh(engram.store)
+    assert generation_of(engram).dead == 1
+    meta = Path(generation_of(engram).folder, "meta.json")
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), "model": "path:0123:mean1"}))
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", limit)
+    with opened(lore.parent) as other:
+        done = refresh(other.store, thorough=thorough)
+        assert done.rebuilt == ("it was made for another embedding model" if anew else "")
+        assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
+
+
+def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    lock = Path(engram.store.index.folder, "writer.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(IndexUnavailableError, match="The index cannot be locked: Is a directory"):
+        refresh(engram.store)
+    assert engram.query("parser").notes == ("The index cannot be locked: Is a directory.",)
+
+
+@pytest.mark.usefixtures("never_compacted")
+def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recorded(
+    engram: Engram, lore: Path
+) -> None:
+    noted = Path(engram.store.outside_path)
+    recorded = engram.record("Retry the broker.", category="FACT")
+    engram.refresh()
+    engram.forget(recorded.lore.id)
+    engram.refresh()
+    assert not noted.exists()
+    for name in "ab":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    engram.refresh()
+    assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
+    noted.unlink()
+    (lore / "a.md").write_text("The parser is sound by now.\n")
+    (lore / "b.md").unlink()
+    engram.refresh()
+    assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -174,6 +174,7 @@ def test_a_link_in_place_of_a_file_is_a_problem_until_it_is_known(scanned: Scann
     assert (list(found.scan_problems), found.files, found.gone) == (["lore/a.md"], {}, [])
     scanned.settle()
     assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore/a.md"]
+    assert scanned.generation.catalog.known(["lore/a.md"])["lore/a.md"].stamp == (0, 0, 0)
     os.utime(scanned.lore, LONG_AGO)
     refresh(scanned.store)
     assert scanned.in_folders("lore").scan_problems == {}
