@@ -89,6 +89,11 @@ def test_the_time_of_a_folder_is_believed_two_seconds_later() -> None:
     assert found == {"new": 0, "young": 0, "old": now - 2 * SECONDS}
 
 
+def test_a_file_without_dates_is_as_old_as_its_time_says(scanned: Scanned) -> None:
+    for hit in scanned.generation.catalog.select("1"):
+        assert (hit.created_at, hit.updated_at) == (LONG_AGO[0], LONG_AGO[0])
+
+
 def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
     assert scanned.swept().is_empty
     assert scanned.in_folders().is_empty
