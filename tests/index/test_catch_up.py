@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import IndexUnavailableError
+from engram.domain.text.passages import passages
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
 from engram.usecases.index.file_scan import Refreshed
@@ -133,6 +135,22 @@ def test_texts_are_indexed_with_their_vectors_batch_by_batch(
     for number in range(5):
         found = engram.query(f"Note {number} of the parser.", k=1, keep=False)
         assert (found.lore[0].path, found.strategy) == (f"lore/{number}.md", "hybrid")
+
+
+def test_a_long_text_has_a_vector_for_each_passage_and_one_for_the_whole(engram: Engram, lore: Path) -> None:
+    words = [f"Passage {number} says that the parser is flaky." for number in range(60)]
+    (lore / "a.md").write_text(" ".join(words) + "\n")
+    (lore / "b.md").write_text("A short note of the broker.\n")
+    (lore / "c.md").write_text(" ".join(words[:30]) + " It ends with the lighthouse.\n")
+    assert refresh(engram.store).added == 3
+    generation = generation_of(engram)
+    assert generation.vectors is not None
+    edges = generation.vectors.edges(generation.next_row, generation.next_slot)
+    counts = [passages(len(content)) for content in (" ".join(words), "x", " ".join(words[:30]))]
+    assert [end - start for start, end in pairwise(edges)] == [n + 1 if n > 1 else 1 for n in counts]
+    assert max(counts) > 1
+    assert generation.verify() == []
+    assert engram.query("lighthouse", k=1, keep=False).lore[0].path == "lore/c.md"
 
 
 def test_while_another_process_indexes_the_old_index_answers(
