@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,8 @@ import pytest
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.index.damage import IndexUnavailableError
+from engram.domain.text.passages import passages
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
 from engram.usecases.index.file_scan import Refreshed
@@ -83,7 +87,7 @@ def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: En
         False,
     )
     assert generation.verify() == []
-    assert refresh(engram.store) == Refreshed()
+    assert tuple(refresh(engram.store)) == (0, 0, 0, 0, "", True)
 
 
 def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
@@ -133,6 +137,22 @@ def test_texts_are_indexed_with_their_vectors_batch_by_batch(
         assert (found.lore[0].path, found.strategy) == (f"lore/{number}.md", "hybrid")
 
 
+def test_a_long_text_has_a_vector_for_each_passage_and_one_for_the_whole(engram: Engram, lore: Path) -> None:
+    words = [f"Passage {number} says that the parser is flaky." for number in range(60)]
+    (lore / "a.md").write_text(" ".join(words) + "\n")
+    (lore / "b.md").write_text("A short note of the broker.\n")
+    (lore / "c.md").write_text(" ".join(words[:30]) + " It ends with the lighthouse.\n")
+    assert refresh(engram.store).added == 3
+    generation = generation_of(engram)
+    assert generation.vectors is not None
+    edges = generation.vectors.edges(generation.next_row, generation.next_slot)
+    counts = [passages(len(content)) for content in (" ".join(words), "x", " ".join(words[:30]))]
+    assert [end - start for start, end in pairwise(edges)] == [n + 1 if n > 1 else 1 for n in counts]
+    assert max(counts) > 1
+    assert generation.verify() == []
+    assert engram.query("lighthouse", k=1, keep=False).lore[0].path == "lore/c.md"
+
+
 def test_while_another_process_indexes_the_old_index_answers(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +179,7 @@ def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: P
     assert [one for one, _ in engram.store.state.gone.all()] == [gone.lore.id]
 
 
+@pytest.mark.usefixtures("never_compacted")
 def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     engram: Engram, lore: Path, clock: SteadyClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +199,11 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     clock.ahead += SECONDS
     refresh(engram.store)
     assert generation.swept_ns == first + SECONDS, "of a small store it is not worth a write"
+    generation.next_row, generation.dead = generation.next_row + 1, generation.dead + 1
+    monkeypatch.setattr(freshness, "NOT_NOTED", 1)
+    refresh(engram.store)
+    assert generation.swept_ns == first + SECONDS, "what was removed makes it no larger"
+    generation.next_row, generation.dead = generation.next_row - 1, generation.dead - 1
     monkeypatch.setattr(freshness, "NOT_NOTED", 0)
     refresh(engram.store)
     assert generation.swept_ns == first + 2 * SECONDS
@@ -244,6 +270,59 @@ def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engra
         assert refresh(other.store, thorough=False).rebuilt == "the settings changed"
         assert refresh(other.store, thorough=False).rebuilt == ""
         assert generation_of(other).rules == freshness.rules(other.store) != ""
+
+
+@pytest.mark.usefixtures("never_compacted")
+@pytest.mark.parametrize(
+    ("limit", "thorough", "anew"), [(1, False, True), (0, False, False), (0, True, True)]
+)
+def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch, limit: int, thorough: bool, anew: bool
+) -> None:
+    for name in "ab":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    refresh(engram.store)
+    (lore / "a.md").unlink()
+    refresh(engram.store)
+    assert generation_of(engram).dead == 1
+    meta = Path(generation_of(engram).folder, "meta.json")
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), "model": "path:0123:mean1"}))
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", limit)
+    with opened(lore.parent) as other:
+        done = refresh(other.store, thorough=thorough)
+        assert done.rebuilt == ("it was made for another embedding model" if anew else "")
+        assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
+
+
+def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    lock = Path(engram.store.index.folder, "writer.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(IndexUnavailableError, match="The index cannot be locked: Is a directory"):
+        refresh(engram.store)
+    assert engram.query("parser").notes == ("The index cannot be locked: Is a directory.",)
+
+
+@pytest.mark.usefixtures("never_compacted")
+def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recorded(
+    engram: Engram, lore: Path
+) -> None:
+    noted = Path(engram.store.outside_path)
+    recorded = engram.record("Retry the broker.", category="FACT")
+    engram.refresh()
+    engram.forget(recorded.lore.id)
+    engram.refresh()
+    assert not noted.exists()
+    for name in "ab":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    engram.refresh()
+    assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
+    noted.unlink()
+    (lore / "a.md").write_text("The parser is sound by now.\n")
+    (lore / "b.md").unlink()
+    engram.refresh()
+    assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

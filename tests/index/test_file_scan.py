@@ -89,6 +89,11 @@ def test_the_time_of_a_folder_is_believed_two_seconds_later() -> None:
     assert found == {"new": 0, "young": 0, "old": now - 2 * SECONDS}
 
 
+def test_a_file_without_dates_is_as_old_as_its_time_says(scanned: Scanned) -> None:
+    for hit in scanned.generation.catalog.select("1"):
+        assert (hit.created_at, hit.updated_at) == (LONG_AGO[0], LONG_AGO[0])
+
+
 def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
     assert scanned.swept().is_empty
     assert scanned.in_folders().is_empty
@@ -125,6 +130,29 @@ def test_a_file_that_was_made_or_deleted_shows_by_the_time_of_its_folder(scanned
         assert (found.gone_folders, found.scan_problems) == ([], {})
 
 
+@pytest.mark.parametrize("name", ["a.md", "sub/b.md"])
+def test_a_deleted_file_shows_in_a_sweep_though_the_time_of_its_folder_was_put_back(
+    scanned: Scanned, name: str
+) -> None:
+    path = scanned.lore / name
+    path.unlink()
+    os.utime(path.parent, LONG_AGO)
+    assert scanned.in_folders().is_empty
+    found = scanned.swept()
+    assert (found.files, found.gone, found.folders) == ({}, [f"lore/{name}"], {})
+
+
+def test_a_link_in_place_of_the_whole_folder_makes_nothing_else_lore(scanned: Scanned) -> None:
+    elsewhere = scanned.lore.parent / "elsewhere"
+    scanned.lore.rename(elsewhere)
+    scanned.lore.symlink_to(elsewhere)
+    (scanned.lore.parent / "note.md").write_text("Not lore.\n")
+    for _ in range(2):
+        refresh(scanned.store)
+        assert scanned.generation.catalog.select("1") == []
+        assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore"]
+
+
 def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_its_files_along(
     scanned: Scanned,
 ) -> None:
@@ -151,6 +179,7 @@ def test_a_link_in_place_of_a_file_is_a_problem_until_it_is_known(scanned: Scann
     assert (list(found.scan_problems), found.files, found.gone) == (["lore/a.md"], {}, [])
     scanned.settle()
     assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore/a.md"]
+    assert scanned.generation.catalog.known(["lore/a.md"])["lore/a.md"].stamp == (0, 0, 0)
     os.utime(scanned.lore, LONG_AGO)
     refresh(scanned.store)
     assert scanned.in_folders("lore").scan_problems == {}
@@ -224,7 +253,8 @@ def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) ->
         assert list(found.files) == ["lore/a.md"]
 
 
-def test_temporaries_that_killed_writers_left_are_deleted_by_a_rebuild(scanned: Scanned) -> None:
+@pytest.mark.parametrize("rebuild", ["", "test"])
+def test_temporaries_that_killed_writers_left_are_deleted(scanned: Scanned, rebuild: str) -> None:
     scanned.write("sub/.b.md.01X.engram-tmp", "half")
-    assert refresh(scanned.store, rebuild="test").added == 2
+    assert refresh(scanned.store, rebuild=rebuild).added == (2 if rebuild else 0)
     assert not (scanned.lore / "sub" / ".b.md.01X.engram-tmp").exists()

@@ -173,6 +173,18 @@ def test_texts_whose_vectors_cannot_be_made_now_wait_for_them(generation: Genera
     assert (generation.waiting, Generation(generation.folder, "model", WIDTH).waiting) == (0, 0)
 
 
+def test_a_text_that_waits_and_is_removed_waits_no_longer(generation: Generation) -> None:
+    writer = GenerationWriter(generation, bulk=False)
+    writer.add([text(3, "to wait")], None, [1])
+    writer.commit({})
+    assert generation.waiting == 1
+    writer = GenerationWriter(generation, bulk=False)
+    writer.drop_rows([3])
+    writer.remove(["lore/3.md"])
+    writer.commit({})
+    assert generation.waiting == 0
+
+
 @pytest.mark.parametrize("bulk", [True, False])
 def test_of_texts_some_of_whose_vectors_are_there_only_the_others_wait(tmp_path: Path, bulk: bool) -> None:
     generation = make(tmp_path)

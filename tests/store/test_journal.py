@@ -320,6 +320,35 @@ def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(
     assert folder.files.journal.waiting() == [first, second]
 
 
+@pytest.mark.parametrize("step", ["fstat", "fsync", "ftruncate"])
+def test_a_disk_that_fails_at_a_step_of_the_journal_is_one_error_and_loses_no_operation(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """As on a network drive that goes away."""
+    first, second = operation(write("a.md"), op="01A"), operation(write("b.md"), op="01B")
+    folder.files.apply([first])
+    journal, fsync = (folder.state / "journal.jsonl").stat(), os.fsync
+    before = folder.journal_bytes()
+
+    def fail(handle: int, *_: int) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def fail_for_the_journal(handle: int) -> None:
+        if os.path.samestat(os.stat(handle), journal):
+            fail(handle)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync if step == "fstat" else fail_for_the_journal)
+    if step != "fsync":
+        monkeypatch.setattr(os, step, fail)
+    with pytest.raises(StoreError, match=r"journal\.jsonl could not be written: Input/output error"):
+        folder.files.apply([second])
+    monkeypatch.undo()
+    assert folder.journal_bytes().startswith(before)
+    assert (folder.journal_bytes() == before) == (step != "ftruncate")
+    assert [path.name for path in folder.root.iterdir()] == ["a.md"]
+
+
 def test_a_journal_that_cannot_be_opened_refuses_the_operation_and_its_reading(folder: Folder) -> None:
     (folder.state / "journal.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"journal\.jsonl could not be written"):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 
+from engram.adapters.git.run import layout
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
+    from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
@@ -26,10 +28,11 @@ def quarantine_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        theirs, known = _tracked(repo), watermarks.noted(store, _MARK)
-        if theirs is None or theirs == known:
+        other, known = _counterpart(repo), watermarks.noted(store, _MARK)
+        theirs = other and layout.read_ref(repo, other.ref)
+        if not other or not theirs or theirs == known:
             return 0
-        return _quarantine(store, repo, known, theirs)
+        return _quarantine(store, repo, other, known, theirs)
     return 0
 
 
@@ -39,9 +42,9 @@ def mark_checked(store: Store, theirs: str) -> None:
         watermarks.note(store, _MARK, theirs)
 
 
-def _quarantine(store: Store, repo: Repository, known: str, theirs: str) -> int:
+def _quarantine(store: Store, repo: Repository, other: Counterpart, known: str, theirs: str) -> int:
     from engram.adapters.git.read.differences import differences
-    from engram.adapters.git.run import layout
+    from engram.adapters.git.remote.remotes import fetched_since
     from engram.adapters.git.write import merging
     from engram.usecases.admission.incoming_quarantine import quarantine_incoming
 
@@ -50,14 +53,14 @@ def _quarantine(store: Store, repo: Repository, known: str, theirs: str) -> int:
         return 0  # it was fetched and nothing else
     count = 0
     if known and store.settings.text("trust.hold") != trust.NONE:
-        count = quarantine_incoming(store, known, theirs, differences(repo, known, head), {}, mixed=True)
+        for old, new in fetched_since(repo, other, known, theirs):
+            count += quarantine_incoming(store, old, new, differences(repo, old, head), {}, mixed=True)
     mark_checked(store, theirs)
     return count
 
 
-def _tracked(repo: Repository) -> str | None:
+def _counterpart(repo: Repository) -> Counterpart | None:
     from engram.adapters.git.remote import remotes
-    from engram.adapters.git.run import layout
 
     branch = layout.read_head(repo).branch
-    return remotes.tracked(repo, remotes.counterpart(repo, branch)) if branch else None
+    return remotes.counterpart(repo, branch) if branch else None

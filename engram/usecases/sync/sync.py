@@ -336,6 +336,9 @@ class _Sync:
         assert pushing is not None
         _, commit = pushing.wait(self._listener)
         assert commit is not None
+        mark_checked(
+            self._store, commit
+        )  # what others wrote of it was weighed when it came in; the rest is our own
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)

@@ -8,6 +8,7 @@ The committer takes whole batches by renaming the journal (`take`) and deletes a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from itertools import accumulate
@@ -59,7 +60,7 @@ class Journal:
         On failure the journal is as it was. Raises StoreError.
         """
         lines = [_line(operation, paths) for operation, paths in zip(operations, temporaries, strict=True)]
-        size = 0
+        size = -1  # until it is known
         handle = -1
         try:
             handle = os.open(
@@ -71,8 +72,9 @@ class Journal:
             os.fsync(handle)
             return list(accumulate(map(len, lines[:-1]), initial=size))
         except OSError as error:
-            if handle >= 0:
-                os.ftruncate(handle, size)
+            if size >= 0:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(handle, size)
             raise atomic.unwritable(self.path, error) from None
         finally:
             if handle >= 0:

@@ -32,6 +32,7 @@ SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
 # Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
 # a fetch, for a few megabytes until git's next clean-up.
 AS_THEY_ARE = ("-c", "core.looseCompression=0")
+_PUSHED = "update by push"  # git's reason for a move of a remote branch, in its log
 
 
 class Remote(NamedTuple):
@@ -128,6 +129,27 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
 def tracked(repo: Repository, other: Counterpart) -> str | None:
     """The commit that the remote branch had when we last looked; None where it is not known."""
     return layout.read_ref(repo, other.ref)
+
+
+def fetched_since(repo: Repository, other: Counterpart, since: str, until: str) -> list[tuple[str, str]]:
+    """The steps from commit to commit in which fetching took the remote branch, as known here, from one to another.
+
+    A push from here is no such step. Where git's log of the branch does not lead there, it is all one step.
+    """
+    steps, at = list[tuple[str, str]](), since
+    try:
+        with open(
+            os.path.join(repo.common_dir, "logs", other.ref), encoding="utf-8", errors="replace"
+        ) as log:
+            for line in log:
+                facts, _, reason = line.rstrip("\n").partition("\t")
+                old, new = facts.split(" ")[:2]
+                if old == at:
+                    steps += [] if reason == _PUSHED else [(old, new)]
+                    at = new
+    except (OSError, ValueError):
+        at = ""
+    return steps if at == until else [(since, until)]
 
 
 def fetch(

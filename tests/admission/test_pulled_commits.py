@@ -1,0 +1,166 @@
+"""What a person pulled with git is weighed once, when it is there, and only what others wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import git
+from apikit import opened as opened_plain
+from storekit import commit
+from sync_kit import Clones
+
+from engram.usecases.admission.pulled_commits import weigh_pulled
+from tests.admission.test_quarantine import hold
+
+MARK = Path(".git/engram/weighed-up-to")
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    found = Clones(tmp_path)
+    found.record("a", "The first of all notes.")
+    found.settle()
+    return found
+
+
+def learn(clones: Clones, text: str) -> str:
+    """Something that `b` records and sends."""
+    lore = clones.record("b", text)
+    clones.sync("b")
+    return lore.id
+
+
+def waiting(clones: Clones) -> list[str]:
+    from engram.usecases.store.quarantine import is_held
+
+    store = clones["a"].store
+    return [shown.lore.id for shown in clones["a"].list(limit=None).lore if is_held(store, shown.lore)]
+
+
+def reopened(clones: Clones) -> None:
+    """`a` reads its settings."""
+    clones["a"].close()
+    clones.stores["a"] = clones.add_opened("a")
+
+
+def test_what_was_pulled_is_held_and_counted_once(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, store = clones.root("a"), clones["a"].store
+    found = {learn(clones, "The archive has two doors."), learn(clones, "The cellar has none.")}
+    assert weigh_pulled(store) == 0, "nothing is there yet"
+    git(root, "fetch", "-q", "origin")
+    assert weigh_pulled(store) == 0, "it was fetched and nothing else"
+    git(root, "merge", "-q", "--ff-only", "origin/main")
+    assert weigh_pulled(store) == 2
+    assert set(waiting(clones)) == found
+    assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
+    assert weigh_pulled(store) == 0
+
+
+def test_what_this_clone_wrote_next_to_it_does_not_wait(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, a = clones.root("a"), clones["a"]
+    mine = clones.record("a", "My own archive has no door.").id
+    commit(a)
+    theirs = learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert weigh_pulled(a.store) == 1
+    assert waiting(clones) == [theirs]
+    assert mine not in waiting(clones)
+
+
+@pytest.mark.parametrize("kind", ["foreign", "unsigned"])
+@pytest.mark.parametrize("way", ["sync", "push"])
+def test_what_this_clone_pushed_does_not_wait_when_the_branch_is_looked_at_again(
+    clones: Clones, home: Path, way: str, kind: str
+) -> None:
+    hold(home, kind)
+    reopened(clones)
+    root, a = clones.root("a"), clones["a"]
+    for text in ("The archive has two doors.", "The cellar has none."):
+        clones.record("a", text)
+        if way == "sync":
+            clones.sync("a")
+        else:
+            commit(a)
+            git(root, "push", "-q", "origin", "main")
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    assert len(a.query("archive doors cellar").lore) == 2
+    assert (weigh_pulled(a.store), waiting(clones)) == (0, [])
+
+
+def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, a = clones.root("a"), clones["a"]
+    theirs = []
+    for number in range(2):
+        clones.record("a", f"My own archive has door {number}.")
+        commit(a)
+        git(root, "push", "-q", "origin", "main")
+        clones.sync("b")
+        theirs.append(learn(clones, f"The cellar has window {number}."))
+        git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    clones.record("a", "My own archive has no window.")
+    commit(a)
+    git(root, "push", "-q", "origin", "main")
+    assert weigh_pulled(a.store) == 2
+    assert sorted(waiting(clones)) == sorted(theirs)
+
+
+def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, a = clones.root("a"), clones["a"]
+    theirs = learn(clones, "The cellar has a window.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    (root / ".git/logs/refs/remotes/origin/main").unlink()
+    assert weigh_pulled(a.store) == 1
+    assert waiting(clones) == [theirs]
+
+
+def test_what_came_before_anything_was_held_does_not_wait_later(clones: Clones, home: Path) -> None:
+    root = clones.root("a")
+    before = learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    assert weigh_pulled(clones["a"].store) == 0
+    assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
+    hold(home, "foreign")
+    reopened(clones)
+    assert weigh_pulled(clones["a"].store) == 0
+    after = learn(clones, "The cellar has none.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    assert weigh_pulled(clones["a"].store) == 1
+    assert waiting(clones) == [after]
+    assert before not in waiting(clones)
+
+
+def test_a_clone_that_never_noted_how_far_it_is_begins_with_what_is_there(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, store = clones.root("a"), clones["a"].store
+    learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    (root / MARK).unlink()
+    assert weigh_pulled(store) == 0
+    assert waiting(clones) == []
+    assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
+
+
+def test_on_no_branch_and_without_a_repository_nothing_is_weighed(
+    clones: Clones, home: Path, tmp_path: Path
+) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root = clones.root("a")
+    learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    git(root, "checkout", "-q", "--detach")
+    assert weigh_pulled(clones["a"].store) == 0
+    git(root, "checkout", "-q", "main")
+    assert weigh_pulled(clones["a"].store) == 1
+    with opened_plain(tmp_path / "plain") as plain:
+        assert weigh_pulled(plain.store) == 0
