@@ -6,8 +6,8 @@ import engram
 
 
 def test_edit_is_a_name_of_the_package_and_still_at_its_earlier_path() -> None:
-    from engram.usecases.edit import Edit as at_earlier_path
+    from engram.usecases.edit import Edit as EarlierEdit
     from engram.usecases.recording.edit import Edit
 
     assert engram.Edit is Edit
-    assert at_earlier_path is Edit
+    assert EarlierEdit is Edit

@@ -29,7 +29,7 @@ _AT_ONCE = 500
 
 
 class Held(NamedTuple):
-    """A text of a lore that waits: the lore's id, the digest of the text, the commit that brought it, why, when (Unix)."""
+    """A text of an entry that waits: the lore's id, the digest of the text, the commit that brought it, why, when (Unix)."""
 
     id: str
     digest: str
@@ -61,12 +61,12 @@ class TrustTables:
         self._state.run_many("INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)", rows)
 
     def arrived(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
-        """Note the commit that changed each lore last, of lore that came in."""
+        """Note the commit that changed each entry last, of lore that came in."""
         rows = [(lore_id, commit, now) for lore_id, commit in pairs]
         self._state.run_many("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?)", rows)
 
     def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
-        """The commit that brought each of these lore in, where it came by a sync."""
+        """The commit that brought each of these entries in, where it came by a sync."""
         found: dict[str, str] = {}
         for some in _parts(ids):
             query = f"SELECT id, commit_id FROM arrivals WHERE id IN ({_marks(some)})"  # noqa: S608

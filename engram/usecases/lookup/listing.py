@@ -54,7 +54,7 @@ class Narrow(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One lore with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
+    """One entry with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
 
     `pending` says why a change has it wait for review, "" where it does not.
     """
@@ -68,7 +68,7 @@ class Shown(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Some lore and how many fulfil the filters in all."""
+    """Some entries, and how many match the filters in all."""
 
     lore: tuple[Shown, ...]
     total: int
@@ -120,7 +120,7 @@ def list_packed(
     sort: str = "created",
     narrow: Narrow | None = None,
 ) -> tuple[list[str], list[bytes], int]:
-    """The same for very many lore: their ids, what stands in these columns of each (packed by `marshal`), and the number.
+    """The same for very many entries: their ids, what stands in these columns of each (packed by `marshal`), and the number.
 
     The number of a part, without filters, is that of all texts: quick, but two files with one id count twice.
     """

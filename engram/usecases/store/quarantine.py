@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
-    """The digests of the texts that wait, by lore id; with `whole` every text of these lore waits (None)."""
+    """The digests of the texts that wait, by lore id; with `whole` every text of these entries waits (None)."""
     if store.settings.text("trust.hold") == NONE:
         return {}
     found = store.state.trust.held()
@@ -27,14 +27,14 @@ def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] 
 
 
 def is_held(store: Store, lore: Lore) -> bool:
-    """Whether a lore waits with the text that it has now."""
+    """Whether an entry waits with the text that it has now."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         return waits(texts(store), lore)
     return False
 
 
 def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
-    """Whether a lore waits with the text that it has now, by what `texts` gave."""
+    """Whether an entry waits with the text that it has now, by what `texts` gave."""
     if lore.id not in held:
         return False
     from engram.usecases.store.lore_text import searchable, text_digest
