@@ -42,7 +42,7 @@ class UsageError(EngramError):
 
 
 class ValidationError(EngramError):
-    """A field of a lore breaks its rule; `field` names it."""
+    """A field of an entry breaks its rule; `field` names it."""
 
     code = "invalid"
     exit_code = USAGE
@@ -72,14 +72,14 @@ class SecretFoundError(EngramError):
 
 
 class NotFoundError(EngramError):
-    """No lore, file or store answers to that name."""
+    """No entry, file or store has that name."""
 
     code = "not-found"
     exit_code = NOT_FOUND
 
 
 class AmbiguousError(EngramError):
-    """A name fits several lore; `candidates` lists them as (id, title)."""
+    """A name fits several entries; `candidates` lists them as (id, title)."""
 
     code = "ambiguous"
     exit_code = NEEDS_HUMAN
@@ -125,7 +125,7 @@ class NotAllowedError(EngramError):
 
 
 class LoreFileError(EngramError):
-    """A lore file cannot be read as lore. `path` is relative to the store, `line` counts from 1 (0: unknown)."""
+    """An entry file cannot be read as lore. `path` is relative to the store, `line` counts from 1 (0: unknown)."""
 
     code = "unreadable"
 

@@ -84,5 +84,5 @@ def checked_team_name(name: str) -> str:
 
 
 def past_retention(created_at: float, last_validated: float | None, pinned: bool, horizon: float) -> bool:
-    """Whether a lore is past its scope's retention, so that it is not recalled. Times in Unix seconds."""
+    """Whether an entry is past its scope's retention, so that it is not recalled. Times in Unix seconds."""
     return not pinned and max(created_at, last_validated or 0.0) < horizon

@@ -32,10 +32,10 @@ def learn(clones: Clones, text: str) -> str:
 
 
 def waiting(clones: Clones) -> list[str]:
-    from engram.usecases.store.quarantine import is_held
+    from engram.usecases.store.quarantine import is_quarantined
 
     store = clones["a"].store
-    return [shown.lore.id for shown in clones["a"].list(limit=None).lore if is_held(store, shown.lore)]
+    return [shown.lore.id for shown in clones["a"].list(limit=None).lore if is_quarantined(store, shown.lore)]
 
 
 def reopened(clones: Clones) -> None:

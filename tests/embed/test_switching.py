@@ -75,7 +75,7 @@ def test_a_few_lore_have_their_vectors_at_once_and_many_in_the_background(
     with filled(tmp_path / "store", NOTES) as engram:
         answer = engram.query("bread")
         assert (answer.strategy, len(answer.lore)) == ("words", 3)
-        assert answer.notes[0].startswith("words only: 24 of 24 lore have no vector yet")
+        assert answer.notes[0].startswith("words only: 24 of 24 entries have no vector yet")
         assert unfinished(engram.store)
         findings = [one for one in doctor(engram.store) if one.kind in ("vectors", "embedding")]
         assert [one.kind for one in findings] == ["vectors"]

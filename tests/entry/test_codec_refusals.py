@@ -38,7 +38,7 @@ class TestRefusals:
             ),
             (
                 "merged_from: [x]",
-                "lore/x.md:4: 'x' in merged_from is not a lore id (a ULID of 26 characters).",
+                "lore/x.md:4: 'x' in merged_from is not an entry id (a ULID of 26 characters).",
             ),
             ("agent: x\nagent: y", "lore/x.md:5: the key 'agent' is here twice (first on line 4)"),
             ("agent: &a x", "lore/x.md:4: the frontmatter has an anchor or alias (& or *)"),
@@ -73,9 +73,13 @@ class TestRefusals:
             (
                 with_fields("tags: [a]", "\n\n" + "x" * 4001),
                 8,
-                "the text has 4,001 characters; a lore has at most 4,000",
+                "the text has 4,001 characters; an entry has at most 4,000",
             ),
-            ("x" * (256 * 1024 + 1), 0, "the file has 262,145 bytes; a lore file has at most 262,144"),
+            (
+                "x" * (256 * 1024 + 1),
+                0,
+                "the file has 262,145 bytes; the file of an entry has at most 262,144",
+            ),
             (
                 with_fields(f"note: {'x' * 17000}"),
                 2,

@@ -235,7 +235,7 @@ async def test_resources_are_listed_and_a_missing_one_is_an_error(root: Path) ->
         )
         part = (await client.read_resource(f"lore://{made['id'][:20]}")).contents[0]
         assert (part.mime_type, "> Queue consumer patterns" in part.text) == ("text/markdown", True)
-        with pytest.raises(MCPError, match="There is no lore 01JZZZZZZZZZZZZZZZZZZZZZZZ"):
+        with pytest.raises(MCPError, match="There is no entry 01JZZZZZZZZZZZZZZZZZZZZZZZ"):
             await client.read_resource("lore://01JZZZZZZZZZZZZZZZZZZZZZZZ")
 
 

@@ -37,7 +37,7 @@ class FileStamp(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What stands under a lore folder. Paths are relative to the store, with `/`.
+    """The files below a lore folder. Paths are relative to the store, with `/`.
 
     `folders` maps each folder to its mtime in ns; `problems` maps a path to why it is passed over;
     `leftovers` are temporaries of writers, alive or killed. `same` are the paths, not among `files`, of those that

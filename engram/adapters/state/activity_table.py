@@ -183,12 +183,12 @@ class LiveTable:
         ]
 
     def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
-        """The latest queries that showed one lore, newest first."""
+        """The latest queries that showed one entry, newest first."""
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
         return _read(self._taken_in().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
 
     def times_shown(self, lore_id: str, most: int) -> int:
-        """In how many of those answers one lore was."""
+        """In how many of those answers one entry was."""
         query = (
             "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
             " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
@@ -196,7 +196,7 @@ class LiveTable:
         return int(self._taken_in().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
 
     def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
-        """In how many of those answers each of these lore was; those that were in none are left out."""
+        """In how many of those answers each of these entries was; those that were in none are left out."""
         query = (
             "SELECT one.value, count(*) FROM (SELECT ids FROM retrievals"
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
@@ -231,7 +231,7 @@ class LiveTable:
         return list(row[:-2]), float(row[-2]), int(row[-1])
 
     def withheld(self) -> dict[str, int]:
-        """How many lore were withheld, by why."""
+        """How many entries were withheld, by why."""
         query = (
             "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
             " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"

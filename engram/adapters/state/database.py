@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _IDLE_SECONDS = 12 * 3600
-_NOTED_SECONDS = 60  # a session's use is not written down more often
+_NOTED_SECONDS = 60  # the use of a session is not recorded more often
 _FORMAT = 6
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL,
 
 
 class Ref(NamedTuple):
-    """A lore surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds.
+    """An entry surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds.
 
     `scope` is where it was last surfaced from, "" for the store whose state this is.
     """
@@ -66,14 +66,14 @@ class StateDatabase(StateConnection):
         super().__init__(os.path.join(folder, "state.db"), _prepare, report)
 
     def refs(self, session: str) -> list[Ref]:
-        """What a session was shown, in order."""
+        """Return what a session was shown, in order."""
         rows = self.run(
             "SELECT number, id, title, at, scope FROM refs WHERE session = ? ORDER BY number", (session,)
         )
         return [Ref._make(row) for row in rows]
 
     def ref(self, session: str, *, number: int = 0, lore_id: str = "") -> Ref | None:
-        """What a session was shown under this number, or of this lore; None where it was not."""
+        """Return what a session was shown under this number or id; None where it was not."""
         condition, value = ("number = ?", number) if number else ("id = ?", lore_id)
         query = f"SELECT number, id, title, at, scope FROM refs WHERE session = ? AND {condition}"  # noqa: S608 - one of two
         return next(map(Ref._make, self.run(query, (session, value))), None)
@@ -88,26 +88,26 @@ class StateDatabase(StateConnection):
         return self.work(lambda connection: _surface(connection, session, shown, now, scopes))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
-        """Whether this session already gave this feedback on this lore."""
+        """Whether this session already gave this feedback on this entry."""
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
         return bool(self.run(query, (session, lore_id, kind)))
 
     def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
-        """Remember feedback that was given."""
+        """Record feedback."""
         self.run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
 
     def forget_judgement(self, session: str, lore_id: str, kind: str) -> None:
-        """Forget feedback that was taken back, so that it can be given again."""
+        """Delete reverted feedback, so that it can be given again."""
         query = "DELETE FROM feedback WHERE session = ? AND id = ? AND kind = ?"
         self.run(query, (session, lore_id, kind))
 
     def vote(self, lore_id: str) -> Vote:
-        """All this clone ever voted on a lore, whatever branch is checked out now."""
+        """Return all votes of this clone on an entry, whatever branch is checked out."""
         rows = self.run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))
         return Vote(*rows[0]) if rows else Vote()
 
     def keep_vote(self, lore_id: str, vote: Vote) -> None:
-        """Remember this clone's vote; a process that is late never takes back what a faster one remembered."""
+        """Store this clone's vote; a slow process never overwrites a newer vote."""
         self.run(
             "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n)",
@@ -116,40 +116,40 @@ class StateDatabase(StateConnection):
 
     @property
     def gone(self) -> GoneTable:
-        """Which lore went, and when."""
-        from engram.adapters.state.tombstones import GoneTable  # questions do without
+        """The tombstones of deleted entries."""
+        from engram.adapters.state.tombstones import GoneTable  # queries do not need it
 
         return GoneTable(self)
 
     @property
     def live(self) -> LiveTable:
-        """The live record: all that was done."""
+        """The live record of all actions."""
         return LiveTable(self)
 
     def retrievals(self, limit: int = 100) -> list[LiveEntry]:
-        """The latest queries, newest first."""
+        """Return the latest queries, newest first."""
         return self.live.latest(limit, QUERY)
 
     def used_since(self, moment: float) -> set[str]:
-        """The ids of lore that a query showed, or a session gave feedback on, since then (Unix seconds)."""
+        """Return the ids of entries that a query showed, or a session gave feedback on, since then (Unix seconds)."""
         judged = self.run("SELECT id FROM feedback WHERE at >= ?", (moment,))
         return self.live.shown_since(moment) | {row[0] for row in judged}
 
     def set_aside(self, now: float) -> dict[str, str]:
-        """Items of the review queue that are not asked about now, with what each was about when it was set aside."""
+        """Return the snoozed items of the review queue, each with its mark at that time."""
         rows = self.run("SELECT item, mark FROM set_aside WHERE until IS NULL OR until > ?", (now,))
         return {row[0]: row[1] for row in rows}
 
     def put_aside(self, item: str, mark: str, until: float | None) -> None:
-        """Do not ask about an item until then (None: for as long as its mark is the same)."""
+        """Snooze an item until then (None: for as long as its mark is the same)."""
         self.run("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (item, mark, until))
 
     def count_retrievals(self) -> int:
-        """How many queries the log holds."""
+        """Count the logged queries."""
         return self.live.count(QUERY)
 
     def copy_to(self, folder: str) -> None:
-        """Write all there is into the database of another store's state folder, in place of what is there.
+        """Copy everything into the database of another state folder, replacing what is there.
 
         Raises StoreError.
         """
@@ -165,8 +165,8 @@ class StateDatabase(StateConnection):
 
     @property
     def trust(self) -> TrustTables:
-        """The tables that are about trust."""
-        from engram.adapters.state.trust_tables import TrustTables  # questions do without
+        """The tables about trust."""
+        from engram.adapters.state.trust_tables import TrustTables  # queries do not need it
 
         return TrustTables(self)
 
@@ -235,7 +235,7 @@ def _surface(
 
 
 def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> None:
-    """A session that nobody used for 12 hours starts anew (terminals and process ids come round again)."""
+    """Restart a session that nobody used for 12 hours: terminals and process ids are reused."""
     row = connection.execute("SELECT used FROM sessions WHERE name = ?", (session,)).fetchone()
     if row is None or now - row[0] > _IDLE_SECONDS:
         connection.execute("DELETE FROM refs WHERE session = ?", (session,))

@@ -1,6 +1,6 @@
-"""Every change of the lore of one clone as it was noticed, numbered: what programs that keep a copy ask for.
+"""The change feed: every change of the lore of one clone, numbered as it was noticed, for programs that keep a copy.
 
-One line for each lore that there is or was: the number of its last change, of when it came, and what its file held.
+One row for each entry that exists or existed: the numbers of its last change and of its first, and the digest of its file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GONE, UNKNOWN = "", "?"  # in place of a digest
 
 
 class Line(NamedTuple):
-    """The last change of a lore: its number, that with which it came, where its file is, whether it is gone."""
+    """The last change of an entry: its number, that of its first change, its path, whether it is deleted."""
 
     id: str
     number: int
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a lore's file holds now (digest; GONE: there is none), and when that was so first (Unix seconds)."""
+    """What the file of an entry holds now (digest; GONE: deleted), and since when (Unix seconds)."""
 
     id: str
     path: str
@@ -55,16 +55,16 @@ class Feed:
         return self._meta("name")
 
     def begin(self, name: str) -> None:
-        """Give it its name."""
+        """Set the name of the feed."""
         self._note("name", name)
 
     @property
     def mark(self) -> str:
-        """What the index was known by when the feed was last brought up to date."""
+        """The mark of the index when the feed was last brought up to date."""
         return self._meta("mark")
 
     def up_to_date(self, mark: str) -> None:
-        """It has all that the index of this mark says."""
+        """Record that the feed has everything in the index of this mark."""
         self._note("mark", mark)
 
     @property
@@ -74,16 +74,16 @@ class Feed:
 
     @property
     def floor(self) -> int:
-        """The number up to which lore that went are not all known any more."""
+        """The number up to which deletions are not all known any more."""
         return int(self._meta("floor") or 0)
 
     def known(self) -> dict[str, tuple[str, str]]:
-        """By id the path and digest of every lore there is or was."""
+        """Return the path and digest of every entry that exists or existed, by id."""
         lines = self._connection.execute("SELECT id, path, digest FROM feed")
         return {lore_id: (path, digest) for lore_id, path, digest in lines}
 
     def note(self, changes: Iterable[Seen]) -> None:
-        """Number these changes, in this order; no time goes before that of the change before it."""
+        """Number these changes in this order; times never decrease."""
         run = self._connection.execute
         last, at = self.last, float(run("SELECT coalesce(max(at), 0) FROM feed").fetchone()[0])
         rows = []
@@ -99,25 +99,25 @@ class Feed:
         self._forget_oldest()
 
     def doubt(self, ids: Iterable[str]) -> None:
-        """What these lore hold is not known after all: they are noted again, whatever that is."""
+        """Forget what these entries held, so that they are reported as changed again."""
         self._connection.executemany(
             "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''", [(UNKNOWN, one) for one in ids]
         )
         self.up_to_date("")
 
     def since(self, number: int, limit: int) -> list[Line]:
-        """The lore that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
+        """Return the entries that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
         query = "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
         lines = self._connection.execute(query, (number, limit))
         return [Line(lore_id, at, born, path, digest == GONE) for lore_id, at, born, path, digest in lines]
 
     def before(self, moment: float) -> int:
-        """The number of the last change before that moment (Unix seconds)."""
+        """Return the number of the last change before that moment (Unix seconds)."""
         query = "SELECT coalesce(max(number), 0) FROM feed WHERE at < ?"
         return int(self._connection.execute(query, (moment,)).fetchone()[0])
 
     def _forget_oldest(self) -> None:
-        """Keep no more than so many of those that are gone."""
+        """Delete the oldest of too many deletions."""
         run = self._connection.execute
         query = "SELECT number FROM feed WHERE digest = '' ORDER BY number DESC LIMIT 1 OFFSET ?"
         row = run(query, (MOST_GONE,)).fetchone()
@@ -134,5 +134,5 @@ class Feed:
 
 
 def differences(known: Mapping[str, tuple[str, str]], there: Iterable[Seen]) -> list[Seen]:
-    """Those of the lore there are that the feed does not know so."""
+    """Return what the feed does not know in this form."""
     return [seen for seen in there if known.get(seen.id) != (seen.path, seen.digest)]

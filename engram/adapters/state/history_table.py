@@ -55,7 +55,7 @@ class CommitRow(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """What a commit did to one lore: added, changed, moved, removed or merged it.
+    """What a commit did to one entry: added, changed, moved, removed or merged it.
 
     `path` is as git knows it, `id` "" where the file had none, `before` the ids of its content in the parents
     (those that had it) and `after` the one afterwards ("": none). Confidence in thousandths, None where there
@@ -127,7 +127,7 @@ class HistoryTable:
         return row[0] if row else ""
 
     def last_elsewhere(self, lore_id: str, path: str) -> str:
-        """The id of the content that a lore had last in a file of another path; "" where there was none."""
+        """The id of the content that an entry had last in a file of another path; "" where there was none."""
         query = "SELECT after FROM events WHERE id = ? AND path != ? ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (lore_id, path)).fetchone()
         return row[0] if row else ""
@@ -156,7 +156,7 @@ class HistoryTable:
             run.executemany("DELETE FROM commits WHERE oid = ?", names)
 
     def of_lore(self, lore_id: str, path: str, limit: int) -> list[tuple[CommitRow, EventRow]]:
-        """The last events of a lore, newest first; of a file without an id those until it gets one."""
+        """The last events of an entry, newest first; of a file without an id those until it gets one."""
         columns = ", ".join([*CommitRow._fields, *EventRow._fields])
         query = (
             f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names

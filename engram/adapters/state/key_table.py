@@ -27,7 +27,7 @@ SELECT max(number) FROM (
 
 
 class KeptCall(NamedTuple):
-    """A call: the digest of what was asked, the id that a lore made by it has, and the answer (None: not known)."""
+    """A call: the digest of what was asked, the id that an entry made by it has, and the answer (None: not known)."""
 
     request: str
     id: str

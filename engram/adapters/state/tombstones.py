@@ -1,4 +1,4 @@
-"""Which lore went from this clone, and when that was noticed: what a program that keeps a copy must delete."""
+"""Tombstones: which entries were deleted from this clone and when that was noticed, for programs that keep a copy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS gone (id TEXT PRIMARY KEY, at REAL NOT NULL
 
 
 class GoneTable:
-    """The ids of lore that were here once."""
+    """The ids of deleted entries."""
 
     def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._state = state
 
     def note(self, ids: Iterable[str], now: float) -> None:
-        """These are gone since `now` (Unix seconds)."""
+        """Record that these are deleted since `now` (Unix seconds)."""
         self._state.run_many("INSERT OR REPLACE INTO gone VALUES (?, ?)", [(one, now) for one in ids])
 
     def all(self) -> list[tuple[str, float]]:
-        """What went, and when that was noticed (Unix seconds); it may have come back."""
+        """Return the deleted ids and when that was noticed (Unix seconds); an entry may have come back."""
         return [(row[0], row[1]) for row in self._state.run("SELECT id, at FROM gone ORDER BY id")]

@@ -1,4 +1,4 @@
-"""What the live record and the feedback of this clone tell of each lore, and which questions were asked."""
+"""What the live record and the feedback of this clone tell of each entry, and which questions were asked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
 
 
 def shown_of(database: StateDatabase, lore_id: str) -> int:
-    """In how many of the latest answers one lore was, without looking at the others."""
+    """In how many of the latest answers one entry was, without looking at the others."""
     return database.live.times_shown(lore_id, _LATEST)
 
 

@@ -27,13 +27,13 @@ VIEWS = (
             Column("ids", "text", "the lore shown, as JSON: json_each(ids)"),
         ),
         f"SELECT number, {_AT.format('at')}, session, agent, via, action, query, strategy, strength, took_ms, tokens, ids"  # noqa: S608
-        # What records a lore says its title.
+        # What records an entry says its title.
         " FROM state.retrievals WHERE action = 'query' OR NOT EXISTS (SELECT 1 FROM {waiting}) OR NOT EXISTS"
         " (SELECT 1 FROM json_each(ids) AS one WHERE one.value IN (SELECT id FROM {waiting}))",
     ),
     View(
         "history",
-        "one row for each change of a lore, from git",
+        "one row for each change of an entry, from git",
         HISTORY,
         (
             Column("id", "text", "the lore"),

@@ -35,7 +35,7 @@ NEVER = Record()
 
 
 def is_skill(lore: Lore) -> bool:
-    """Whether a lore is a skill: procedural, with the tag `skill`."""
+    """Whether an entry is a skill: procedural, with the tag `skill`."""
     return lore.type == PROCEDURAL and TAG in lore.tags
 
 

@@ -1,4 +1,4 @@
-"""What happened to a lore between two versions, in one phrase: "new", "confidence .70 → .78 by K7QM"."""
+"""What happened to an entry between two versions, in one phrase: "new", "confidence .70 → .78 by K7QM"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Phrase(NamedTuple):
 
 
 def phrase(before: Sequence[Lore], after: Lore | None) -> Phrase:
-    """What became of the versions of a lore (none: it is new; two: they were merged); `after` None: it is gone."""
+    """What became of the versions of an entry (none: it is new; two: they were merged); `after` None: it is gone."""
     if after is None:
         return Phrase(FORGOTTEN, "forgotten")
     if not before:

@@ -26,7 +26,7 @@ STATES = ("cold", "warm", "trusted", "authoritative")
 
 
 class Vote(NamedTuple):
-    """What one clone said of one lore: thousandths up, thousandths down, times helpful. Each only ever grows."""
+    """What one clone said of one entry: thousandths up, thousandths down, times helpful. Each only ever grows."""
 
     up: int = 0
     down: int = 0

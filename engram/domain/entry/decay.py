@@ -1,4 +1,4 @@
-"""Decay: what a lore loses for each month in which nobody used or validated it.
+"""Decay: what an entry loses for each month in which nobody used or validated it.
 
 Each idle month is an account of its own among the votes, `idle.2026-04: {down: 10}`. Accounts only grow and merge by
 maximum, so a month is taken off once, whoever does it, whenever and however often; who knows that the lore was used in
@@ -25,7 +25,7 @@ _MONTH = re.compile(r"idle\.\d{4}-\d\d")
 
 
 def idle_months(start: datetime, uses: Iterable[datetime], now: datetime) -> list[str]:
-    """The accounts of the months after `start` (made or last validated) in which nobody used a lore, the oldest first.
+    """The accounts of the months after `start` (made or last validated) in which nobody used an entry, the oldest first.
 
     A month of the calendar (UTC) counts if nothing happened in it; the present one from the day on which the last use
     is a whole number of months ago.
@@ -78,7 +78,7 @@ def balance(votes: Mapping[str, Vote], changes: Mapping[str, Vote]) -> int:
 
 
 def decayed(lore: Lore, changes: Mapping[str, Vote]) -> Lore:
-    """The lore with these accounts. Its dates stay: a lore that fades was not touched by anybody."""
+    """The lore with these accounts. Its dates stay: an entry that fades was not touched by anybody."""
     return lore._replace(votes=dict(sorted({**lore.votes, **changes}.items())))
 
 

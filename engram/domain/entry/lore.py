@@ -1,4 +1,4 @@
-"""What a lore is: its fields, their defaults, and what follows from them.
+"""What an entry is: its fields, their defaults, and what follows from them.
 
 A NamedTuple, not a dataclass: the standard `dataclasses` module alone costs 13 ms of start-up,
 a fifth of the budget of a whole `engram query`.
@@ -29,7 +29,7 @@ NO_VOTES: Mapping[str, Vote] = MappingProxyType({})
 
 
 class Relation(NamedTuple):
-    """A typed link from one lore to another."""
+    """A typed link from one entry to another."""
 
     kind: str
     id: str

@@ -1,4 +1,4 @@
-"""The JSON of one lore: what every `--json`, every tool answer and every export shows of it."""
+"""The JSON of one entry: what every `--json`, every tool answer and every export shows of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
-    """Every field of a lore as JSON values; `path` is its file relative to the store.
+    """Every field of an entry as JSON values; `path` is its file relative to the store.
 
     Times are RFC 3339 strings. `context` is a string, a list where merges left several, null for none.
     """

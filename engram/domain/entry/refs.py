@@ -18,7 +18,7 @@ _REF = re.compile(r"[Ll](\d{1,6})")
 
 
 class Seen(NamedTuple):
-    """A lore that the session was shown."""
+    """An entry that the session was shown."""
 
     id: str
     title: str
@@ -49,7 +49,7 @@ def match_snippet(snippet: str, seen: Sequence[Seen]) -> list[Seen]:
 
 
 def similarity(wanted: str, lore: Seen) -> float:
-    """How much of the (folded) snippet a lore says, 0..1: shared words, or likeness to its title if that is more."""
+    """How much of the (folded) snippet an entry says, 0..1: shared words, or likeness to its title if that is more."""
     from difflib import SequenceMatcher
 
     words, said = set(wanted.split()), set(fold(lore.text).split())

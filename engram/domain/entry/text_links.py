@@ -1,4 +1,4 @@
-"""Links in the text of a lore file: wiki links such as `[[queue consumers]]`, and markdown links to other files."""
+"""Links in the text of an entry file: wiki links such as `[[queue consumers]]`, and markdown links to other files."""
 
 from __future__ import annotations
 

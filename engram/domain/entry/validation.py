@@ -1,4 +1,4 @@
-"""The rules of a lore's fields, each with an error that says which field, what is wrong and what is allowed."""
+"""The rules of an entry's fields, each with an error that says which field, what is wrong and what is allowed."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def _check_ids(field: str, ids: Iterable[str]) -> None:
     for found in ids:
         if not ulid.is_valid(found):
             raise ValidationError(
-                field, f"'{found[:40]}' in {field} is not a lore id (a ULID of 26 characters)."
+                field, f"'{found[:40]}' in {field} is not an entry id (a ULID of 26 characters)."
             )

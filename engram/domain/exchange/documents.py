@@ -34,7 +34,7 @@ _GENERIC = frozenset(
 
 
 class Part(NamedTuple):
-    """One lore's worth of a document; `index` counts from 0.
+    """One entry's worth of a document; `index` counts from 0.
 
     `level` is that of the heading it begins under (1: the document's own).
     """

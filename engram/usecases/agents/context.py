@@ -167,7 +167,7 @@ def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
 
 
 def _as_framed(entity: Entity) -> Framed:
-    """An entity as lore are framed: nobody stands in for what is in its file."""
+    """Frame an entity like lore; nobody here has confirmed its text."""
     related = [
         f"{one.kind} {one.to}" + (f" since {one.since}" if one.since else "") for one in entity.relationships
     ]

@@ -1,4 +1,4 @@
-"""Handing work over: a lore that the receiving agent is told first, once, when it next begins or asks for context."""
+"""Handing work over: an entry that the receiving agent is told first, once, when it next begins or asks for context."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
 
 
 def export_rows(store: Store) -> Iterator[dict[str, object]]:
-    """Every lore as its JSON, oldest first."""
+    """Every entry as its JSON, oldest first."""
     for shown in _all(store):
         yield lore_as_dict(shown.lore, shown.path)
 
 
 def export_markdown(store: Store, folder: str) -> int:
-    """Copy every lore's file, byte for byte, to the same path below `folder`; returns how many.
+    """Copy every entry's file, byte for byte, to the same path below `folder`; returns how many.
 
     Raises StoreError where a different file is in the way.
     """

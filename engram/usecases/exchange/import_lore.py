@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 class Seen(NamedTuple):
     """One document or row that an import read: where, of which tool ("" for none in particular), as which lore.
 
-    `parts` are how many lore it has. `verdict` is `new`, `known` (here already), `alike` (the lore `twin` says it), or
+    `parts` are how many entries it has. `verdict` is `new`, `known` (here already), `alike` (the lore `twin` says it), or
     `changed`: some of it is here, and what was changed since takes the place of what came before (first of `twin`).
     """
 
@@ -163,7 +163,7 @@ class _Run:
         self._new += made
 
     def _made(self, lore: Lore, earlier: Earlier | None) -> tuple[Lore, str, Operation]:
-        """What writes a lore; where it is a newer version of one, also what that one becomes."""
+        """What writes an entry; where it is a newer version of one, also what that one becomes."""
         if earlier is None:
             return (lore, *entry_writer.create(self._store, lore, ""))
         path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "")

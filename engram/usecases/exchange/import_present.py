@@ -81,7 +81,7 @@ class Present:
         return found or next((one.id for one in same), "")
 
     def earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, Earlier]:
-        """By id of a new lore: the one version of its section that came from the same place before.
+        """By id of a new entry: the one version of its section that came from the same place before.
 
         A section is known by its title. One that still stands in the same document is no earlier version, and
         where several could be meant none is.

@@ -33,9 +33,9 @@ _NO_TIME = "0000000000"  # how the id of a file begins that nobody has adopted y
 
 
 class Source(NamedTuple):
-    """One document or row: where it was, its draft, its text in parts that each fit a lore.
+    """One document or row: where it was, its draft, its text in parts that each fit an entry.
 
-    `id` is set where it is a lore of Engram's own export; `created` where it says when it was written; `kind` is
+    `id` is set where it is an entry of Engram's own export; `created` where it says when it was written; `kind` is
     the kind of memory of another tool.
     """
 
@@ -263,12 +263,12 @@ def _relations(value: object) -> tuple[Relation, ...]:
 
 
 def own_id(text: str) -> str:
-    """The id of a lore that Engram wrote; "" for anything else, and for an id that was only provisional."""
+    """The id of an entry that Engram wrote; "" for anything else, and for an id that was only provisional."""
     return text if ulid.is_valid(text) and not text.startswith(_NO_TIME) else ""
 
 
 def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lore | None:
-    """The past of a lore from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
+    """The past of an entry from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
     lore_id = own_id(str(fields.get("id", "")))
     if not lore_id or not ({"source_id", "votes"} & set(fields)):
         return None
@@ -295,7 +295,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
 
 
 def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
-    """A lore about to be imported with the past of `own`; what the importer asked for stays."""
+    """An entry about to be imported with the past of `own`; what the importer asked for stays."""
     prior = own.prior
     if confidence_given:
         prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from))

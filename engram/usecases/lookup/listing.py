@@ -34,7 +34,7 @@ _ANY = Filter()
 
 
 class Shown(NamedTuple):
-    """One lore with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
+    """One entry with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
 
     `pending` says why a change has it wait for review, "" where it does not.
     """

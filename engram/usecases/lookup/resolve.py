@@ -1,4 +1,4 @@
-"""From what a caller calls a lore (session ref, id, unique id prefix, words of it) to the lore and its file."""
+"""From what a caller calls an entry (session ref, id, unique id prefix, words of it) to the lore and its file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def resolve(store: Store, name: str) -> Found:
     name = name.strip()
     if not name:
         raise NotFoundError(
-            "No lore was named.", "Give a ref (L1), an id, the start of an id, or some of its words."
+            "No entry was named.", "Give a ref (L1), an id, the start of an id, or some of its words."
         )
     state, session = store.session_state, store.caller.session
     number = refs.ref_number(name)
@@ -83,7 +83,7 @@ def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
 
 
 def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
-    """Where a lore is: first in the scope that the session was shown it from, then here, then elsewhere."""
+    """Where an entry is: first in the scope that the session was shown it from, then here, then elsewhere."""
     for thorough in (False, True):
         for one in _stores(store, ref):
             found = _select(one, lore_id, thorough=thorough)
@@ -94,7 +94,7 @@ def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
         if hit is not None:
             return Found(hit.id, hit.path, "", one)
     raise NotFoundError(
-        f"There is no lore {lore_id} (any more).", "It may have been forgotten, or be in another store."
+        f"There is no entry {lore_id} (any more).", "It may have been forgotten, or be in another store."
     )
 
 
@@ -133,7 +133,7 @@ def _surfaced_from(store: Store, ref: Ref) -> Store:
 
 
 def _known_place(store: Store, lore_id: str) -> str:
-    """Where the index saw a lore last, if its file is still there; "" means: look closer.
+    """Where the index saw an entry last, if its file is still there; "" means: look closer.
 
     Whoever names a ref or an id was shown the lore. In a program that goes on, bringing the index up to date
     before each vote would cost ten times the vote.
@@ -179,7 +179,7 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     if not matches:
         raise NotFoundError(
             f"Nothing that this session saw fits '{name[:60]}'.",
-            "Use a ref (see `engram session`), an id or four characters of its start, or words of a lore just shown.",
+            "Use a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
         )
     return matches[0].id
 

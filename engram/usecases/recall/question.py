@@ -122,7 +122,11 @@ def criteria_for(store: Store, question: Question) -> Criteria:
     )
     horizon = store.scope.horizon(store.clock.now().timestamp())
     # Text of the past may differ from what was reviewed since, so all of an entry in quarantine is left out.
-    held = quarantine.quarantined_texts(store.original, whole=True) if store.original else quarantine.quarantined_texts(store)
+    held = (
+        quarantine.quarantined_texts(store.original, whole=True)
+        if store.original
+        else quarantine.quarantined_texts(store)
+    )
     return Criteria(where, question.files, horizon, held)
 
 

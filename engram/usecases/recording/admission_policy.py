@@ -1,4 +1,4 @@
-"""The gate: what becomes of a lore that is new or says something new, given what it says and who says it."""
+"""The gate: what becomes of an entry that is new or says something new, given what it says and who says it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Contradiction(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """What becomes of a new lore: with which status it is written and why not as it asked, or which lore takes it in."""
+    """What becomes of a new entry: with which status it is written and why not as it asked, or which lore takes it in."""
 
     status: str
     why: str = ""

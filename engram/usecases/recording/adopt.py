@@ -29,7 +29,7 @@ def adoptable(store: Store) -> list[str]:
 def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> list[Shown]:
     """Give the files at `paths` (relative to the store; none: all that need it) their fields.
 
-    Raises NotFoundError for a path that is not a lore file without fields.
+    Raises NotFoundError for a path that is not an entry file without fields.
     """
     with store.lock:
         waiting = adoptable(store)

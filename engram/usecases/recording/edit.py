@@ -1,4 +1,4 @@
-"""Changing a lore's fields or its whole text, with the rules of recording: validated, no secrets, two-writer safe."""
+"""Changing an entry's fields or its whole text, with the rules of recording: validated, no secrets, two-writer safe."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Edit:
 
 
 def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
-    """Change fields of a lore, with a `digest` only while that is its file's.
+    """Change fields of an entry, with a `digest` only while that is its file's.
 
     A text that is new passes the gate of recording: `.pending` says why the lore waits for a person, if it now does.
     Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
@@ -110,7 +110,7 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
 
 
 def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
-    """The same for a lore that was looked up and texts that were looked through; the caller holds its store's lock.
+    """The same for an entry that was looked up and texts that were looked through; the caller holds its store's lock.
 
     `subject` is that of the commit, else it names the fields; `agent` is who says it, else the caller.
     """
@@ -134,7 +134,7 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", 
 
 
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
-    """Replace a lore's whole file by an edited text, if the file still is `before`.
+    """Replace an entry's whole file by an edited text, if the file still is `before`.
 
     `lore_id` is "" where `before` cannot be read as lore. Raises ValidationError for a text
     that is no lore, ConflictError, SecretFoundError.
@@ -144,12 +144,12 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     except LoreFileError as error:
         where = f"line {error.line} of it: " if error.line else ""
         raise ValidationError(
-            "file", f"The edited text is no lore: {where}{error.reason}.", error.hint
+            "file", f"The edited text is not a valid entry: {where}{error.reason}.", error.hint
         ) from None
     is_known = bool(lore_id)
     lore_id = lore_id or file.lore.id
     if (file.adopted or _has_id(store, path, before)) and file.lore.id != lore_id:
-        raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
+        raise ValidationError("id", "The id of an entry never changes.", f"Put `id: {lore_id}` back.")
     _refuse_secrets(store, after.decode())
     with store.lock:
         if is_known:

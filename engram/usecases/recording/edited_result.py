@@ -1,4 +1,4 @@
-"""What a person made of a lore while deciding about it: which of its fields count, and what may not be in them."""
+"""What a person made of an entry while deciding about it: which of its fields count, and what may not be in them."""
 
 from __future__ import annotations
 

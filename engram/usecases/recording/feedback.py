@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """One lore after feedback. `repeated` says that this session had said the same before, so nothing changed."""
+    """One entry after feedback. `repeated` says that this session had said the same before, so nothing changed."""
 
     id: str
     ref: str
@@ -38,7 +38,7 @@ def feedback(
     incorrect: Sequence[str] = (),
     again: bool = False,
 ) -> list[Judged]:
-    """Judge lore by ref, id, id prefix or words of it. The same judgement of a lore counts once a session unless `again`.
+    """Judge lore by ref, id, id prefix or words of it. The same judgement of an entry counts once a session unless `again`.
 
     All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError, NotAllowedError.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
     """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
 
-    With a `digest` a lore goes only while that is its file's. Raises StaleError where it is not, NotFoundError,
+    With a `digest` an entry goes only while that is its file's. Raises StaleError where it is not, NotFoundError,
     AmbiguousError, NotAllowedError, ConflictError.
     """
     with store.lock:

@@ -1,6 +1,6 @@
 """Doing what a call with a key asks for once: the same call again gets the same answer, and nothing is done.
 
-The key is noted, durably, before anything is done, together with the id that a lore made by the call will have. So a
+The key is noted, durably, before anything is done, together with the id that an entry made by the call will have. So a
 call that was cut off in the middle can be sent again too: what it wrote is found under that id.
 """
 
@@ -33,7 +33,7 @@ class Once(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The id for a lore that the call makes, and whether an earlier attempt may have made it."""
+    """The id for an entry that the call makes, and whether an earlier attempt may have made it."""
 
     id: str
     again: bool

@@ -1,4 +1,4 @@
-"""Recording many lore at once, each on its own: what was accepted, what the store has already, what was refused and why."""
+"""Recording many entries at once, each on its own: what was accepted, what the store has already, what was refused and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCEPTED, MERGED, REJECTED = "accepted", "merged", "rejected"
 
 
 class Ingested(NamedTuple):
-    """What became of one draft: `accepted` as a new lore, `merged` into the lore `id`, or `rejected` with an error."""
+    """What became of one draft: `accepted` as a new entry, `merged` into the lore `id`, or `rejected` with an error."""
 
     outcome: str
     id: str = ""

@@ -1,4 +1,4 @@
-"""Changing the fields of a lore that a JSON merge patch (RFC 7396) names: null takes a field's value away."""
+"""Changing the fields of an entry that a JSON merge patch (RFC 7396) names: null takes a field's value away."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.store.store import Store
 
-_NEEDED = ("content", "category", "type", "status", "confidence", "pinned")  # what no lore is without
+_NEEDED = ("content", "category", "type", "status", "confidence", "pinned")  # which every entry has
 _NONE = ("importance", "expires_at")
 
 
 def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = "") -> Shown:
-    """Change the fields of a lore that `changes` has, as JSON values; lists are replaced whole.
+    """Change the fields of an entry that `changes` has, as JSON values; lists are replaced whole.
 
     With a `digest` it is changed only while that is its file's.
     Raises ValidationError, SecretFoundError, NotFoundError, AmbiguousError, StaleError, UsageError (no field).
@@ -30,7 +30,7 @@ def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = 
 def edit_of(changes: Mapping[str, object]) -> Edit:
     """The patch as an edit. Raises ValidationError at the first field that cannot be so, UsageError without any."""
     if not changes:
-        raise UsageError("Nothing to change was given.", f"A lore has: {', '.join(FIELDS)}.")
+        raise UsageError("Nothing to change was given.", f"An entry has: {', '.join(FIELDS)}.")
     wanted: dict[str, object] = {}
     unset = []
     for field, value in changes.items():
@@ -42,7 +42,7 @@ def edit_of(changes: Mapping[str, object]) -> Edit:
             wanted[field] = FIELDS[field](field, value)
         elif field in _NEEDED:
             raise ValidationError(
-                field, f"A lore cannot be without {field}.", "Leave it out to keep it as it is."
+                field, f"An entry cannot be without {field}.", "Leave it out to keep it as it is."
             )
         elif field in _NONE:
             unset.append(field)

@@ -1,4 +1,4 @@
-"""Promoting: a copy of a lore in the store of another scope, under the same id, so that it stays one lore.
+"""Promoting: a copy of an entry in the store of another scope, under the same id, so that it stays one entry.
 
 What was copied is remembered, and a later promotion merges by field what has changed on both sides since.
 """
@@ -36,7 +36,7 @@ _TRIES = 10
 
 
 class Promoted(NamedTuple):
-    """A lore in its new scope. `status` is copied, merged or unchanged, `fields` what differed before a merge.
+    """An entry in its new scope. `status` is copied, merged or unchanged, `fields` what differed before a merge.
 
     `conflicts` counts what both sides had changed; both versions are in the file then.
     """
@@ -97,7 +97,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 
 
 def step_for(found: Found, target: Store) -> Step:
-    """What promoting one lore comes to, from its file and the target's as they are now."""
+    """What promoting one entry comes to, from its file and the target's as they are now."""
     ours = change.load(found.store, found.path).lore
     if quarantine.is_quarantined(found.store, ours):
         raise UsageError(
@@ -179,7 +179,7 @@ def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
 
 
 def _digest(store: Store, lore: Lore) -> str:
-    """The digest of what a lore says that is copied; votes come later, and change no more than dates."""
+    """The digest of what an entry says that is copied; votes come later, and change no more than dates."""
     said = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
     return atomic.digest(codec.write_new(said, store.categories))
 
@@ -217,7 +217,7 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
 
 
 def remember(target: Store, steps: Sequence[Step]) -> None:
-    """Remember what was copied, for the next promotion of these lore."""
+    """Remember what was copied, for the next promotion of these entries."""
     for step in steps:
         path = _kept(target, step.promoted.lore.id)
         os.makedirs(os.path.dirname(path), exist_ok=True)

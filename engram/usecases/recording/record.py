@@ -1,4 +1,4 @@
-"""Recording a lore: checked for secrets and rules, durable before it is acknowledged, with its near twins as advice."""
+"""Recording an entry: checked for secrets and rules, durable before it is acknowledged, with its near twins as advice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Draft(NamedTuple):
     """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
 
-    `keys` are for its file and no fields of lore; a lore that has some is never taken into another.
+    `keys` are for its file and no fields of lore; an entry that has some is never taken into another.
     """
 
     content: str
@@ -87,7 +87,7 @@ def weigh(store: Store, draft: Draft) -> Weighed:
 
 
 def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) -> Recorded:
-    """Write a new lore, with an id that is free where one is given; without `fold` no other lore takes it in.
+    """Write a new entry, with an id that is free where one is given; without `fold` no other lore takes it in.
 
     Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then nothing was written.
     """
@@ -179,7 +179,7 @@ def _category(store: Store, given: str) -> str:
     if not category:
         raise ValidationError(
             "category",
-            "A lore needs a category.",
+            "An entry needs a category.",
             "Add --category fact, or one of: " + ", ".join(store.categories.names) + ".",
         )
     return store.categories.parse(category)

@@ -1,4 +1,4 @@
-"""Taking the version of a lore that lost a merge, instead of the one that stands."""
+"""Taking the version of an entry that lost a merge, instead of the one that stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a lore under an id of the caller's choosing: recorded where there is none, edited where there is one."""
+"""Putting an entry under an id of the caller's choosing: recorded where there is none, edited where there is one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         if not hits:
             if digest:
                 raise StaleError(
-                    f"There is no lore {lore_id} (any more).", "Put it without a digest to make it."
+                    f"There is no entry {lore_id} (any more).", "Put it without a digest to make it."
                 )
             done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, fold=False)
             there = atomic.digest(store.files.read(done.path))
@@ -56,7 +56,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         if new:
             there = atomic.digest(store.files.read(found.path))
             raise StaleError(
-                f"There is a lore {lore_id} already.", "Put it with the digest that it has.", current=there
+                f"There is an entry {lore_id} already.", "Put it with the digest that it has.", current=there
             )
         wanted = _replacement(store, draft, lore_id)
         shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
@@ -82,7 +82,7 @@ def _checked(store: Store, lore_id: str) -> str:
     if not ulid.is_valid(name):
         raise ValidationError(
             "id",
-            f"'{lore_id[:40]}' is not a lore id (a ULID of 26 characters).",
+            f"'{lore_id[:40]}' is not an entry id (a ULID of 26 characters).",
             "Make one with a ULID library.",
         )
     if ulid.moment(name) > store.clock.now() + _AHEAD:

@@ -1,7 +1,7 @@
 """Which of a store's settings are in force: a file that came with a pull neither moves the store nor stops it.
 
-What this clone has accepted is kept in the state folder. Where the file says otherwise about where lore are or which
-secrets are let through, a person has to say so here; what cannot be read in it counts as it last could be.
+What this clone has accepted is kept in the state folder. Where the file differs in the place of lore or the
+allowed secrets, a person has to accept that here; what cannot be read in it keeps its last valid value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which code repository a store's lore are about, and how its files are called there."""
+"""Which code repository the lore of a store is about, and how its files are called there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def prefix_of(store: Store, repository: Repository) -> str:
 
 
 def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
-    """The paths in the repository that a lore may mean by a file: as from its top, else as from the store's."""
+    """The paths in the repository that an entry may mean by a file: as from its top, else as from the store's."""
     name = _below(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
     name = posixpath.normpath(name) if name else ""
     if name in ("", ".", "..") or name.startswith(("../", "/")):

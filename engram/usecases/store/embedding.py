@@ -105,7 +105,7 @@ class Meaning:
             return ""
         alive = generation.next_row - generation.dead
         return (
-            f"{generation.waiting:,} of {alive:,} lore have no vector yet;"
+            f"{generation.waiting:,} of {alive:,} entries have no vector yet;"
             " they are made in the background (now: `engram reindex`)"
         )
 

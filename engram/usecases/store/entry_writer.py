@@ -27,7 +27,7 @@ NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Changed(NamedTuple):
-    """A lore before and after a change, where it is, and the digest of its file."""
+    """An entry before and after a change, where it is, and the digest of its file."""
 
     path: str
     before: Lore
@@ -36,7 +36,7 @@ class Changed(NamedTuple):
 
 
 def load(store: Store, path: str) -> LoreFile:
-    """Read and parse one lore file. Raises NotFoundError, StoreError, LoreFileError."""
+    """Read and parse one entry file. Raises NotFoundError, StoreError, LoreFileError."""
     raw = store.files.read(path)
     stamp = walk.stamp(store.files.absolute(path))
     modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
@@ -53,7 +53,7 @@ def update(
     digest: str = "",
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> Changed:
-    """Replace a lore by what `compute` makes of it, durably.
+    """Replace an entry by what `compute` makes of it, durably.
 
     `details` gives further trailers of the commit from the lore before and after; `keys` are for the file, no fields.
 
@@ -108,7 +108,7 @@ def create(
     *,
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> tuple[str, Operation]:
-    """The path of a new lore and the operation that writes it; `keys` are further ones of its file, no fields."""
+    """The path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
     content = _with_keys(codec.write_new(lore, store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)

@@ -1,4 +1,4 @@
-"""Where a lore file stands in git: its path there and here, and the lore that a version of it holds."""
+"""Where an entry file stands in git: its path there and here, and the lore that a version of it holds."""
 
 from __future__ import annotations
 

@@ -338,7 +338,7 @@ class _Sync:
         assert commit is not None
         mark_checked(
             self._store, commit
-        )  # what others wrote of it was weighed when it came in; the rest is our own
+        )  # the rest of it is our own: what others wrote was checked when it came
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)

@@ -175,7 +175,7 @@ def _rows_of(whole: object) -> list[object]:
 
 
 def _is_row(value: Mapping[str, object]) -> bool:
-    """Whether an object is itself a lore rather than a holder of lists of them."""
+    """Whether an object is itself an entry rather than a holder of lists of them."""
     named = any(
         isinstance(value.get(key), str) for key in ("content", "text", "body", "memory", "title", "name")
     )

@@ -29,7 +29,7 @@ _WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a l
 _HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
 # What `engram promote` notes: the value of `origin`.
 _ORIGIN = r'\{scope: "[^"\\]*", store: "[^"\\]*", remote: "[^"\\]*", id: "[^"\\]*", digest: "[^"\\]*"\}'
-# The votes of one account: of a clone, of an idle month (`idle.2026-04`), of a lore that was folded into this one
+# The votes of one account: of a clone, of an idle month (`idle.2026-04`), of an entry that was folded into this one
 # (`CLONE.LORE`). Both are compiled by `re` at their first use.
 _VOTE = r"([A-Za-z0-9_]+(?:\.[0-9]{4}-[0-9]{2}|\.[0-9A-Z]{26})?): \{up: ([0-9]{1,15}), down: ([0-9]{1,15}), n: ([0-9]{1,15})"
 

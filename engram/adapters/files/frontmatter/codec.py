@@ -1,4 +1,4 @@
-"""The codec of lore files: bytes to a lore and back, and the smallest edit of a file someone else wrote."""
+"""The codec of lore files: bytes to an entry and back, and the smallest edit of a file someone else wrote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ParsedFiles:
 
 
 class LoreFile(NamedTuple):
-    """A lore and the bytes of its file.
+    """An entry and the bytes of its file.
 
     `adopted` is False where the file has no id yet: `lore.id` is then provisional.
     """
@@ -103,7 +103,7 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
-    """The canonical file of a lore. Raises ValidationError where no file can say it."""
+    """The canonical file of an entry. Raises ValidationError where no file can say it."""
     from engram.adapters.files.frontmatter import (  # reading, the path of every query, does without
         fields,
         render,
@@ -187,11 +187,11 @@ def _lore(
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
-    """The rules of every lore, told with the line of the field that breaks one."""
+    """The rules of every entry, told with the line of the field that breaks one."""
     if not lore.content:
         raise Problem(document.body_line, "there is no text", "Write what was learned below the fields.")
     if len(lore.content) > MAX_CONTENT:
-        message = f"the text has {len(lore.content):,} characters; a lore has at most {MAX_CONTENT:,}"
+        message = f"the text has {len(lore.content):,} characters; an entry has at most {MAX_CONTENT:,}"
         raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
     try:
         validation.check(lore, categories)

@@ -49,7 +49,7 @@ class Values(NamedTuple):
 
 
 def edit(block: str, entries: list[Entry], values: Values, newline: str, form: Form = _LORE) -> str:
-    """The frontmatter with the wanted values; new lines end in `newline`. A lore's `form`, unless said otherwise."""
+    """The frontmatter with the wanted values; new lines end in `newline`. An entry's `form`, unless said otherwise."""
     pieces = _pieces(block, entries)
     comments = {entry.key: entry.comment for entry in entries}
     margin = _margin(block, entries)

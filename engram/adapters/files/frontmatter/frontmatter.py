@@ -1,4 +1,4 @@
-"""A lore file as text: its frontmatter, its body, and the content that the body holds."""
+"""An entry file as text: its frontmatter, its body, and the content that the body holds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Document(NamedTuple):
 def decode(raw: bytes, limit: int = MAX_FILE) -> str:
     """The text of a file. Raises Problem: over `limit` bytes, not UTF-8, a NUL, git's conflict markers."""
     if len(raw) > limit:
-        message = f"the file has {len(raw):,} bytes; a lore file has at most {limit:,}"
+        message = f"the file has {len(raw):,} bytes; the file of an entry has at most {limit:,}"
         raise Problem(0, message, "Keep the lore short and link to the large text, or `engram import` it.")
     try:
         text = raw.decode()

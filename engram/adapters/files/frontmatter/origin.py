@@ -14,7 +14,7 @@ _LONGEST = 300
 
 
 class Origin(NamedTuple):
-    """The scope and store that a lore was copied from, its remote ("" for none) without credentials, its id there.
+    """The scope and store that an entry was copied from, its remote ("" for none) without credentials, its id there.
 
     `digest` is of what was copied, so that one can tell whether it was changed since.
     """
@@ -68,7 +68,7 @@ def _split(raw: bytes) -> tuple[list[str], int]:
 
 
 def origin_of(raw: bytes) -> Origin | None:
-    """The origin of a lore file; None where it has none, or one that Engram did not write."""
+    """The origin of an entry file; None where it has none, or one that Engram did not write."""
     head = raw.partition(b"\n---")[0].decode("utf-8", "replace")
     for one in head.splitlines():
         if one.startswith(KEY):

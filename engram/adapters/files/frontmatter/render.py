@@ -1,4 +1,4 @@
-"""One field of a lore as the lines of its file: the canonical form, kept small in diffs."""
+"""One field of an entry as the lines of its file: the canonical form, kept small in diffs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between a lore and what its file says: which values the file states, and which it leaves to defaults."""
+"""Between an entry and what its file says: which values the file states, and which it leaves to defaults."""
 
 from __future__ import annotations
 
