@@ -24,9 +24,9 @@ def _packed(ids: list[int]) -> bytes:
     return TOKENS.packed(np.array(ids, dtype="intc"))
 
 
-def _asked(ids: list[int]) -> late_interaction.Asked:
+def _asked(ids: list[int]) -> late_interaction.QueryTokens:
     """Each of these asked, all alike."""
-    return late_interaction.Asked(
+    return late_interaction.QueryTokens(
         np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids))
     )
 
@@ -68,7 +68,9 @@ def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_ask
 @settings(deadline=None)
 @given(words=st.lists(st.tuples(tokens, st.floats(0.01, 9)), max_size=40))
 def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[int], float]]) -> None:
-    tokens, shares, owners = TOKENS.asked([tokens for tokens, _ in words], [weight for _, weight in words])
+    tokens, shares, owners = TOKENS.query_tokens(
+        [tokens for tokens, _ in words], [weight for _, weight in words]
+    )
     assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late_interaction.MOST_ASKED
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
@@ -79,7 +81,7 @@ def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[i
 
 def test_of_a_very_long_question_the_heaviest_tokens_are_kept() -> None:
     words = [[token] for token in range(WORDS)]
-    kept = set(TOKENS.asked(words, [float(token) for token in range(WORDS)]).tokens.tolist())
+    kept = set(TOKENS.query_tokens(words, [float(token) for token in range(WORDS)]).tokens.tolist())
     assert len(kept) == late_interaction.MOST_ASKED
     assert {WORDS - 1, WORDS - 2} <= kept
     assert 1 not in kept
@@ -95,9 +97,9 @@ def test_a_text_that_says_what_is_asked_in_other_words_is_nearer_than_one_about_
     embedder = open_embedder("bundled")
     assert embedder is not None
     texts = ["the build fails when the disk is full", "paint the garden fence in spring"]
-    *_, packed = embedder.at_hand(texts, [1, 1], 0)
+    *_, packed = embedder.embed_available(texts, [1, 1], 0)
     found = embedder.nearness(["compilation", "breaks", "storage"], [1.0, 1.0, 1.0], packed)
     assert found is not None
-    assert found.asked.shares.sum() == pytest.approx(1)
-    near = found.asked.shares @ found.nearest[0]
+    assert found.query.shares.sum() == pytest.approx(1)
+    near = found.query.shares @ found.nearest[0]
     assert near[0] > near[1] + 0.1

@@ -81,7 +81,7 @@ def test_what_was_made_once_is_never_made_again(tmp_path: Path, monkeypatch: pyt
     assert isinstance(again, EncodedEmbedder)
     monkeypatch.setattr(again._encoder, "encode", None)
     assert np.array_equal(again.embed(["car bread", "river", "car bread"]), before)
-    rows, there, _ = again.at_hand(["river", "winter"], [1, 1], 0)
+    rows, there, _ = again.embed_available(["river", "winter"], [1, 1], 0)
     assert there == [True, False]
     assert not rows[1].any()
 
@@ -91,8 +91,8 @@ def test_texts_that_nobody_asked_for_are_forgotten(tmp_path: Path) -> None:
     opened(folder, tmp_path).embed(["car", "bread"])
     later = opened(folder, tmp_path)
     later.embed(["bread"])
-    later.forget_the_rest()
-    assert opened(folder, tmp_path).at_hand(["car", "bread"], [1, 1], 0)[1] == [False, True]
+    later.drop_unused()
+    assert opened(folder, tmp_path).embed_available(["car", "bread"], [1, 1], 0)[1] == [False, True]
 
 
 def test_the_vectors_of_two_models_before_this_one_are_kept(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_the_vectors_of_two_models_before_this_one_are_kept(tmp_path: Path) -> N
     for folder in folders:
         embedder = opened(folder, tmp_path)
         embedder.embed(["car"])
-    embedder.forget_the_rest()
-    kept = [opened(folder, tmp_path).at_hand(["car"], [1], 0)[1] for folder in folders]
+    embedder.drop_unused()
+    kept = [opened(folder, tmp_path).embed_available(["car"], [1], 0)[1] for folder in folders]
     assert kept == [[False], [True], [True], [True]]
 
 

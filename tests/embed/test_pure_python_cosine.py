@@ -54,13 +54,13 @@ EMBEDDER = bundled()
 def without_numpy(text: str, others: list[str]) -> list[float]:
     tokenizer, tokens = EMBEDDER._open_tokenizer()
     assert pure_python_cosine.fits(EMBEDDER._file, tokens)
-    return pure_python_cosine.likenesses(EMBEDDER._file, tokenizer, text, others)
+    return pure_python_cosine.similarities(EMBEDDER._file, tokenizer, text, others)
 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_cosines_are_those_of_the_vectors(text: str, others: list[str]) -> None:
-    found = pure_python_cosine.likenesses(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
-    assert found == pytest.approx(EMBEDDER.likenesses(text, others), abs=2e-6)
+    found = pure_python_cosine.similarities(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
+    assert found == pytest.approx(EMBEDDER.similarities(text, others), abs=2e-6)
 
 
 def test_a_long_text_costs_no_accuracy() -> None:

@@ -1,1 +1,1 @@
-"""Embedding providers: text in, unit vectors out; over a network only where the person named an endpoint."""
+"""Embedding providers: text in, unit vectors out; over a network only if the user configured an endpoint."""

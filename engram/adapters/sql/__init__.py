@@ -1,1 +1,1 @@
-"""SQLite, for questions that strangers ask in SQL."""
+"""SQLite, for untrusted SQL queries."""
