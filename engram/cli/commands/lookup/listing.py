@@ -45,7 +45,7 @@ def run(call: Call) -> int:
     from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past
-    from engram.usecases.recall.usage import worths_at_once
+    from engram.usecases.recall.usage import usefulness_of_each
     from engram.usecases.store.quarantine import texts
 
     given = call.arguments
@@ -58,7 +58,7 @@ def run(call: Call) -> int:
         "sort": given.sort,
     }
     hits, total = list_hits(call.store, **options)
-    worth = worths_at_once(call.store, hits)
+    worth = usefulness_of_each(call.store, hits)
     if call.output.json:
         found = list_lore(call.store, **options)
         horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
