@@ -142,10 +142,12 @@ class Curating(Part):
         """
         from engram.usecases.index.index_query import consult
         from engram.usecases.lookup.hits import hits_of
-        from engram.usecases.recall.usage import worths_at_once
+        from engram.usecases.recall.usage import usefulness_of_each
 
         with self.store.lock:
-            return worths_at_once(self.store, consult(self.store, lambda found: hits_of(found, ids)).values())
+            return usefulness_of_each(
+                self.store, consult(self.store, lambda found: hits_of(found, ids)).values()
+            )
 
     def would_answer(self, name: str) -> WouldAnswer:
         """Which past queries would show this lore if nothing held it back: `.queries`, of `.asked`.

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: what is sent, in which batches, when it is tried again, and whom lore is never sent to."""
+"""An OpenAI-compatible endpoint: what is sent, in which batches, when it is retried, and where lore is never sent."""
 
 from __future__ import annotations
 
@@ -145,21 +145,21 @@ def test_stores_that_are_asked_together_send_a_question_once(
     assert len(loopback.asked) == before + 1
 
 
-def test_an_answer_that_takes_too_long_is_given_up(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
+def test_an_answer_that_takes_too_long_is_abandoned(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
     mine = embedder(loopback, tmp_path, Clock(), timeout=0.1)
     loopback.held.clear()
     with pytest.raises(EmbeddingUnavailableError, match="cannot be reached: timed out"):
         mine.embed_one("car")
 
 
-def test_an_endpoint_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
+def test_an_unreachable_endpoint_is_reported(tmp_path: Path) -> None:
     with served() as gone:
         pass
     with pytest.raises(EmbeddingUnavailableError, match=r"cannot be reached: .*refused"):
         embedder(gone, tmp_path, Clock())
 
 
-def test_an_answer_that_drips_past_the_deadline_is_given_up() -> None:
+def test_an_answer_that_trickles_past_the_deadline_is_abandoned() -> None:
     import socket
 
     listening = socket.create_server(("127.0.0.1", 0))
@@ -197,7 +197,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE.keys())
-def test_an_answer_that_is_none_is_an_error_with_a_hint(
+def test_an_invalid_answer_is_an_error_with_a_hint(
     loopback: LoopbackEndpoint, tmp_path: Path, answer: bytes
 ) -> None:
     mine = embedder(loopback, tmp_path, Clock())
@@ -207,7 +207,7 @@ def test_an_answer_that_is_none_is_an_error_with_a_hint(
     assert caught.value.hint
 
 
-def test_numbers_that_are_none_become_zeros(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
+def test_values_that_are_not_finite_become_zeros(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
     mine = embedder(loopback, tmp_path, Clock())
     row = json.dumps([float("nan"), 1.0, float("inf"), *[0.0] * (DIMENSIONS - 3)])
     loopback.answers = [(200, {}, f'{{"data": [{{"index": 0, "embedding": {row}}}]}}'.encode())]
@@ -243,7 +243,7 @@ def test_vectors_of_another_length_than_before_are_refused(
         "http://10.0.0.7:11434/v1",
     ],
 )
-def test_an_address_that_is_none_or_not_safe_is_refused(url: str) -> None:
+def test_an_invalid_or_unsafe_address_is_refused(url: str) -> None:
     with pytest.raises(EmbeddingError, match=r"embedding\.url") as caught:
         check_endpoint(Endpoint(url, "words"))
     assert caught.value.hint

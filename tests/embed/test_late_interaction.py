@@ -1,4 +1,4 @@
-"""How near the tokens of texts come to those of a question: late interaction over static token vectors."""
+"""Late interaction over static token vectors: how near the tokens of texts come to those of a query."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _packed(ids: list[int]) -> bytes:
     return TOKENS.packed(np.array(ids, dtype="intc"))
 
 
-def _asked(ids: list[int]) -> late_interaction.Asked:
+def _asked(ids: list[int]) -> late_interaction.QueryTokens:
     """Each of these asked, all alike."""
-    return late_interaction.Asked(
+    return late_interaction.QueryTokens(
         np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids))
     )
 
@@ -49,7 +49,7 @@ def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
 
 @settings(deadline=None)
 @given(asked=st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=4), texts=st.lists(long, max_size=4))
-def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_asked(
+def test_the_stretch_of_a_long_text_nearest_to_the_whole_query_counts(
     asked: list[int], texts: list[list[int]]
 ) -> None:
     step = late_interaction.STRETCH // 2
@@ -67,8 +67,10 @@ def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_ask
 
 @settings(deadline=None)
 @given(words=st.lists(st.tuples(tokens, st.floats(0.01, 9)), max_size=40))
-def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[int], float]]) -> None:
-    tokens, shares, owners = TOKENS.asked([tokens for tokens, _ in words], [weight for _, weight in words])
+def test_shares_are_per_distinct_token_and_sum_to_one(words: list[tuple[list[int], float]]) -> None:
+    tokens, shares, owners = TOKENS.query_tokens(
+        [tokens for tokens, _ in words], [weight for _, weight in words]
+    )
     assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late_interaction.MOST_ASKED
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
@@ -77,27 +79,27 @@ def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[i
     assert not len(shares) or shares.sum() == pytest.approx(1, abs=1e-5)
 
 
-def test_of_a_very_long_question_the_heaviest_tokens_are_kept() -> None:
+def test_the_heaviest_tokens_of_a_very_long_query_are_kept() -> None:
     words = [[token] for token in range(WORDS)]
-    kept = set(TOKENS.asked(words, [float(token) for token in range(WORDS)]).tokens.tolist())
+    kept = set(TOKENS.query_tokens(words, [float(token) for token in range(WORDS)]).tokens.tolist())
     assert len(kept) == late_interaction.MOST_ASKED
     assert {WORDS - 1, WORDS - 2} <= kept
     assert 1 not in kept
 
 
 @pytest.mark.parametrize("damaged", [b"\x01", b"\xff\xff"], ids=["half a token", "a token that is none"])
-def test_bytes_that_are_no_tokens_are_refused(damaged: bytes) -> None:
+def test_bytes_that_are_no_tokens_are_rejected(damaged: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         TOKENS.nearest(_asked([1]), [_packed([1, 2]), damaged])
 
 
-def test_a_text_that_says_what_is_asked_in_other_words_is_nearer_than_one_about_something_else() -> None:
+def test_a_paraphrase_of_the_query_is_nearer_than_an_unrelated_text() -> None:
     embedder = open_embedder("bundled")
     assert embedder is not None
     texts = ["the build fails when the disk is full", "paint the garden fence in spring"]
-    *_, packed = embedder.at_hand(texts, [1, 1], 0)
+    *_, packed = embedder.embed_available(texts, [1, 1], 0)
     found = embedder.nearness(["compilation", "breaks", "storage"], [1.0, 1.0, 1.0], packed)
     assert found is not None
-    assert found.asked.shares.sum() == pytest.approx(1)
-    near = found.asked.shares @ found.nearest[0]
+    assert found.query.shares.sum() == pytest.approx(1)
+    near = found.query.shares @ found.nearest[0]
     assert near[0] > near[1] + 0.1

@@ -1,4 +1,4 @@
-"""A sentence transformer in ONNX: pooling by the folder's own config, long texts, what is kept, what is broken."""
+"""A sentence transformer in ONNX: pooling by the folder's own config, long texts, the cache, broken folders."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_pooling_is_that_of_the_folder(tmp_path: Path, sentence: bool) -> None:
     assert largest[4] == largest[7] > largest[0] > 0
 
 
-def test_padding_moves_no_vector(tmp_path: Path) -> None:
+def test_padding_does_not_change_vectors(tmp_path: Path) -> None:
     embedder = opened(write_model(tmp_path / "m"), tmp_path)
     together = embedder.embed(["car", "bread queue retry river music winter"])[0]
     assert np.array_equal(
@@ -74,25 +74,25 @@ def test_a_long_text_has_a_vector_of_each_slice_and_of_their_sum(tmp_path: Path)
     assert "".join(_slices(text, 3)) == text
 
 
-def test_what_was_made_once_is_never_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vector_is_never_made_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "m")
     before = opened(folder, tmp_path).embed_parts(["car bread", "river", "car bread"], [1, 1, 1])
     again = opened(folder, tmp_path)
     assert isinstance(again, EncodedEmbedder)
     monkeypatch.setattr(again._encoder, "encode", None)
     assert np.array_equal(again.embed(["car bread", "river", "car bread"]), before)
-    rows, there, _ = again.at_hand(["river", "winter"], [1, 1], 0)
+    rows, there, _ = again.embed_available(["river", "winter"], [1, 1], 0)
     assert there == [True, False]
     assert not rows[1].any()
 
 
-def test_texts_that_nobody_asked_for_are_forgotten(tmp_path: Path) -> None:
+def test_vectors_of_unused_texts_are_dropped(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "m")
     opened(folder, tmp_path).embed(["car", "bread"])
     later = opened(folder, tmp_path)
     later.embed(["bread"])
-    later.forget_the_rest()
-    assert opened(folder, tmp_path).at_hand(["car", "bread"], [1, 1], 0)[1] == [False, True]
+    later.drop_unused()
+    assert opened(folder, tmp_path).embed_available(["car", "bread"], [1, 1], 0)[1] == [False, True]
 
 
 def test_the_vectors_of_two_models_before_this_one_are_kept(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_the_vectors_of_two_models_before_this_one_are_kept(tmp_path: Path) -> N
     for folder in folders:
         embedder = opened(folder, tmp_path)
         embedder.embed(["car"])
-    embedder.forget_the_rest()
-    kept = [opened(folder, tmp_path).at_hand(["car"], [1], 0)[1] for folder in folders]
+    embedder.drop_unused()
+    kept = [opened(folder, tmp_path).embed_available(["car"], [1], 0)[1] for folder in folders]
     assert kept == [[False], [True], [True], [True]]
 
 
-def test_a_damaged_cache_is_begun_again(tmp_path: Path) -> None:
+def test_a_damaged_cache_is_replaced(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "m")
     before = opened(folder, tmp_path).embed(["car"])
     (tmp_path / "vectors.db").write_bytes(b"no database at all" * 100)
@@ -115,7 +115,7 @@ def test_a_damaged_cache_is_begun_again(tmp_path: Path) -> None:
     assert sqlite3.connect(tmp_path / "vectors.db").execute("SELECT count(*) FROM vectors").fetchone() == (1,)
 
 
-def test_a_state_folder_that_cannot_be_used_costs_the_memory_alone(tmp_path: Path) -> None:
+def test_an_unusable_state_folder_only_disables_the_cache(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     embedder = opened(write_model(tmp_path / "m"), tmp_path / "file")
     assert embedder.embed(["car"])[0] @ embedder.embed_one("automobile") == pytest.approx(1, abs=1e-3)
@@ -145,7 +145,7 @@ def test_a_broken_folder_is_an_error_with_a_hint(
     assert caught.value.hint
 
 
-def test_pooling_that_is_not_known_is_an_error_and_not_a_guess(tmp_path: Path) -> None:
+def test_unknown_pooling_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="weightedmean"):
         opened(write_model(tmp_path / "m", pooling="weighted"), tmp_path)
     both = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}

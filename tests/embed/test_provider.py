@@ -1,4 +1,4 @@
-"""Opening providers: what a start costs, when an identity changes, and what a broken folder is told."""
+"""Opening providers: the cost of a start, when an identity changes, and the errors of a broken folder."""
 
 from __future__ import annotations
 

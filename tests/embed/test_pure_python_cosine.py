@@ -54,13 +54,13 @@ EMBEDDER = bundled()
 def without_numpy(text: str, others: list[str]) -> list[float]:
     tokenizer, tokens = EMBEDDER._open_tokenizer()
     assert pure_python_cosine.fits(EMBEDDER._file, tokens)
-    return pure_python_cosine.likenesses(EMBEDDER._file, tokenizer, text, others)
+    return pure_python_cosine.similarities(EMBEDDER._file, tokenizer, text, others)
 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_cosines_are_those_of_the_vectors(text: str, others: list[str]) -> None:
-    found = pure_python_cosine.likenesses(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
-    assert found == pytest.approx(EMBEDDER.likenesses(text, others), abs=2e-6)
+    found = pure_python_cosine.similarities(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
+    assert found == pytest.approx(EMBEDDER.similarities(text, others), abs=2e-6)
 
 
 def test_a_long_text_costs_no_accuracy() -> None:
@@ -69,7 +69,7 @@ def test_a_long_text_costs_no_accuracy() -> None:
 
 
 @pytest.mark.parametrize("name", ["weights", "mapping"])
-def test_a_model_of_another_form_is_left_to_numpy(name: str) -> None:
+def test_models_of_another_form_use_numpy(name: str) -> None:
     file = EMBEDDER._file
     assert not pure_python_cosine.fits(
         file._replace(tensors={**file.tensors, name: Tensor("F32", (1,), 0, 4)}), 1
@@ -79,7 +79,7 @@ def test_a_model_of_another_form_is_left_to_numpy(name: str) -> None:
     assert not pure_python_cosine.fits(file, table.shape[0] + 1)
 
 
-def test_a_near_twin_is_told_without_numpy_unless_it_goes_on(tmp_path: Path) -> None:
+def test_a_near_duplicate_is_reported_without_numpy_in_the_first_calls(tmp_path: Path) -> None:
     dedicated(tmp_path / "store")
     done = subprocess.run(
         [sys.executable, "-c", RECORDS, str(tmp_path / "store")], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""A store whose embedding provider takes its time, fails, or is changed: questions go on being answered."""
+"""Queries are answered while the embedding provider is slow, fails, or is changed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_onnx_model_finds_what_shares_no_word_with_the_question(tmp_path: Pat
         assert (state["provider"], state["ok"], state["dimensions"], state["waiting"]) == ("onnx", True, 8, 0)
 
 
-def test_a_few_lore_have_their_vectors_at_once_and_many_in_the_background(
+def test_vectors_of_a_few_entries_are_made_at_once_and_of_many_in_the_background(
     tmp_path: Path, home: Path, loopback: LoopbackEndpoint
 ) -> None:
     use_endpoint(home, loopback)
@@ -95,9 +95,7 @@ def test_a_few_lore_have_their_vectors_at_once_and_many_in_the_background(
         assert not [one for one in doctor(engram.store) if one.kind in ("vectors", "embedding", "index")]
 
 
-def test_a_rebuild_asks_for_no_vector_that_was_made_before(
-    tmp_path: Path, home: Path, loopback: LoopbackEndpoint
-) -> None:
+def test_a_rebuild_requests_no_vector_twice(tmp_path: Path, home: Path, loopback: LoopbackEndpoint) -> None:
     use_endpoint(home, loopback)
     root = tmp_path / "store"
     with filled(root, NOTES) as engram:
@@ -113,7 +111,7 @@ def test_a_rebuild_asks_for_no_vector_that_was_made_before(
         assert [hit.lore.content for hit in engram.query("backlog", min_confidence=0).lore] == first
 
 
-def test_while_the_endpoint_is_away_words_answer_and_new_lore_wait(
+def test_words_answer_and_vectors_wait_while_the_endpoint_is_down(
     tmp_path: Path, home: Path, loopback: LoopbackEndpoint
 ) -> None:
     use_endpoint(home, loopback)
@@ -138,7 +136,7 @@ def test_while_the_endpoint_is_away_words_answer_and_new_lore_wait(
         assert embedding(engram)["message"] == ""
 
 
-def test_an_endpoint_that_was_never_there_leaves_words_until_it_is(
+def test_words_answer_until_a_missing_endpoint_appears(
     tmp_path: Path, home: Path, loopback: LoopbackEndpoint
 ) -> None:
     use_endpoint(home, loopback)
@@ -153,7 +151,7 @@ def test_an_endpoint_that_was_never_there_leaves_words_until_it_is(
         assert (answer.strategy, answer.notes, answer.lore[0].lore.content) == ("hybrid", (), NOTES[0])
 
 
-def test_a_switch_goes_on_answering_by_words_in_a_large_store(
+def test_a_large_store_answers_by_words_after_a_switch(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 10)
@@ -178,7 +176,7 @@ def test_a_switch_goes_on_answering_by_words_in_a_large_store(
         assert engram.query("bread").strategy == "hybrid"
 
 
-def test_a_switch_in_a_running_program_counts_at_once(tmp_path: Path) -> None:
+def test_a_switch_in_a_running_program_takes_effect_at_once(tmp_path: Path) -> None:
     with filled(tmp_path / "store", NOTES[:8]) as engram:
         assert engram.query("bread").strategy == "hybrid"
         configure_own(engram.store, "embedding.path", str(write_model(tmp_path / "model")))
@@ -248,7 +246,7 @@ def test_the_key_is_sent_and_never_shown(
         assert loopback.asked[-1].key == "Bearer key-of-the-environment"
 
 
-def test_a_setting_that_cannot_be_is_said_in_the_answer(tmp_path: Path, home: Path) -> None:
+def test_an_invalid_setting_is_reported_in_the_answer(tmp_path: Path, home: Path) -> None:
     configure(home, provider="endpoint", url="http://models.example.com/v1", model="words")
     with filled(tmp_path / "store", NOTES[:2]) as engram:
         answer = engram.query("bread")

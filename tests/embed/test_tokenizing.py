@@ -161,11 +161,11 @@ def test_long_words_are_split_as_the_library_splits_them(word: str) -> None:
     assert ours().ids(word) == expected_ids(word)
 
 
-def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
+def test_lone_surrogates_are_tokenised() -> None:
     assert ours().ids("push \udcff it") == expected_ids("push ? it")
 
 
-def test_the_memory_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_words_is_bounded_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wordpiece, "_LARGEST_CACHE", 8)
     monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 5)
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
@@ -177,14 +177,14 @@ def test_the_memory_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.
         assert len(chunks) <= 5
 
 
-def test_unusual_words_are_not_remembered_for_long() -> None:
+def test_rare_words_do_not_stay_in_the_cache() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     tokenizer.ids("x" * 5000 + " " + "é" * 5000)
     assert len(tokenizer._word_memory) == 0
     assert set(tokenizer._chunk_memory) == {""}
 
 
-def test_forgotten_words_are_worked_out_again() -> None:
+def test_forgotten_words_are_tokenised_again() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     before = tokenizer.ids(CODE)
     assert isinstance(tokenizer, WordPieceTokenizer)
@@ -202,7 +202,7 @@ def test_plain_text_never_loads_the_library() -> None:
     assert tokenizer._word_memory._library._tokenizer is not None
 
 
-def test_what_is_known_of_the_bundled_tokenizer_is_what_its_file_says() -> None:
+def test_constants_of_the_bundled_tokenizer_equal_its_file() -> None:
     settings = tokenizing.read_settings(str(BUNDLED_JSON))
     tokens, unknown = tokenizing._token_ids(settings), settings["model"]["unk_token"]
     vocabulary = tokenizing.bert_vocabulary(settings)
@@ -277,7 +277,7 @@ def test_a_bert_tokenizer_of_another_model_is_tokenised_here(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("tokenizer", OTHERS.values(), ids=OTHERS.keys())
-def test_any_other_tokenizer_is_left_to_the_library(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_any_other_tokenizer_uses_the_library(tokenizer: Tokenizer, tmp_path: Path) -> None:
     found = saved(tokenizer, tmp_path)
     assert isinstance(found.tokenizer, LibraryTokenizer)
     assert found.tokenizer.ids(SAMPLE)
@@ -299,7 +299,7 @@ def test_a_tokenizer_that_only_the_library_rejects_is_an_embedding_error(tmp_pat
         tokenizing.folder_tokenizer(str(tmp_path)).tokenizer.ids("a")
 
 
-def test_of_scripts_other_than_latin_the_bundled_model_knows_nothing() -> None:
+def test_the_bundled_model_has_no_tokens_for_other_scripts_than_latin() -> None:
     for text in (
         "сервер",
         "υπηρεσία",

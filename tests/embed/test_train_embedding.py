@@ -130,7 +130,7 @@ def test_training_brings_pairs_together() -> None:
     assert found() > 0.9
 
 
-def test_words_that_are_often_said_are_added(tmp_path: Path) -> None:
+def test_frequent_words_are_added_to_the_vocabulary(tmp_path: Path) -> None:
     vocabulary, pair = module("word_pieces"), module("sources").Pair
     shutil.copy(Path(BUNDLED_FOLDER, "tokenizer.json"), tmp_path)
     settings = vocabulary.read_tokenizer(str(tmp_path))

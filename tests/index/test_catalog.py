@@ -1,4 +1,4 @@
-"""What the catalog is given, it gives back; what was changed behind its back, it notices."""
+"""The catalog returns what was stored, and notices what others changed in its file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
         "INSERT INTO row_tags VALUES (9, 'of nobody')",
     ],
 )
-def test_a_change_behind_its_back_is_noticed(catalog: Catalog, change: str) -> None:
+def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
     catalog.put([entry(1, "a"), entry(2, "b")])
     catalog.touch([(5, 6, 7, 8, "lore/1.md")])  # seen again: no damage
     assert damaged(catalog.connection) == []

@@ -1,4 +1,4 @@
-"""Each file of an index is damaged in every way: no answer is ever wrong, and `doctor` mends what no query notices.
+"""Each file of an index is damaged in every way: no answer is ever wrong, and `doctor` repairs what no query notices.
 
 Damage that could kill a process (a mapped file cut short, a corrupted posting list) is done in a process of
 its own, which tells step by step what it does.

@@ -1,4 +1,4 @@
-"""Whatever is missing or broken, a store answers one step worse and says so in the answer and in its status."""
+"""Whatever is missing or broken, a store degrades by one step and reports that in the answer and its status."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_model_that_breaks_after_the_index_was_made_leaves_words(tmp_path: Pat
         assert (answer.strategy, len(answer.lore), len(answer.notes)) == ("words", 1, 1)
 
 
-def test_where_no_index_can_be_made_files_are_scanned(tmp_path: Path) -> None:
+def test_files_are_scanned_if_no_index_can_be_written(tmp_path: Path) -> None:
     root = tmp_path / "store"
     store_with_lore(root).close()
     state = root / ".git" / "engram"
@@ -124,7 +124,7 @@ def test_where_no_index_can_be_made_files_are_scanned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ask", ["list", "get", "feedback"])
-def test_a_catalog_found_damaged_by_an_answer_is_made_anew_for_it(
+def test_a_catalog_found_damaged_while_answering_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
 ) -> None:
     """As in a large store, where nothing reads the whole catalog before answering."""
@@ -146,7 +146,7 @@ def test_a_catalog_found_damaged_by_an_answer_is_made_anew_for_it(
 
 
 @pytest.mark.parametrize("head", ["", "nonsense", "0123456789abcdef"])
-def test_a_damaged_head_keeps_nobody_from_asking(tmp_path: Path, head: str) -> None:
+def test_a_damaged_head_does_not_prevent_queries(tmp_path: Path, head: str) -> None:
     root = tmp_path / "store"
     with store_with_lore(root) as engram:
         commit(engram)
@@ -160,7 +160,7 @@ def test_a_damaged_head_keeps_nobody_from_asking(tmp_path: Path, head: str) -> N
         assert not has_work(engram.store)
 
 
-def test_without_git_lore_are_recorded_and_committed_later(
+def test_lore_recorded_without_git_is_committed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "store"
@@ -201,7 +201,7 @@ def damage(file: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["garbage", "empty", "a table missing", "pages", "a folder"])
-def test_a_damaged_private_database_stops_nobody(tmp_path: Path, how: str) -> None:
+def test_a_damaged_state_database_does_not_prevent_work(tmp_path: Path, how: str) -> None:
     root = tmp_path / "store"
     with store_with_lore(root) as engram:
         assert engram.query("idempotent consumer").lore[0].ref == "L1"
@@ -218,7 +218,7 @@ def test_a_damaged_private_database_stops_nobody(tmp_path: Path, how: str) -> No
 
 
 @pytest.mark.parametrize("how", ["garbage", "a table missing", "pages"])
-def test_a_database_damaged_while_it_is_open_is_put_aside(tmp_path: Path, how: str) -> None:
+def test_a_database_damaged_while_open_is_moved_aside(tmp_path: Path, how: str) -> None:
     said: list[str] = []
     database = StateDatabase(str(tmp_path), said.append)
     database.surface("session", [("ID", "title")], 1.0)
@@ -234,7 +234,7 @@ def test_a_database_damaged_while_it_is_open_is_put_aside(tmp_path: Path, how: s
     assert (tmp_path / "state.db.damaged").exists()
 
 
-def test_where_no_database_can_be_made_the_process_makes_do_with_its_memory(tmp_path: Path) -> None:
+def test_without_a_writable_database_state_is_kept_in_memory(tmp_path: Path) -> None:
     said: list[str] = []
     database = StateDatabase(str(tmp_path / "no" / "such" / "folder"), said.append)
     assert database.surface("session", [("A", "title"), ("B", "title")], 1.0) == {"A": "L1", "B": "L2"}
@@ -245,7 +245,7 @@ def test_where_no_database_can_be_made_the_process_makes_do_with_its_memory(tmp_
     assert len(said) == 1
 
 
-def test_a_late_process_takes_back_no_vote(tmp_path: Path) -> None:
+def test_a_late_process_does_not_revert_a_vote(tmp_path: Path) -> None:
     database = StateDatabase(str(tmp_path))
     database.keep_vote("ID", Vote(160, 0, 2))
     database.keep_vote("ID", Vote(80, 150, 1))
@@ -269,7 +269,7 @@ def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: P
     assert not (tmp_path / "state.db.damaged").exists()
 
 
-def test_a_private_database_begun_anew_is_told_in_answer_and_status(tmp_path: Path) -> None:
+def test_a_replaced_state_database_is_reported_in_answer_and_status(tmp_path: Path) -> None:
     root = tmp_path / "store"
     store_with_lore(root).close()
     (root / ".git" / "engram" / "state.db").write_bytes(b"not a database" * 500)

@@ -1,4 +1,4 @@
-"""Where the times of very many folders moved, as after a large sync, what differs is found in another way: the same."""
+"""After changes in very many folders, as by a large sync, differences are found in another way, with the same result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(root: Path, number: int) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Two lore in each of many folders, all of them indexed and settled."""
+    """Make two entries in each of many folders, all of them indexed and settled."""
     root = dedicated(tmp_path / "store")
     for number in range(FOLDERS):
         folder(root, number).mkdir(parents=True)
@@ -79,7 +79,9 @@ def found(store: Store) -> Delta:
     return file_scan.scan_folders(store, generation, store.clock.nanoseconds())
 
 
-def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_of_scanning_find_the_same_differences(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     touched = change_all_sorts(Path(store.places.root))
     for number in {*range(FOLDERS)} - {7}:  # to write into a file moves no time but its own
         os.utime(folder(Path(store.places.root), number), (1_700_000_009, 1_700_000_009))
@@ -93,7 +95,7 @@ def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch:
     assert all(quick.known.get(path) == other.known.get(path) for path in touched)
 
 
-def test_a_file_that_was_younger_than_times_can_tell_is_read_again(store: Store) -> None:
+def test_a_file_too_young_for_its_time_to_prove_anything_is_read_again(store: Store) -> None:
     path = folder(Path(store.places.root), 3) / "two.md"
     path.write_text("Written just now.\n", "utf-8")
     moment = int(store.clock.now().timestamp())

@@ -76,7 +76,7 @@ def test_a_generation_that_a_killed_process_left_half_written_is_swept(tmp_path:
     assert not half.exists()
 
 
-def test_what_stands_in_place_of_the_index_folder_is_put_aside(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_index_folder_is_moved_aside(tmp_path: Path) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()
     shutil.rmtree(index_of(root))
@@ -86,7 +86,7 @@ def test_what_stands_in_place_of_the_index_folder_is_put_aside(tmp_path: Path) -
         assert engram.query("queue").strategy == "hybrid"
 
 
-def test_a_folder_in_place_of_the_current_file_is_put_aside(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_current_file_is_moved_aside(tmp_path: Path) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()
     (index_of(root) / "CURRENT").unlink()
@@ -105,7 +105,7 @@ def test_a_state_folder_deleted_while_open_comes_back(tmp_path: Path) -> None:
         assert engram.query("queue").strategy == "hybrid"
 
 
-def test_texts_that_a_killed_writer_added_to_the_words_alone_count_for_nothing(tmp_path: Path) -> None:
+def test_texts_a_killed_writer_added_only_to_the_words_are_ignored(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
     with filled(root, clock) as engram:
         words = engram.store.index.look().words  # type: ignore[union-attr]
@@ -119,7 +119,7 @@ def test_texts_that_a_killed_writer_added_to_the_words_alone_count_for_nothing(t
         fresh.close()
 
 
-def test_texts_that_a_killed_writer_took_from_the_words_alone_are_found_again(tmp_path: Path) -> None:
+def test_texts_a_killed_writer_removed_only_from_the_words_are_found_again(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
     with filled(root, clock) as engram:
         words = engram.store.index.look().words  # type: ignore[union-attr]

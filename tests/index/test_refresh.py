@@ -1,4 +1,4 @@
-"""What a refresh notices, and what it makes of it: one example for each rule."""
+"""The changes that a refresh notices: one example for each rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no s
 NOT_YAML = b"---\nid: [\n---\nbroken\n"
 
 
-def test_a_file_edited_in_place_with_its_size_and_time_put_back_is_read_again(tmp_path: Path) -> None:
+def test_a_file_edited_in_place_with_size_and_time_restored_is_read_again(tmp_path: Path) -> None:
     clock = SteadyClock()
     with opened(tmp_path / "store", clock) as engram:
         shown = engram.record("retry the broker", category="FACT")
@@ -87,7 +87,7 @@ def test_removed_and_replaced_texts_leave_the_word_index(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("never_compacted")
-def test_a_twin_is_found_when_the_file_that_shadowed_it_is_deleted(tmp_path: Path) -> None:
+def test_a_shadowed_duplicate_is_found_when_the_other_file_is_deleted(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with opened(root) as engram:
         shown = engram.record("retry the broker", category="FACT")
@@ -122,7 +122,7 @@ def test_a_broken_file_that_became_a_link_is_reported_as_a_link(tmp_path: Path) 
         assert ["symbolic link" in problem.message for problem in generation.catalog.problems()] == [True]
 
 
-def test_a_link_in_place_of_a_lore_that_waits_for_git_spoils_no_query(tmp_path: Path) -> None:
+def test_a_link_in_place_of_an_uncommitted_entry_breaks_no_query(tmp_path: Path) -> None:
     with opened(tmp_path / "store", SteadyClock()) as engram:
         first = engram.record("retry the broker", category="FACT")
         engram.record("cache the parser", category="FACT")
@@ -147,7 +147,7 @@ def test_a_false_alarm_allowed_in_the_settings_is_recalled_without_touching_the_
         assert engram.refresh().rebuilt == ""
 
 
-def test_deleted_texts_weigh_no_word_in_a_small_store(tmp_path: Path) -> None:
+def test_deleted_texts_do_not_count_for_idf_in_a_small_store(tmp_path: Path) -> None:
     with opened(tmp_path / "store", SteadyClock()) as engram:
         kept = [engram.record(f"retry the broker, case {number}", category="FACT") for number in range(3)]
         gone = [engram.record(f"broker and parser {number}", category="FACT") for number in range(20)]
@@ -159,7 +159,7 @@ def test_deleted_texts_weigh_no_word_in_a_small_store(tmp_path: Path) -> None:
         fresh.close()
 
 
-def test_a_change_made_while_the_catalog_is_read_shows_at_the_next_look(
+def test_a_change_made_while_the_catalog_is_read_shows_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as engram, opened(tmp_path / "store") as other:
@@ -181,7 +181,7 @@ def test_a_change_made_while_the_catalog_is_read_shows_at_the_next_look(
         assert generation.swept_ns == 7
 
 
-def test_vectors_of_dropped_rows_stay_until_the_change_counts(tmp_path: Path) -> None:
+def test_vectors_of_dropped_rows_stay_until_the_commit(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         engram.refresh()
@@ -195,7 +195,7 @@ def test_vectors_of_dropped_rows_stay_until_the_change_counts(tmp_path: Path) ->
         assert generation.verify() == []
 
 
-def test_a_writer_at_work_does_not_look_like_damage_to_others(tmp_path: Path) -> None:
+def test_a_running_writer_does_not_look_like_damage(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram, opened(tmp_path / "store") as other:
         engram.record("retry the broker", category="FACT")
         engram.refresh()
@@ -208,7 +208,7 @@ def test_a_writer_at_work_does_not_look_like_damage_to_others(tmp_path: Path) ->
         words.abandon()
 
 
-def test_a_new_index_is_one_that_others_read_while_it_is_written(tmp_path: Path) -> None:
+def test_a_new_index_can_be_read_while_it_is_written(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         assert refresh(engram.store, rebuild="test").rebuilt == "test"
@@ -217,7 +217,7 @@ def test_a_new_index_is_one_that_others_read_while_it_is_written(tmp_path: Path)
         assert generation.catalog.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_rows_that_a_killed_writer_left_are_read_as_they_are_written_anew(tmp_path: Path) -> None:
+def test_rows_left_by_a_killed_writer_are_overwritten(tmp_path: Path) -> None:
     import numpy
 
     vectors = VectorFile(str(tmp_path), 64)

@@ -286,7 +286,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         return files[number % len(files)] if files else None
 
     def chosen_id(self, number: int) -> str:
-        """The id of a lore that can be found and written."""
+        """Choose the id of an entry that can be found and written."""
         if self.cheap:
             refresh(self.engram.store)
         found = self.engram.list(limit=None).lore
@@ -345,7 +345,7 @@ def test_after_any_sequence_of_changes_a_refreshed_index_equals_a_rebuilt_one() 
 
 
 @pytest.mark.slow
-def test_the_same_holds_where_only_folder_times_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_holds_if_only_folder_times_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     run_state_machine_as_test(FilesAndIndexByFolderTimes, settings=machine_settings())

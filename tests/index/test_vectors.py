@@ -200,7 +200,7 @@ def test_rounding_keeps_the_vectors_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
-def test_a_matrix_shared_out_among_threads_has_the_products_of_each_row(
+def test_a_matrix_split_among_threads_gives_the_product_of_each_row(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numeric, "_cores", lambda: cores)
@@ -214,14 +214,14 @@ def test_a_matrix_shared_out_among_threads_has_the_products_of_each_row(
     assert numeric.dot_products(matrix, vector).tolist() == exact.tolist()
 
 
-def test_what_goes_wrong_in_another_thread_is_an_error_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_another_thread_is_raised_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numeric, "_cores", lambda: 2)
     monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
     with pytest.raises(ValueError, match=r".+"):
         numeric.dot_products(np.zeros((1000, WIDTH), "int8"), np.zeros(WIDTH + 1, "int8"))
 
 
-def test_where_no_thread_can_be_started_the_products_are_worked_out_all_the_same(
+def test_products_are_computed_if_no_thread_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""A program that asks again and again is told of changes by the system, and answers from them at once."""
+"""A long-running program is notified of changes by the system, and its answers show them at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 @pytest.fixture
 def engram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
-    """A watched store that takes itself for too large to look at every file; its clock stands still."""
+    """Make a watched store that is too large to check every file, by its settings; its clock stands still."""
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     clock = SteadyClock()
@@ -46,14 +46,14 @@ def a_file(engram: Engram, word: str) -> Path:
     return Path(engram.path) / engram.query(word, strategy="words").lore[0].path
 
 
-def test_a_file_written_in_place_is_answered_from_at_once(engram: Engram) -> None:
+def test_a_file_written_in_place_shows_at_once(engram: Engram) -> None:
     path = a_file(engram, "broker")
     for word in ("kestrel", "osprey"):
         path.write_text(path.read_text() + f"\n{word}\n")
         assert len(told(engram, word)) == 1
 
 
-def test_what_came_to_a_folder_and_what_went_is_answered_from_without_reading_all_of_it(
+def test_files_added_to_and_removed_from_a_folder_show_without_reading_all_of_it(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
@@ -74,7 +74,7 @@ def test_what_came_to_a_folder_and_what_went_is_answered_from_without_reading_al
     assert (told(engram, "broker"), a_file(engram, "kestrel").name) == ([], "newer.md")
 
 
-def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_folder_is_checked_without_a_change(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     told(engram, "broker")
     looked: list[str] = []
     monkeypatch.setattr(file_scan, "folders_changed", lambda *_: looked.append("at"))
@@ -85,7 +85,7 @@ def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: py
     assert looked == ["at"], "once a second it looks for what the system does not tell"
 
 
-def test_what_a_look_at_all_files_found_is_not_looked_at_again(engram: Engram) -> None:
+def test_what_a_sweep_found_is_not_checked_again(engram: Engram) -> None:
     path = a_file(engram, "broker")
     path.write_text(path.read_text() + "\nkestrel\n")
     assert engram.refresh().changed == 1
@@ -113,7 +113,7 @@ def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
     assert read == []
 
 
-def test_new_moved_and_deleted_folders_and_files_are_answered_from_at_once(engram: Engram) -> None:
+def test_new_moved_and_deleted_folders_and_files_show_at_once(engram: Engram) -> None:
     lore = Path(engram.path) / "lore"
     deep = lore / "deep" / "deeper"
     deep.mkdir(parents=True)
@@ -133,7 +133,7 @@ def test_new_moved_and_deleted_folders_and_files_are_answered_from_at_once(engra
     assert told(engram, "stork") == ["# The stork stands"]
 
 
-def test_a_folder_swapped_for_another_of_the_same_name_is_answered_from_at_once(engram: Engram) -> None:
+def test_a_folder_swapped_for_another_of_the_same_name_shows_at_once(engram: Engram) -> None:
     lore, aside = Path(engram.path) / "lore", Path(engram.path) / "aside"
     for folder, word in ((lore / "notes", "kestrel"), (aside, "osprey")):
         folder.mkdir()
@@ -146,7 +146,7 @@ def test_a_folder_swapped_for_another_of_the_same_name_is_answered_from_at_once(
     assert told(engram, "heron") == ["# The heron"]
 
 
-def test_more_changes_than_the_system_remembers_are_all_found(engram: Engram) -> None:
+def test_all_changes_are_found_when_the_event_queue_overflows(engram: Engram) -> None:
     paths = [a_file(engram, word) for word in ("broker", "parser")]
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     handles = [os.open(path, os.O_WRONLY | os.O_APPEND) for path in paths]
@@ -160,7 +160,7 @@ def test_more_changes_than_the_system_remembers_are_all_found(engram: Engram) ->
     assert len(told(engram, "kestrel")) == 1
 
 
-def test_what_one_writer_settles_another_query_still_hears_of(tmp_path: Path) -> None:
+def test_a_change_indexed_by_one_writer_still_reaches_another_query(tmp_path: Path) -> None:
     (tmp_path / "lore").mkdir()
     watch = FolderWatch(str(tmp_path))
     watch.follow("lore")
@@ -198,7 +198,7 @@ def test_a_forked_child_takes_no_events_from_its_parent(engram: Engram) -> None:
 
 
 @pytest.mark.parametrize("trouble", [OSError(24, "Too many open files"), ImportError("inotify_simple")])
-def test_where_the_system_cannot_tell_it_is_looked_for(
+def test_changes_are_searched_for_if_the_system_cannot_report_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception
 ) -> None:
     def refuse(*_: object) -> None:
@@ -214,7 +214,7 @@ def test_where_the_system_cannot_tell_it_is_looked_for(
         assert engram.store.watch is None
 
 
-def test_a_store_without_room_for_more_watches_goes_on_without(
+def test_a_store_works_without_watches_when_the_limit_is_reached(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:

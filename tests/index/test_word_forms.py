@@ -59,7 +59,7 @@ def test_a_name_is_found_whole_and_in_parts_and_any_word_of_a_text_without_space
 @pytest.mark.parametrize(
     "asked", ["天气预报", "台風", "날씨", "кто выиграл матч вчера", "ما هو الطقس اليوم", "מה מזג האוויר"]
 )
-def test_what_no_lore_says_is_answered_by_nothing(store: Engram, asked: str) -> None:
+def test_words_of_no_entry_find_nothing(store: Engram, asked: str) -> None:
     assert store.query(asked).lore == ()
 
 
@@ -76,12 +76,12 @@ def test_what_no_lore_says_is_answered_by_nothing(store: Engram, asked: str) -> 
         ("バックアップ・東京", " バッ ック クア アッ ップ ・ 東京 "),
     ],
 )
-def test_a_text_is_kept_with_the_parts_of_its_names_and_in_pairs(text: str, kept: str) -> None:
+def test_a_text_is_stored_with_the_parts_of_its_names_and_in_pairs(text: str, kept: str) -> None:
     assert word_forms.kept(text) == kept
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_a_text_without_names_is_asked_for_as_it_is_kept(text: str) -> None:
+def test_a_text_without_names_is_queried_as_it_is_stored(text: str) -> None:
     assert word_forms.asked(text, lambda _: True) == word_forms.paired(text)
     assert word_forms.kept(text).startswith(word_forms.paired(text))
     lower = text.lower()
@@ -89,13 +89,13 @@ def test_a_text_without_names_is_asked_for_as_it_is_kept(text: str) -> None:
 
 
 @given(st.text("数据库连接池超时", min_size=2, max_size=20), st.data())
-def test_any_two_neighbours_are_a_word_of_the_text(run: str, data: st.DataObject) -> None:
+def test_any_two_neighbouring_characters_are_a_word_of_the_text(run: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(run) - 2))
     assert run[place : place + 2] in word_forms.kept(f"Redis{run}, x").split()
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,6}", fullmatch=True), min_size=2, max_size=5))
-def test_of_a_name_that_is_not_kept_the_parts_are_asked_for(parts: list[str]) -> None:
+def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str]) -> None:
     name = "".join(parts)
     assert word_forms.asked(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
     assert word_forms.asked(f"why {name}?", lambda _: True) == f"why {name}?"
@@ -103,5 +103,5 @@ def test_of_a_name_that_is_not_kept_the_parts_are_asked_for(parts: list[str]) ->
 
 
 @given(st.text("abAB1_ é", max_size=30))
-def test_names_are_found_as_the_pattern_that_says_what_one_is_finds_them(text: str) -> None:
+def test_names_are_the_matches_of_the_defining_pattern(text: str) -> None:
     assert word_forms.names(text) == word_forms._NAME.findall(text)

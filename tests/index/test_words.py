@@ -1,4 +1,4 @@
-"""The word index: which texts a question's words find."""
+"""The word index: which texts the words of a query find."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def found(words: Words, text: str) -> list[int]:
     return sorted(words.search(words.terms(text), 100).scores)
 
 
-def test_in_a_small_store_every_word_is_looked_for(words: Words) -> None:
+def test_every_term_is_searched_in_a_small_store(words: Words) -> None:
     assert found(words, "queue topic7") == list(range(12))
 
 
-def test_in_a_large_store_what_most_texts_say_is_looked_for_only_alone(
+def test_terms_in_most_texts_are_ignored_in_a_large_store_unless_alone(
     words: Words, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = words.search(["queue", "topic7"], 100)
@@ -45,13 +45,13 @@ def test_in_a_large_store_what_most_texts_say_is_looked_for_only_alone(
     assert found(words, "queue 5555") == list(range(12))
 
 
-def test_a_name_is_asked_for_whole_where_it_is_kept_and_else_in_parts(words: Words) -> None:
+def test_a_name_is_queried_whole_if_it_is_in_the_index_and_else_by_its_parts(words: Words) -> None:
     assert words.terms("parseHeader") == ["parsehead"]
     assert words.terms("headerParse of parseHeaders") == ["header", "pars", "of", "parsehead"]
     assert found(words, "headerParse") == [3]
 
 
-def test_what_is_remembered_of_words_is_bounded_and_forgotten_with_what_changes(
+def test_the_cache_of_words_is_bounded_and_cleared_by_changes(
     words: Words, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 3)

@@ -1,4 +1,4 @@
-"""Sharing a budget of tokens among the lore of an answer."""
+"""A budget of tokens, shared among the entries of an answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_cut_is_a_beginning_of_at_most_that_length(text: str, length: int) -> 
     assert text.startswith(cut(text, length))
 
 
-def test_a_cut_ends_where_a_reader_would_stop() -> None:
+def test_a_cut_ends_at_a_paragraph_sentence_or_word() -> None:
     words = "The first sentence is here. The second one goes on and on"
     assert cut(words, 40) == "The first sentence is here."
     assert cut("one two three four", 9) == "one two"

@@ -1,4 +1,4 @@
-"""Recall: what is found, what is not, in which order, and what an answer says of itself."""
+"""Recall: what is found, what is not, in which order, and what an answer reports about itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def found(store: Engram, text: str, **options: object) -> list[str]:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """A store of sixty unrelated lore and the one on queue consumers, opened once more after writing."""
+    """Make a store of sixty unrelated entries and one on queue consumers, reopened after writing."""
     root = tmp_path_factory.mktemp("mixed")
     with opened(root) as store:
         for number, (category, text) in enumerate(MIXED):
@@ -122,7 +122,7 @@ def test_a_question_that_makes_no_sense_is_refused(
     "question",
     ["(" * 3000, "what is: * foo", "foo::bar", '"', "AND OR NOT", "title:x^2~", "x" * 100_000, "🜁"],
 )
-def test_no_syntax_in_a_question_is_obeyed_or_trips(mixed: Engram, question: str) -> None:
+def test_query_syntax_characters_have_no_effect_and_raise_nothing(mixed: Engram, question: str) -> None:
     assert mixed.query(question).strength in {"strong", "weak", "none"}
 
 
@@ -161,7 +161,7 @@ def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) ->
     assert everything.total == len(MIXED) + 1
 
 
-def test_the_one_lore_that_a_filter_leaves_of_many_is_found(tmp_path: Path) -> None:
+def test_the_only_entry_that_passes_a_filter_is_found_among_many(tmp_path: Path) -> None:
     """The others fit better, and are more than any pool of candidates holds."""
     folder = tmp_path / "lore"
     folder.mkdir()
@@ -200,7 +200,7 @@ def test_expired_lore_is_not_recalled_from_the_second_it_expires(tmp_path: Path)
             assert found(store, "broker down", strategy=strategy) == []
 
 
-def test_a_pinned_lore_does_not_fade(tmp_path: Path) -> None:
+def test_a_pinned_entry_does_not_fade(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(tmp_path, clock=clock) as store:
         store.record("The broker runs on node one", category="OBSERVATION")
@@ -298,7 +298,7 @@ def test_the_user_can_turn_the_retrieval_log_off_and_a_store_cannot(tmp_path: Pa
         assert store.store.state.count_retrievals() == 1
 
 
-def test_settings_decide_limit_and_least_confidence(tmp_path: Path) -> None:
+def test_settings_set_the_limit_and_the_minimum_confidence(tmp_path: Path) -> None:
     with opened(tmp_path, settings="[recall]\nlimit = 2\nmin_confidence = 0.65\n") as store:
         for hundredths in (60, 65, 70, 80):
             store.record(f"Broker {hundredths}", category="FACT", confidence=hundredths / 100)
@@ -322,7 +322,7 @@ def test_a_file_with_a_secret_is_not_recalled_by_any_strategy(tmp_path: Path) ->
             assert found(store, "broker token", strategy=strategy) == ["The broker has a token."]
 
 
-def test_two_files_with_one_id_are_one_lore_in_an_answer(tmp_path: Path) -> None:
+def test_two_files_with_one_id_are_one_entry_of_an_answer(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         path = tmp_path / store.record(QUEUE, category="FACT").path
         (tmp_path / "lore" / "copy.md").write_bytes(path.read_bytes())

@@ -243,7 +243,7 @@ def test_settings_left_alone_rank_as_measured() -> None:
     assert score(0.5, 0.6, PLAIN, later, near=0.8, weights=Weights(2.25, 0.1)) == found
 
 
-def test_standing_only_tips_the_scale() -> None:
+def test_standing_only_breaks_near_ties() -> None:
     """However trusted and fresh, lore that fits half as well does not overtake."""
     worst = PLAIN._replace(confidence=0, type="working", updated_at=0.0, importance=0.0)
     best = PLAIN._replace(confidence=1000, type="procedural", pinned=True, importance=1.0)
@@ -276,6 +276,6 @@ def test_overlap_is_a_fraction_and_the_same_both_ways(files: list[str], wanted: 
     assert path_overlap(files, wanted) == path_overlap(wanted, files)
 
 
-def test_a_scope_weighs_the_whole_score() -> None:
+def test_the_scope_weight_multiplies_the_whole_score() -> None:
     once, twice = score(0.5, 0.5, PLAIN, NOW), score(0.5, 0.5, PLAIN, NOW, scope=1.5)
     assert twice.total == pytest.approx(1.5 * once.total)

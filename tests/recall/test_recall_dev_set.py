@@ -42,7 +42,7 @@ def test_every_line_has_its_fields_and_no_other() -> None:
     assert {query["kind"] for query in QUERIES} == KINDS
 
 
-def test_keys_titles_and_questions_are_said_once() -> None:
+def test_keys_titles_and_queries_are_unique() -> None:
     for values in (
         [lore["key"] for lore in LORE],
         [lore["title"] for lore in LORE],
@@ -51,7 +51,7 @@ def test_keys_titles_and_questions_are_said_once() -> None:
         assert [value for value, count in Counter(values).items() if count > 1] == []
 
 
-def test_every_relevant_key_is_that_of_a_lore_and_only_the_unanswerable_have_none() -> None:
+def test_relevant_keys_exist_and_only_unanswerable_queries_have_none() -> None:
     keys = {lore["key"] for lore in LORE}
     for query in QUERIES:
         assert set(query["relevant"]) <= keys, query
@@ -59,7 +59,7 @@ def test_every_relevant_key_is_that_of_a_lore_and_only_the_unanswerable_have_non
         assert len(set(query["relevant"])) == len(query["relevant"]), query
 
 
-def test_there_is_enough_of_every_kind_and_as_much_as_the_readme_says() -> None:
+def test_each_kind_has_the_number_of_queries_that_the_readme_gives() -> None:
     counts = Counter(query["kind"] for query in QUERIES)
     readme = (FOLDER / "README.md").read_text("utf-8")
     assert len(LORE) >= 150
@@ -71,7 +71,7 @@ def test_there_is_enough_of_every_kind_and_as_much_as_the_readme_says() -> None:
     assert f"{len(QUERIES)} questions" in readme
 
 
-def test_every_lore_could_be_recorded() -> None:
+def test_every_entry_could_be_recorded() -> None:
     categories = Categories()
     for lore in LORE:
         check(as_lore(lore), categories)
@@ -92,7 +92,7 @@ def test_nothing_in_it_looks_like_a_secret() -> None:
     assert [query["q"] for query in QUERIES if find_secrets(query["q"])] == []
 
 
-def test_paraphrases_share_few_words_with_their_lore() -> None:
+def test_paraphrases_share_few_words_with_their_entries() -> None:
     by_key = {lore["key"]: said(lore) for lore in LORE}
     shares = []
     for query in QUERIES:

@@ -1,4 +1,4 @@
-"""The most relevant rows are those that a look at every row finds."""
+"""The most relevant rows are those that an exhaustive search finds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cosines(rows: int, most: int, seed: int) -> tuple[Cosines, list[float]]:
 
 
 @given(st.integers(1, 4000), st.integers(1, 4), st.integers(1, 60), SEEDS)
-def test_the_nearest_rows_and_their_equals_are_found_without_a_look_at_all(
+def test_the_nearest_rows_and_ties_are_found_without_reading_every_row(
     rows: int, most: int, count: int, seed: int
 ) -> None:
     near, best = cosines(rows, most, seed)
@@ -36,7 +36,7 @@ def test_the_nearest_rows_and_their_equals_are_found_without_a_look_at_all(
     assert {row for row in range(rows) if best[row] >= least} <= set(found)
 
 
-def test_rows_are_found_also_where_one_row_has_all_the_near_vectors() -> None:
+def test_enough_rows_are_found_when_one_row_has_all_near_vectors() -> None:
     every = np.zeros(100_000, dtype="float32")
     every[::64] = 0.9  # of the first row all of them
     near = Cosines(every, np.array([0, *range(99_000, 100_001)]))

@@ -1,4 +1,4 @@
-"""Ranking's second look: what is said near to each thing asked, by a lore or by its neighbours."""
+"""Reranking: how near the tokens of an entry and of its neighbours come to each word of the query."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_turn_is_nearer_to_a_question_when_it_names_the_turn_that_it_answers(t
     assert ids[2] in ranks[:3]
 
 
-def test_what_a_lore_says_itself_counts_more_than_what_its_neighbour_says(tmp_path: Path) -> None:
+def test_the_text_of_an_entry_counts_more_than_that_of_a_neighbour(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         ids = talk(store, linked=True)
         found = near(store, "we moved the invoices to the ledger service")
@@ -80,7 +80,9 @@ def test_one_step_away_counts_nine_tenths_and_two_steps_eight_tenths(tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
-def test_a_lore_that_replaces_or_denies_another_does_not_speak_for_it(tmp_path: Path, kind: str) -> None:
+def test_an_entry_that_replaces_or_contradicts_another_is_no_evidence_for_it(
+    tmp_path: Path, kind: str
+) -> None:
     with opened(tmp_path) as store:
         first = store.record(TALK[0], category="FACT").lore
         other = store.record(TALK[2], category="FACT", relations=[(kind, first.id)]).lore
@@ -91,7 +93,7 @@ def test_a_lore_that_replaces_or_denies_another_does_not_speak_for_it(tmp_path: 
         assert not rerank.neighbours(generation, [0, 1])
 
 
-def test_a_relation_that_is_taken_away_by_hand_no_longer_helps(tmp_path: Path) -> None:
+def test_a_relation_removed_by_hand_no_longer_helps(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         ids = talk(store, linked=True)
         before = near(store, ASKED)[ids[2]]
@@ -102,7 +104,7 @@ def test_a_relation_that_is_taken_away_by_hand_no_longer_helps(tmp_path: Path) -
         assert near(store, ASKED).get(ids[2], 0.0) < before
 
 
-def test_an_archived_turn_no_longer_speaks_for_its_neighbours(tmp_path: Path) -> None:
+def test_an_archived_turn_is_no_evidence_for_its_neighbours(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         ids = talk(store, linked=True)
         before = near(store, ASKED)[ids[2]]
@@ -112,7 +114,7 @@ def test_an_archived_turn_no_longer_speaks_for_its_neighbours(tmp_path: Path) ->
         assert near(store, ASKED).get(ids[2], 0.0) < before
 
 
-def test_what_is_missing_says_how_far_the_lore_is_from_the_one_thing_that_it_lacks(tmp_path: Path) -> None:
+def test_missing_is_the_distance_to_the_query_word_that_an_entry_lacks(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         talk(store, linked=False)
         [whole, *_] = store.query("invoices moved to the ledger", min_confidence=0, keep=False).lore
@@ -126,7 +128,7 @@ def missing(store: Engram, text: str) -> float:
     return best.score.missing or 0.0
 
 
-def test_small_words_of_a_question_are_not_missing_and_leave_no_share_to_it(tmp_path: Path) -> None:
+def test_stop_words_of_a_query_are_never_missing_and_have_no_share(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         talk(store, linked=False)
         asked = "invoices moved to the giraffe"
@@ -135,7 +137,7 @@ def test_small_words_of_a_question_are_not_missing_and_leave_no_share_to_it(tmp_
         assert missing(store, f"how and why were our {asked}") == pytest.approx(alone)
 
 
-def test_of_a_short_lore_less_is_missing_than_of_a_long_one_and_it_is_nearer(tmp_path: Path) -> None:
+def test_a_short_entry_lacks_less_than_a_long_one_and_is_nearer(tmp_path: Path) -> None:
     said, asked = "The invoices moved to the new ledger service.", "invoices moved to the giraffe"
     with opened(tmp_path / "short") as store:
         store.record(said, category="FACT")
@@ -147,14 +149,14 @@ def test_of_a_short_lore_less_is_missing_than_of_a_long_one_and_it_is_nearer(tmp
     assert (short.score.near or 0) > (long.score.near or 0)
 
 
-def test_words_that_the_model_knows_whole_are_not_taken_to_be_misspelt(tmp_path: Path) -> None:
+def test_words_that_the_model_knows_as_a_whole_are_not_misspelt(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.record("The invoices moved to the new ledger service.", category="FACT")
         store.record("The lawyer of the team reads every contract.", category="FACT")
         assert missing(store, "invoices layer") > missing(store, "invoices lawyerr") + 0.05
 
 
-def test_a_lore_with_very_many_relations_has_the_same_few_neighbours_on_every_machine(tmp_path: Path) -> None:
+def test_an_entry_with_many_relations_has_the_same_few_neighbours_everywhere(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         others = [
             store.record(f"Step {number} of the release.", category="FACT").lore.id for number in range(12)

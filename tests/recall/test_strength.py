@@ -27,12 +27,12 @@ def told(coverage: float, cosine: float | None) -> str:
     return strength(evidence(coverage, cosine), bounds(cosine))
 
 
-def test_there_are_three() -> None:
+def test_there_are_three_strengths() -> None:
     assert STRENGTHS == ("strong", "weak", "none")
 
 
 @pytest.mark.parametrize("limits", [BY_BOTH, BY_WORDS])
-def test_a_hit_is_shown_sooner_than_an_answer_is_one_and_that_sooner_than_it_is_strong(
+def test_the_bounds_for_shown_weak_and_strong_are_in_order(
     limits: tuple[float, float, float],
 ) -> None:
     strong, weak, shown = limits
@@ -56,13 +56,13 @@ def test_more_words_or_more_meaning_never_weaken_an_answer(
 
 
 @given(fractions, cosines, fractions, fractions)
-def test_the_more_is_missing_the_less_speaks_for_a_hit(
+def test_evidence_shrinks_with_what_is_missing(
     words: float, cosine: float | None, missing: float, more: float
 ) -> None:
     less, most = sorted((missing, more))
     assert evidence(words, cosine, most) <= evidence(words, cosine, less)
 
 
-def test_a_hit_that_lacks_the_one_word_that_matters_is_no_answer() -> None:
+def test_a_hit_without_the_decisive_word_is_no_answer() -> None:
     assert strength(evidence(0.1, 0.2, 0.3), BY_BOTH) == NONE
     assert strength(evidence(0.1, 0.2, 0.1), BY_BOTH) == WEAK

@@ -1,4 +1,4 @@
-"""Folding two lore into one: symmetric in nothing but exact in its votes, whoever does it and however often."""
+"""Folding one entry into another: not symmetric, but exact in its votes, whoever does it and however often."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_only_active_lore_of_one_category_and_two_clones_may_be_folded() -> None
     assert not any(may_fold(lore(), found) or may_fold(found, lore()) for found in refused)
 
 
-def test_the_older_keeps_its_text_and_gets_what_the_other_knew() -> None:
+def test_the_older_entry_keeps_its_text_and_gains_the_data_of_the_other() -> None:
     one = lore(tags=("a",), context=("here",), importance=0.2, expires_at=START + timedelta(days=1))
     lost = Conflict("category", "PLAN", "BB", "2026-03-04T00:00:00Z")
     other = lore(
@@ -51,7 +51,7 @@ def test_the_older_keeps_its_text_and_gets_what_the_other_knew() -> None:
     assert (folded.last_validated, folded.updated_at) == (START, START + timedelta(hours=1))
 
 
-def test_what_one_source_said_twice_gains_nothing_and_an_unknown_source_is_left_out() -> None:
+def test_repetition_by_one_source_gains_nothing_and_an_unknown_source_is_omitted() -> None:
     for one, other in ((HERE, HERE), ("", "")):
         same = fold(lore(OLD, one), lore(NEW, other))
         assert same is not None
@@ -62,7 +62,7 @@ def test_what_one_source_said_twice_gains_nothing_and_an_unknown_source_is_left_
     assert (written.thousandths, written.sources) == (800, (THERE,))
 
 
-def test_what_does_not_fit_into_one_file_is_not_folded() -> None:
+def test_entries_whose_lists_do_not_fit_into_one_file_are_not_folded() -> None:
     many = [tuple(f"{side}{number}" for number in range(150)) for side in "ab"]
     assert fold(lore(tags=many[0]), lore(NEW, THERE, tags=many[1])) is None
 
@@ -85,7 +85,7 @@ def test_every_vote_counts_once_however_often_it_is_carried(
 
 
 @given(VOTES, VOTES, VOTES)
-def test_a_later_vote_carried_over_takes_the_place_of_the_earlier(
+def test_a_later_vote_replaces_the_earlier_one_that_was_carried_over(
     mine: dict[str, Vote], theirs: dict[str, Vote], more: dict[str, Vote]
 ) -> None:
     grown = {

@@ -48,7 +48,7 @@ def test_a_number_negation_or_opposite_that_differs_is_a_contradiction(
 
 
 @pytest.mark.parametrize(("one", "other", "why"), DIFFER)
-def test_a_name_or_number_that_only_one_says_needs_a_person(one: str, other: str, why: str) -> None:
+def test_a_name_or_number_of_only_one_text_needs_a_person(one: str, other: str, why: str) -> None:
     assert compare(one, other).kind == compare(other, one).kind == DUPLICATE
     assert why in compare(one, other).why
 
@@ -67,5 +67,5 @@ WORDS = st.lists(
 
 
 @given(WORDS, WORDS)
-def test_the_kind_does_not_depend_on_who_is_named_first(one: list[str], other: list[str]) -> None:
+def test_the_kind_does_not_depend_on_the_order_of_the_texts(one: list[str], other: list[str]) -> None:
     assert compare(" ".join(one), " ".join(other)).kind == compare(" ".join(other), " ".join(one)).kind

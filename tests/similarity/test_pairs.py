@@ -52,7 +52,7 @@ def test_the_labelled_set_is_large_enough_and_its_halves_share_no_note() -> None
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_what_would_fold_by_itself_always_says_the_same(
+def test_pairs_that_would_fold_automatically_always_say_the_same(
     halves: dict[str, list[measuring.Judged]], half: str
 ) -> None:
     wrong = [(item.pair.id, item.pair.label, item.cosine) for item in measuring.wrong_folds(halves[half])]
@@ -60,13 +60,13 @@ def test_what_would_fold_by_itself_always_says_the_same(
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_light_edits_do_fold_by_themselves(halves: dict[str, list[measuring.Judged]], half: str) -> None:
+def test_light_edits_fold_automatically(halves: dict[str, list[measuring.Judged]], half: str) -> None:
     edited = [item for item in halves[half] if item.pair.edit]
     folded = [item for item in edited if item.assessment.kind == SAME]
     assert len(folded) >= 0.75 * len(edited)
 
 
-def test_pairs_as_near_as_what_folds_are_there_to_be_got_wrong(
+def test_the_set_has_pairs_near_enough_to_fold_that_must_not(
     halves: dict[str, list[measuring.Judged]],
 ) -> None:
     near = [item for judged in halves.values() for item in judged if item.cosine >= NEAR]
@@ -131,7 +131,7 @@ def test_a_duplicate_says_what_both_are_about() -> None:
     assert "keys" in found.why
 
 
-def test_lore_of_different_categories_never_fold_by_themselves() -> None:
+def test_entries_of_different_categories_never_fold_automatically() -> None:
     text = "Retries need jitter, or all clients come back at once."
     one, other = side(text, "FACT", words()), side(text, "WORKFLOW", words())
     assert assess(one, one, 1.0, words()).kind == SAME
@@ -144,7 +144,7 @@ def test_what_has_nothing_in_common_is_unrelated() -> None:
     assert assess(one, other, 0.1, words()).kind == UNRELATED
 
 
-def test_tags_and_files_in_common_only_speak_for_a_pair() -> None:
+def test_common_tags_and_files_are_only_evidence_in_favour() -> None:
     plain = side("The build of the docs fails.", "FACT", words())
     tagged = side("The build of the docs fails.", "FACT", words(), "sphinx docs/conf.py")
     other = side("Sphinx wants a newer theme.", "FACT", words(), "sphinx docs/conf.py")
@@ -175,9 +175,7 @@ def test_an_assessment_does_not_depend_on_the_order_of_the_two(one: str, other: 
 
 
 @given(TEXTS, TEXTS, st.floats(-1, 0.91))
-def test_what_is_told_apart_by_words_alone_is_what_all_features_tell_apart(
-    one: str, other: str, cosine: float
-) -> None:
+def test_stopping_early_gives_the_assessment_of_all_features(one: str, other: str, cosine: float) -> None:
     sides = side(one, "FACT", words()), side(other, "FACT", words())
     found = features(*sides, cosine, words())
     strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
@@ -187,7 +185,7 @@ def test_what_is_told_apart_by_words_alone_is_what_all_features_tell_apart(
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_a_word_that_fewer_say_weighs_more_and_none_weighs_less_than_nothing_much(a: int, b: int) -> None:
+def test_rarer_words_weigh_more_and_hardly_any_weight_is_negative(a: int, b: int) -> None:
     total = 10**6
     fewer, more = sorted((a, b))
     assert rarity(fewer, total) >= rarity(more, total) >= 0
@@ -243,14 +241,14 @@ IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONT
 
 
 @given(st.lists(st.tuples(IDS, IDS, KINDS), max_size=20))
-def test_each_lore_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
+def test_each_entry_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
     listed = groups([pair(*sorted((one, other)), kind) for one, other, kind in found if one != other])
     members = [lore_id for group in listed for lore_id in group]
     assert len(members) == len({*members})
     assert all(len(group) > 1 for group in listed)
 
 
-def test_what_code_and_addresses_say_contradicts_nothing() -> None:
+def test_code_and_addresses_contradict_nothing() -> None:
     told = "The report of the museum lists every column of the table, with a query like this."
     one = side(f"{told}\n\n```sql\nselect * from museum limit 5 -- not sorted\n```\n", "FACT", words())
     other = side(

@@ -1,4 +1,4 @@
-"""The pairs of whole stores: found by words and vectors, kept between calls, renewed for what changed, made anew when damaged."""
+"""The pairs of whole stores: found by words and vectors, cached, updated for changed entries, rebuilt when damaged."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_store_shows_its_duplicates_contradictions_and_copies(store: Engram) -
     }
 
 
-def test_asking_again_reads_no_lore_and_gives_the_same(
+def test_a_second_call_reads_no_entry_and_gives_the_same_pairs(
     store: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record(store, PPRINT, LIMIT, TIDES, PPRINT_TOO)
@@ -105,7 +105,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nonsense", None])
-def test_a_damaged_cache_is_made_anew(store: Engram, damage: bytes | None) -> None:
+def test_a_damaged_cache_of_pairs_is_rebuilt(store: Engram, damage: bytes | None) -> None:
     record(store, PPRINT, LIMIT, PPRINT_TOO, OTHER_LIMIT)
     first = pairs(store.store)
     cache = Path(store.store.places.state, "pairs.npz")
@@ -115,7 +115,7 @@ def test_a_damaged_cache_is_made_anew(store: Engram, damage: bytes | None) -> No
     assert len(cache.read_bytes()) == len(whole)
 
 
-def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> None:
+def test_linked_and_archived_entries_are_not_proposed(store: Engram) -> None:
     ids = record(store, LIMIT, OTHER_LIMIT, PPRINT, PPRINT_TOO)
     assert len(pairs(store.store)) == 2
     from engram.usecases.store import entry_writer
@@ -134,7 +134,7 @@ def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> No
     assert pairs(store.store) == ()
 
 
-def test_parts_of_one_imported_note_are_not_held_against_one_another(store: Engram, tmp_path: Path) -> None:
+def test_parts_of_one_imported_note_are_not_compared_with_each_other(store: Engram, tmp_path: Path) -> None:
     note = tmp_path / "notes/csv.md"
     note.parent.mkdir()
     filler = "\n\n".join(f"Row {number} of the table was read as it stands there." for number in range(55))

@@ -16,7 +16,7 @@ BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @given(ANY_TEXT, st.booleans())
-def test_nothing_left_can_act(text: str, lines: bool) -> None:
+def test_safe_text_has_no_active_characters(text: str, lines: bool) -> None:
     kept = {"\n", "\t"} if lines else set()
     for letter in safe_text(text, lines=lines):
         assert letter in kept or unicodedata.category(letter) not in {"Cc", "Cs", "Zl", "Zp"}, hex(
@@ -26,7 +26,7 @@ def test_nothing_left_can_act(text: str, lines: bool) -> None:
 
 
 @given(ANY_TEXT, st.booleans())
-def test_the_result_can_be_written_and_stays_as_it_is(text: str, lines: bool) -> None:
+def test_the_result_is_encodable_and_stable(text: str, lines: bool) -> None:
     once = safe_text(text, lines=lines)
     assert safe_text(once, lines=lines) == once
     assert once.encode().decode() == once
@@ -53,7 +53,7 @@ def test_ordinary_text_is_untouched(text: str) -> None:
     ],
     ids=["colour", "title", "c1", "deletions", "bidi", "tags", "zero width", "emoji", "surrogate"],
 )
-def test_what_would_act_is_seen_instead(text: str, shown: str) -> None:
+def test_active_characters_become_visible(text: str, shown: str) -> None:
     assert safe_text(text) == shown
 
 
@@ -63,7 +63,7 @@ def test_lines_are_kept_on_request_only() -> None:
     assert safe_text(text) == "one  two three four five "
 
 
-def test_every_invisible_format_character_is_dealt_with() -> None:
+def test_every_invisible_format_character_is_replaced() -> None:
     """Only those of Arabic, Syriac, Kaithi and hieroglyphs, which show, stay (Unicode category Cf)."""
     left = [
         code

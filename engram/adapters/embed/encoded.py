@@ -1,6 +1,6 @@
-"""The embedder of a provider whose vectors are costly: each is made once and kept.
+"""The embedder of a slow provider: each vector is made once and cached.
 
-A long text is cut into slices; its own vector is the direction of the sum of theirs, so that nothing is asked for twice
+A long text is cut into slices; its own vector is the direction of the sum of theirs, so that nothing is embedded twice
 and no text is longer than a transformer reads.
 """
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder, Encoder
     from engram.adapters.embed.vector_cache import VectorCache
 
-_LATER = "It is asked again in a while; `engram reindex` asks now."
+_LATER = "It is tried again in a while; `engram reindex` tries now."
 _PROBE = "how long are your vectors"
 _QUESTIONS_KEPT = 64
 REST_NS = 30_000_000_000
-_SEAM = 80  # characters by which a cut moves to come between two words
+_SEAM = 80  # characters that a cut may move to fall between two words
 
 
 class EncodedEmbedder:
-    """An `Embedder` over an `Encoder`, with its vectors in a cache."""
+    """An `Embedder` over an `Encoder`, with a cache of its vectors."""
 
     costly = True
 
@@ -44,7 +44,7 @@ class EncodedEmbedder:
         cache: VectorCache,
         now_ns: Callable[[], int] | None = None,
     ) -> None:
-        """Asks the encoder for one vector where nobody knows their length yet. Raises EmbeddingError."""
+        """Ask the encoder for one vector if the dimensions are unknown. Raises EmbeddingError."""
         self._now_ns = now_ns or time.time_ns
         self._asked: set[bytes] = set()
         self.name = name
@@ -55,11 +55,11 @@ class EncodedEmbedder:
         self.dimensions = cache.dimensions or self._ask_dimensions()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        """Return one row per text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
         return self.embed_parts(texts, [1] * len(texts))
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
         known = self._known(slices)
         missing = {
@@ -69,10 +69,10 @@ class EncodedEmbedder:
             known |= self._made(list(missing), patient=True)
         return self._rows(slices, known)[0]
 
-    def at_hand(
+    def embed_available(
         self, texts: Sequence[str], parts: Sequence[int], most: int
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """What of the vectors the cache has, and the others if they are at most `most`; zeros for an incomplete text."""
+        """Return the cached vectors, and make the others if they are at most `most`; zeros for an incomplete text."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
         known = self._known(slices)
         missing = {
@@ -89,10 +89,10 @@ class EncodedEmbedder:
         weights: Sequence[float],
         texts: Sequence[bytes],
     ) -> None:
-        """Single tokens have no vectors here."""
+        """Return None: single tokens have no vectors here."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """The vector of one text, (dimensions,); of the last questions it is remembered. Raises EmbeddingError."""
+        """Return the vector of one text, (dimensions,); those of the last queries are cached. Raises EmbeddingError."""
         found = self._questions.get(text)
         if found is None:
             found = self._question(text)
@@ -101,13 +101,13 @@ class EncodedEmbedder:
             self._questions[text] = found
         return found
 
-    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
-        """The cosine of a text with each of some others. Raises EmbeddingError."""
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others. Raises EmbeddingError."""
         one = self.embed_one(text)
         return [float(one @ self.embed_one(other)) for other in others]
 
     def share(self, other: Embedder) -> None:
-        """Take over the questions and the loaded model of another store's: one question is asked of several stores."""
+        """Take over the cached queries and the loaded model of another store's embedder: one query is asked of several stores."""
         if isinstance(other, EncodedEmbedder) and other.identity == self.identity:
             self._questions, self._encoder = other.questions_and_encoder
 
@@ -116,8 +116,8 @@ class EncodedEmbedder:
         """What `share` takes over."""
         return self._questions, self._encoder
 
-    def forget_the_rest(self) -> None:
-        """Keep no vectors but those asked for since this was opened: every text of the store was."""
+    def drop_unused(self) -> None:
+        """Drop all cached vectors but those used since this was opened: every text of the store was."""
         self.cache.keep_only(self._asked)
 
     def _question(self, text: str) -> NDArray[np.float32]:
@@ -127,14 +127,14 @@ class EncodedEmbedder:
         return known.get(text, numpy_module().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
 
     def _made(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
-        """Vectors of pieces that nobody has one of, by piece; kept for the next time."""
+        """Make the vectors of pieces and cache them; return them by piece."""
         rows = self._encoded(pieces, patient=patient)
         packed = rows.astype("<f2")
         self.cache.keep({text_key(p): packed[i].tobytes() for i, p in enumerate(pieces)})
-        return dict(zip(pieces, packed.astype("float32"), strict=True))  # as they will be read back
+        return dict(zip(pieces, packed.astype("float32"), strict=True))  # as read back from the cache
 
     def _encoded(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
-        """Unit rows of pieces from the encoder. Raises EmbeddingError where they are not of the expected length."""
+        """Return unit rows of pieces from the encoder. Raises EmbeddingError if their length is not the expected one."""
         rows = self._ask(pieces, patient=patient)
         if rows.shape != (len(pieces), self.dimensions):
             raise EmbeddingError(
@@ -145,7 +145,7 @@ class EncodedEmbedder:
         return units(numpy_module().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
 
     def _known(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
-        """The pieces that the cache has, with their vectors."""
+        """Return the cached pieces with their vectors."""
         keys = {piece: text_key(piece) for pieces in slices for piece in pieces if piece.strip()}
         self._asked.update(keys.values())
         found = self.cache.found(list(dict.fromkeys(keys.values())))
@@ -159,7 +159,7 @@ class EncodedEmbedder:
     def _rows(
         self, slices: Sequence[Sequence[str]], known: dict[str, NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], list[bool]]:
-        """The rows of each text (the whole first, then its slices if there are several), and whether all are there."""
+        """Return the rows of each text (the whole first, then several slices), and whether all of them are known."""
         count = sum(1 if len(pieces) == 1 else len(pieces) + 1 for pieces in slices)
         rows: NDArray[np.float32] = numpy_module().zeros((count, self.dimensions), dtype="float32")
         complete = []
@@ -182,7 +182,7 @@ class EncodedEmbedder:
         return found
 
     def _ask(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
-        """Rows from the encoder; who is in a hurry does not ask one that failed just now, in whatever process.
+        """Return rows from the encoder; an impatient caller does not ask one that has just failed, in whatever process.
 
         Raises EmbeddingError.
         """
@@ -200,7 +200,7 @@ class EncodedEmbedder:
 
 
 def _slices(text: str, parts: int) -> list[str]:
-    """A text in so many slices of about equally many characters, cut between words where there is room."""
+    """Cut a text into slices of about equally many characters, between words if possible."""
     if parts == 1:
         return [text]
     edges = [0]

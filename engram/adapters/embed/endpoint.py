@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint for embeddings: what it is, and its vectors in batches, tried again where that may help."""
+"""An OpenAI-compatible embedding endpoint: its settings, and its vectors in batches, with retries if they may help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "ENGRAM_EMBEDDING_KEY"
 _BATCH = 64  # texts
 _BATCH_CHARACTERS = 64_000
-_LONGEST = 8_000  # characters of one text: what endpoints read at least
+_LONGEST = 8_000  # characters of a text: any endpoint reads so many
 _PATIENT_SECONDS = 60.0
 _TRIES = 5
 _FIRST_PAUSE = 0.5
@@ -26,9 +26,9 @@ _EXAMPLE = "For example: https://models.example.com/v1"
 
 
 class Endpoint(NamedTuple):
-    """Where vectors come from: the address up to `/embeddings`, the model's name there, the key ("": none).
+    """The settings of an endpoint: the address up to `/embeddings`, the model's name there, the key ("": none).
 
-    `dimensions` is asked for where it is not 0; `timeout` is how many seconds whoever asks a question waits.
+    `dimensions` is requested unless it is 0; `timeout` is how many seconds a query waits.
     """
 
     url: str
@@ -39,12 +39,12 @@ class Endpoint(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What made the vectors; the key is no part of it."""
+        """What made the vectors; the key is not part of it."""
         return f"endpoint:{self.model}:{self.dimensions}:{self.url}"
 
 
 def check_endpoint(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, its address in one form. Raises EmbeddingError for one that cannot be asked, or not safely."""
+    """Return the endpoint with its address normalised. Raises EmbeddingError for one that cannot be used, or not safely."""
     from urllib.parse import urlsplit
 
     url = endpoint.url.strip().rstrip("/").removesuffix("/embeddings")
@@ -78,20 +78,20 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
 
 
 class EndpointEncoder:
-    """An `Encoder` that asks an endpoint."""
+    """An `Encoder` that calls an endpoint."""
 
     def __init__(self, endpoint: Endpoint, pause: Callable[[float], None] | None = None) -> None:
-        """`pause` waits so many seconds between two tries (default: time.sleep)."""
+        """`pause` waits so many seconds between two attempts (default: time.sleep)."""
         from time import sleep
 
         self._endpoint = endpoint
         self._pause = pause or sleep
 
     def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:
-        """One row a text. Who is not patient gets one try, within the endpoint's timeout.
+        """Return one row per text. An impatient caller gets one attempt, within the endpoint's timeout.
 
-        Raises EmbeddingUnavailableError where the endpoint cannot be asked now or says no, EmbeddingError for an answer
-        that is none.
+        Raises EmbeddingUnavailableError if the endpoint cannot be reached now or refuses, EmbeddingError for an
+        invalid answer.
         """
         rows: list[list[float]] = []
         for batch in _batches(texts):
@@ -102,7 +102,7 @@ class EndpointEncoder:
         return numpy_module().array(rows, dtype="float32")  # type: ignore[no-any-return]
 
     def _tried(self, batch: list[str]) -> list[list[float]]:
-        """The vectors of a batch, with a longer pause after each failure that may pass."""
+        """Return the vectors of a batch, with a longer pause after each temporary failure."""
         wait = _FIRST_PAUSE
         for left in reversed(range(_TRIES)):
             try:
@@ -122,7 +122,7 @@ class EndpointEncoder:
         return self._vectors(answer, len(batch))
 
     def _vectors(self, answer: object, count: int) -> list[list[float]]:
-        """The vectors of an answer in the order of the texts. Raises EmbeddingError."""
+        """Return the vectors of an answer in the order of the texts. Raises EmbeddingError."""
         try:
             data = answer["data"]  # type: ignore[index]
             placed = {int(one["index"]): list(map(float, one["embedding"])) for one in data}
@@ -145,7 +145,7 @@ class EndpointEncoder:
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
-    """The texts in their order, cut to what is read of one, in batches of at most so many and so long."""
+    """Yield the texts in order, truncated to what endpoints read, in batches of limited number and length."""
     batches: list[list[str]] = [[]]
     length = 0
     for text in texts:
@@ -159,7 +159,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _checked_key(key: str) -> str:
-    """The key, if a header can hold it. Raises EmbeddingError."""
+    """Return the key if a header can hold it. Raises EmbeddingError."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EmbeddingError(
             "The key of the embedding endpoint holds signs that no key has.",

@@ -1,4 +1,4 @@
-"""One request to an endpoint: within a deadline from the first byte to the last, and to no other address than the one named."""
+"""A request to an endpoint: within a deadline from the first byte to the last, and to the configured address only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_SAID = 200
 
 
 class RefusalError(EmbeddingUnavailableError):
-    """The endpoint could not be reached, or said no. `passes`: the same may work later, after `retry_after` seconds."""
+    """The endpoint could not be reached, or refused. `passes`: a retry may work, after `retry_after` seconds."""
 
     def __init__(self, message: str, hint: str, *, passes: bool, retry_after: float = 0.0) -> None:
         super().__init__(message, hint)
@@ -32,14 +32,14 @@ class RefusalError(EmbeddingUnavailableError):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Lore and key go to the address that the person named, and nowhere else."""
+    """Sends lore and key to the configured address, and nowhere else."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow nothing: the answer is then an error with the status of the redirect."""
+        """Follow no redirect: the answer is then an error with its status."""
 
 
 def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
-    """What an endpoint answers to a JSON document, within so many seconds in all. Raises RefusalError."""
+    """Return an endpoint's answer to a JSON document, within so many seconds in all. Raises RefusalError."""
     deadline = time.monotonic() + seconds
     request = Request(url, json.dumps(body).encode(), _headers(key), method="POST")  # noqa: S310 - checked: http or https
     try:
@@ -69,7 +69,7 @@ def _headers(key: str) -> dict[str, str]:
 
 
 def _read(answer: Any, deadline: float) -> bytes:
-    """The whole answer. Raises TimeoutError for one that drips past the deadline, OSError for one without end."""
+    """Read the whole answer. Raises TimeoutError past the deadline, OSError for an endless answer."""
     parts: list[bytes] = []
     size = 0
     while part := answer.read1(_BLOCK):
@@ -85,13 +85,13 @@ def _read(answer: Any, deadline: float) -> bytes:
 def _gone(url: str, why: str) -> RefusalError:
     return RefusalError(
         f"The embedding endpoint {url} cannot be reached: {why[:_LONGEST_SAID]}.",
-        "It is asked again in a while; `engram reindex` asks now.",
+        "It is tried again in a while; `engram reindex` tries now.",
         passes=True,
     )
 
 
 def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
-    """What an HTTP error means, with the endpoint's own words as far as they say something, and never the key."""
+    """Return the error for an HTTP status, with the endpoint's own words if they help, and never the key."""
     said = ""
     with contextlib.suppress(Exception):
         text = error.read1(_BLOCK).decode("utf-8", "replace")
@@ -106,7 +106,7 @@ def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
         401: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
         403: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
         404: "Look at embedding.url and embedding.model.",
-    }.get(error.code, "It is asked again in a while." if passes else "Look at the settings embedding.*.")
+    }.get(error.code, "It is tried again in a while." if passes else "Look at the settings embedding.*.")
     return RefusalError(
         f"The embedding endpoint {url} answered {error.code}{words}.",
         hint,
@@ -116,7 +116,7 @@ def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
 
 
 def _after(error: HTTPError) -> float:
-    """The seconds that a Retry-After header asks for; 0 without one (or with a date)."""
+    """Return the seconds in a Retry-After header; 0 without one (or with a date)."""
     try:
         return max(0.0, float(error.headers.get("Retry-After", "0")))
     except (ValueError, TypeError):

@@ -6,10 +6,10 @@ from engram.domain.errors import EngramError
 
 
 class EmbeddingError(EngramError):
-    """A model cannot be read, so nothing can be embedded; search by words goes on without it."""
+    """A model cannot be read, so nothing can be embedded; search by words still works."""
 
     code = "embedding"
 
 
 class EmbeddingUnavailableError(EmbeddingError):
-    """A provider gives no vectors at the moment; those that were made before stay good, and it is asked again later."""
+    """A provider gives no vectors at the moment; existing ones stay valid, and it is tried again later."""

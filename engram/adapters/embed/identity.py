@@ -1,4 +1,4 @@
-"""Names for models that change whenever their vectors would."""
+"""Identities of models, which change whenever their vectors would."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ IDENTITY_FILE = "identity.txt"
 MODEL_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "vocabulary.txt"
-SCHEME = "mean1"  # how token vectors become one: to be changed with tokenizing or pooling
+SCHEME = "mean1"  # how token vectors become one: change it with tokenizing or pooling
 _DIGEST_BYTES = 16
 _SAMPLES = 64
 _SAMPLE_BYTES = 4096
 
 
 def bundled_identity(folder: str) -> str:
-    """The stored digest of the bundled model. Raises EmbeddingError when the file is missing."""
+    """Return the stored digest of the bundled model. Raises EmbeddingError if the file is missing."""
     try:
-        with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # a codec less to import
+        with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # one codec less to import
             return f"bundled:{file.read().strip()}:{SCHEME}"
     except (OSError, ValueError) as error:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
 
 
 def folder_identity(file: TensorFile, folder: str) -> str:
-    """A digest of a model's header, size, 64 blocks spread over its data, and tokenizer (about 3 ms, not 30).
+    """Return a digest of a model's header, size, 64 blocks spread over its data, and tokenizer (about 3 ms, not 30).
 
-    The same for copies of a folder. Raises EmbeddingError when a file cannot be read.
+    It is the same for copies of a folder. Raises EmbeddingError if a file cannot be read.
     """
     from hashlib import blake2b
 
@@ -53,9 +53,9 @@ def folder_identity(file: TensorFile, folder: str) -> str:
 
 
 def derived_files(folder: str) -> dict[str, bytes]:
-    """The files beside the bundled model that are made from it: its words by id, and its whole digest.
+    """Return the files beside the bundled model that are derived from it: its words by id, and its full digest.
 
-    Raises ValueError when the word list could not be read back. For replacing the model, and for a test.
+    For replacing the model, and for a test. Raises ValueError if the word list could not be read back.
     """
     import json
     from hashlib import blake2b

@@ -1,8 +1,8 @@
-"""Late interaction: how near the tokens of texts come to each token of a question, by the vectors of single tokens.
+"""Late interaction: how near the tokens of texts come to each token of a query, by the vectors of single tokens.
 
-MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each token of the question the cosine of
-the text's nearest token. One vector for a whole text says what it is about; this says whether each thing asked is in
-it, and whether all of it is said in one place.
+MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each query token the cosine of the text's
+nearest token. The vector of a whole text says what it is about; this says whether each part of the query is in it, and
+whether all of it is in one place.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.table import TokenTable
 
-# The first numbers of a vector say most (Matryoshka training, PCA): comparing 128 was measured to be no worse than 256.
+# The first numbers of a vector carry most (Matryoshka training, PCA): comparing 128 was measured to be no worse than 256.
 COMPARED = 128
 MOST_ASKED = 48
 MOST_STORED = 2048
-STRETCH = 48  # tokens: what is asked has to be said together, in about two sentences
+STRETCH = 48  # tokens, about two sentences: the answer has to be in one place
 _TWO_BYTES = 65_536
 _NOTHING = (0.0, 0)
 _TINY = 1e-9
 _SCALE = 224.0  # 127 stands for 0.567: hardly any number of a unit vector is larger
 
 
-class Asked(NamedTuple):
-    """The tokens of a question, each once: how much each counts (1 together) and the number of the word that it is of."""
+class QueryTokens(NamedTuple):
+    """The tokens of a query, each once: the share of each (1 in all) and the number of its word."""
 
     tokens: NDArray[np.intp]
     shares: NDArray[np.float32]
@@ -39,22 +39,22 @@ class Asked(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each token asked and each text the cosine of the nearest token, 0..1: (2, tokens, texts).
+    """For each query token and each text the cosine of the nearest token, 0..1: (2, tokens, texts).
 
-    First of that stretch of the text which comes nearest to all that is asked, then of the whole text. `lengths` are
+    First in the stretch of the text that comes nearest to the whole query, then in the whole text. `lengths` are
     those of the whole texts, in tokens.
     """
 
-    asked: Asked
+    query: QueryTokens
     nearest: NDArray[np.float32]
     lengths: NDArray[np.intp]
 
 
 class TokenDirections:
-    """The directions of single tokens, worked out when a question or a text first has them: one byte a number."""
+    """The directions of single tokens, computed on first use: one byte per number."""
 
     def __init__(self, table: TokenTable) -> None:
-        """Memory is taken as tokens are met: at most COMPARED + 5 bytes for each token of the model."""
+        """Memory is allocated as tokens are met: at most COMPARED + 5 bytes for each token of the model."""
         self._table = table
         self._stored_type = "<u2" if table.tokens <= _TWO_BYTES else "<u4"
         self._known = numpy_module().zeros(table.tokens, dtype=bool)
@@ -62,14 +62,14 @@ class TokenDirections:
         self._directions = numpy_module().empty((table.tokens, min(COMPARED, table.dimensions)), dtype="int8")
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
-        """Token ids as an index keeps them: of two bytes each where the model has few enough, else of four."""
+        """Pack token ids as an index stores them: two bytes each if the model has few enough, else four."""
         return ids[:MOST_STORED].astype(self._stored_type).tobytes()
 
-    def asked(self, words: Sequence[Sequence[int]], weights: Sequence[float]) -> Asked:
-        """The tokens of a question. `words` are the token ids of each word, `weights` the words' weights.
+    def query_tokens(self, words: Sequence[Sequence[int]], weights: Sequence[float]) -> QueryTokens:
+        """Return the tokens of a query. `words` are the token ids of each word, `weights` the words' weights.
 
-        A token counts by the weight of its heaviest word and by the length that training gave its vector; of very
-        many the heaviest are kept.
+        A token counts by the weight of its heaviest word and by the length that training gave its vector; of
+        very many only the heaviest count.
         """
         heaviest: dict[int, tuple[float, int]] = {}
         for number, (ids, weight) in enumerate(zip(words, weights, strict=True)):
@@ -83,39 +83,38 @@ class TokenDirections:
         if len(tokens) > MOST_ASKED:
             kept = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MOST_ASKED])
             tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
-        return Asked(tokens, shares / max(shares.sum(), _TINY), owners)
+        return QueryTokens(tokens, shares / max(shares.sum(), _TINY), owners)
 
     def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
-        """How many tokens each packed text has."""
+        """Return the number of tokens of each packed text."""
         found: NDArray[np.intp] = numpy_module().array([len(text) for text in texts], dtype="intp")
         return found // int(self._stored_type[-1])
 
-    def nearest(self, asked: Asked, texts: Sequence[bytes]) -> NDArray[np.float32]:
-        """For each token asked and each packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
+    def nearest(self, query: QueryTokens, texts: Sequence[bytes]) -> NDArray[np.float32]:
+        """Return for each query token and each packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
 
-        First of the best stretch, then of the whole text.
-
-        Raises ValueError where a text is not what `packed` makes.
+        First in the best stretch, then in the whole text. Raises ValueError for a text that `packed` did not
+        make.
         """
-        tokens = asked.tokens
+        tokens = query.tokens
         said = numpy_module().frombuffer(b"".join(texts), self._stored_type)
-        # Texts before tokens: what is compared of a text then lies together, a fifth quicker than the other way.
+        # Texts before tokens: the cosines of a text are then adjacent, which is a fifth faster.
         found: NDArray[np.float32] = numpy_module().zeros((2, len(texts), len(tokens)), dtype="float32")
         if len(tokens) and len(said):
-            every = said.astype("intp")  # once: numpy would do it for each use as an index
+            every = said.astype("intp")  # once: numpy would convert it for each use as an index
             if every.max() >= len(self._known):
                 raise ValueError("the index holds tokens that the model does not have")
             used, places = self._each_once(every)
             cosines = dot_product_matrix(self._numbers(used), self._numbers(tokens)).take(places, axis=0)
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]
-            found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], asked.shares)
+            found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], query.shares)
             numpy_module().minimum(numpy_module().maximum(found, 0, out=found), _SCALE**2, out=found)
             found *= 1 / _SCALE**2
         return found.transpose(0, 2, 1)
 
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The ids, each once, and for each of `ids` its place among those: `unique`, in a tenth of its time."""
+        """Return the distinct ids, and for each of `ids` its place among them: `numpy.unique`, in a tenth of its time."""
         places = numpy_module().arange(len(ids))
         last_said = numpy_module().empty(len(self._known), dtype="intp")
         last_said[ids] = places
@@ -125,13 +124,13 @@ class TokenDirections:
         return ids.take(chosen), places.take(last)
 
     def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
-        """The directions of tokens, (len(ids), COMPARED)."""
+        """Return the directions of tokens, (len(ids), COMPARED)."""
         self._learn(ids)
         found: NDArray[np.int8] = self._directions.take(ids, axis=0)
         return found
 
     def _learn(self, ids: NDArray[np.integer]) -> None:
-        """Work out the directions of tokens not met before. Two threads may do it at once: both find the same."""
+        """Compute the directions of new tokens. Two threads may do it at once, with the same result."""
         known = self._known.take(ids)
         if known.all():
             return
@@ -149,10 +148,10 @@ class TokenDirections:
 def _nearest(
     cosines: NDArray[np.int32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """For each text and each token asked the largest cosine, of the best stretch and of all: (texts, tokens) each.
+    """Return for each text and query token the largest cosine, in the best stretch and in all: (texts, tokens) each.
 
-    `cosines` (tokens of all texts, tokens asked) are of texts of `lengths` tokens, none empty. The best stretch is that
-    of the largest cosines by the tokens' shares; stretches overlap by half.
+    `cosines` (tokens of all texts, query tokens) are of texts of `lengths` tokens, none empty. The best stretch has
+    the largest cosines weighted by the tokens' shares; stretches overlap by half.
     """
     step = STRETCH // 2
     halves = -(-lengths // step)
@@ -165,11 +164,11 @@ def _nearest(
         return nearest, nearest
     stretches = nearest.copy()
     numpy_module().maximum(nearest[:-1], nearest[1:], out=stretches[:-1])
-    last = ends - 1  # what follows it is of another text
+    last = ends - 1  # what follows it belongs to another text
     stretches[last] = nearest[last]
     worth = stretches @ shares
     owners = numpy_module().arange(len(lengths)).repeat(halves)
     best = (worth == numpy_module().maximum.reduceat(worth, first)[owners]).nonzero()[0][::-1]
     chosen = numpy_module().empty(len(lengths), dtype="intp")
-    chosen[owners[best]] = best  # of equal ones the first
+    chosen[owners[best]] = best  # the first of equal ones
     return stretches.take(chosen, axis=0), numpy_module().maximum.reduceat(nearest, first, axis=0)

@@ -27,7 +27,7 @@ class StaticModel:
         self._directions = TokenDirections(table)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        """Return one row per text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
         rows: NDArray[np.float32] = numpy_module().empty((len(texts), self._dimensions), dtype="float32")
         for number, text in enumerate(texts):
             rows[number] = self.embed_one(text)
@@ -36,17 +36,16 @@ class StaticModel:
     def embed_parts(
         self, texts: Sequence[str], parts: Sequence[int]
     ) -> tuple[NDArray[np.float32], list[bytes]]:
-        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros; and the tokens of each text.
+        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros; and the tokens of each text.
 
-        Raises EmbeddingError.
-
-        Text `i` gives one row, and where `parts[i]` is more than 1, one more for each of so many slices of
-        equally many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts.
+        Text `i` gives one row, and if `parts[i]` is more than 1, one more for each of so many slices of equally
+        many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts. Raises
+        EmbeddingError.
         """
         count = sum(1 if number == 1 else number + 1 for number in parts)
         sums: NDArray[np.float32] = numpy_module().empty((count, self._dimensions), dtype="float32")
         at = 0
-        # Words of all first, vectors after: each finds its memory in the processor's cache.
+        # All words first, then vectors: each pass finds its memory in the processor's cache.
         tokens = list(map(self._ids, texts))
         for ids, number in zip(tokens, parts, strict=True):
             if number > 1:
@@ -60,15 +59,15 @@ class StaticModel:
         return units(sums), list(map(self._directions.packed, tokens))
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """The vector of one text, (dimensions,): of length 1, or zeros. Raises EmbeddingError."""
+        """Return the vector of one text, (dimensions,): of length 1, or zeros. Raises EmbeddingError."""
         return self.table.unit_mean(self._ids(text))
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
-        """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
+        """Return how near the tokens of texts come to those of a query's words. Raises EmbeddingError, ValueError."""
         directions = self._directions
-        asked = directions.asked(list(map(self.tokenizer.ids, words)), weights)
-        return Nearness(asked, directions.nearest(asked, texts), directions.lengths(texts))
+        query = directions.query_tokens(list(map(self.tokenizer.ids, words)), weights)
+        return Nearness(query, directions.nearest(query, texts), directions.lengths(texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
-        """The ids of a text's tokens, (tokens,)."""
+        """Return the ids of a text's tokens, (tokens,)."""
         return numpy_module().frombuffer(self.tokenizer.packed(text), ID_FORMAT)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.onnx_folder import OnnxFolder
 
 INSTALL = "Install it: pip install 'engram-lore[onnx]'"
-_BATCH = 16  # texts of about equal length: what is padded is computed too
+_BATCH = 16  # texts of about equal length: padding is computed, too
 _THREADS = 4
 _RANK_OF_TOKENS = 3
 
@@ -31,7 +31,7 @@ class OnnxEncoder:
         self._tokenizer: Any = None
 
     def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:  # noqa: ARG002 - it never waits
-        """One row a text, of the model's own length. Raises EmbeddingError."""
+        """Return one row per text, of the model's length. Raises EmbeddingError."""
         session = self._session or self._load()
         encoded = self._tokenizer.encode_batch([_clean(text) for text in texts])
         order = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
@@ -43,7 +43,7 @@ class OnnxEncoder:
         return stacked
 
     def _pooled(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
-        """The vectors of a few tokenised texts, (texts, dimensions)."""
+        """Return the vectors of a few tokenised texts, (texts, dimensions)."""
         np = numpy_module()
         width = max(1, *(len(one.ids) for one in encoded))
         mask = np.zeros((len(encoded), width), "int64")
@@ -64,7 +64,7 @@ class OnnxEncoder:
         return _pool(outputs, mask, self._folder.pooling)
 
     def _load(self) -> Any:
-        """Read tokenizer and model. Two threads may both do it: either result serves."""
+        """Read tokenizer and model. Two threads may both do it, with the same result."""
         try:
             import onnxruntime
         except ImportError as error:
@@ -75,7 +75,7 @@ class OnnxEncoder:
         options.intra_op_num_threads = min(_THREADS, _processors())
         options.add_session_config_entry(
             "session.intra_op.allow_spinning", "0"
-        )  # waiting threads cost others time
+        )  # spinning threads cost other processes time
         options.log_severity_level = 4
         try:
             tokenizer = Tokenizer.from_file(self._folder.tokenizer)
@@ -93,7 +93,7 @@ class OnnxEncoder:
 
 
 def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDArray[np.float32]:
-    """One vector a text from what a model answers: its own sentence vectors, or those of tokens pooled."""
+    """Return one vector per text: the model's own sentence vectors, or those of tokens pooled."""
     flat = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]
     if flat:
         return flat[0].astype("float32")  # type: ignore[no-any-return]
@@ -116,7 +116,7 @@ def _processors() -> int:
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair (undecodable bytes of a command line) is no text to the library."""
+    """Replace lone surrogates (undecodable bytes of a command line), which the library rejects."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

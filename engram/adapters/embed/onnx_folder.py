@@ -1,4 +1,4 @@
-"""What the files beside an ONNX model say: where it is, how its tokens become one vector, how much it reads at once."""
+"""The files beside an ONNX model: where it is, how its tokens become one vector, how much it reads at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BLOCK = 1 << 20
 
 
 class OnnxFolder(NamedTuple):
-    """A model file, its tokenizer.json, the pooling, the most tokens it reads, and a digest of all that."""
+    """A model file, its tokenizer.json, the pooling, the most tokens it reads, and a digest of all these."""
 
     model: str
     tokenizer: str
@@ -46,7 +46,7 @@ class OnnxFolder(NamedTuple):
 
 
 def read_folder(folder: str) -> OnnxFolder:
-    """What a folder holds. Raises EmbeddingError where it is no sentence transformer in ONNX."""
+    """Read a folder. Raises EmbeddingError if it is not a sentence transformer in ONNX."""
     found = [
         path for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES) if _is_file(path)
     ]
@@ -61,7 +61,7 @@ def read_folder(folder: str) -> OnnxFolder:
 
 
 def _pooling(folder: str) -> str:
-    """How the folder's own Pooling module does it; the mean where there is none."""
+    """Return the pooling of the folder's Pooling module; the mean without one."""
     settings = _config(os.path.join(folder, "1_Pooling", "config.json"))
     chosen = [name for key, name in _POOLINGS.items() if settings.get(key) is True]
     other = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
@@ -73,7 +73,7 @@ def _pooling(folder: str) -> str:
 
 
 def _longest(folder: str) -> int:
-    """The most tokens that the model was made to read."""
+    """Return the most tokens that the model reads."""
     said = _config(os.path.join(folder, "sentence_bert_config.json")).get("max_seq_length")
     room = _config(os.path.join(folder, "config.json")).get("max_position_embeddings")
     known = [number for number in (said, room) if isinstance(number, int) and number > 2]
@@ -81,7 +81,7 @@ def _longest(folder: str) -> int:
 
 
 def _config(path: str) -> dict[str, Any]:
-    """A JSON object of a file; empty where there is no such file. Raises EmbeddingError."""
+    """Read a JSON object from a file; empty without the file. Raises EmbeddingError."""
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read(_MAX_CONFIG))
@@ -95,7 +95,7 @@ def _config(path: str) -> dict[str, Any]:
 
 
 def _digest(model: str, tokenizer: str, more: str) -> str:
-    """A digest of the first, the middle and the last MiB of the model, of its size and of the tokenizer (about 5 ms)."""
+    """Return a digest of the first, the middle and the last MiB of the model, of its size and of the tokenizer (about 5 ms)."""
     from hashlib import blake2b
 
     digest = blake2b(more.encode(), digest_size=16)

@@ -1,4 +1,4 @@
-"""What an embedding provider and its tokenizer can do, for type checkers."""
+"""The interfaces of embedding providers and tokenizers, for type checkers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Embedder(Protocol):
     """Texts to unit vectors.
 
-    `name` is the provider ("bundled", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would, so
-    vectors made under another identity must be made again. `costly` says that a vector takes so long that nobody is
-    made to wait for those of many lore. Safe to use from several threads.
+    `name` is the provider ("bundled", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would,
+    so vectors of another identity have to be made again. `costly` says that vectors are too slow to wait for those
+    of many entries. Safe to use from several threads.
     """
 
     @property
@@ -35,59 +35,59 @@ class Embedder(Protocol):
 
     @property
     def costly(self) -> bool:
-        """Whether vectors are made beside everything else and kept."""
+        """Whether vectors are made in the background and cached."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
+        """Return one row per text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of about equal length."""
+        """Return rows for each text: of the whole, and if `parts[i]` > 1, of so many slices of about equal length."""
 
-    def at_hand(
+    def embed_available(
         self, texts: Sequence[str], parts: Sequence[int], most: int
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """The rows of `embed_parts` that nobody has to wait for, for each text whether they are there (else zeros).
+        """Return the rows of `embed_parts` that are available without waiting (else zeros), and for which texts they are.
 
-        And each text's tokens as `nearness` takes them; none where single tokens have no vectors.
-        Of a costly provider: those made before, and the rest where that is at most `most` slices.
+        Also return each text's tokens as `nearness` takes them; none if single tokens have no vectors. A costly
+        provider returns those made before, and makes the rest if it is at most `most` slices.
         """
 
     def share(self, other: Embedder) -> None:
-        """Ask together with another of the same identity: what one of them was asked, the other need not be."""
+        """Share the cache of queries with another embedder of the same identity."""
 
-    def forget_the_rest(self) -> None:
-        """Keep no vectors but those asked for since this was opened: every text of the store was."""
+    def drop_unused(self) -> None:
+        """Drop all cached vectors but those used since this was opened: every text of the store was."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """The same for one text, (dimensions,)."""
+        """Return the vector of one text, (dimensions,)."""
 
-    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
-        """The cosine of a text with each of some others; of few texts at little cost. Raises EmbeddingError."""
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others; cheap for few texts. Raises EmbeddingError."""
 
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
     ) -> Nearness | None:
-        """How near the tokens of `texts` come to those of a question's `words`, of which each has its weight.
+        """Return how near the tokens of `texts` come to those of a query's `words`, each with its weight.
 
-        None where single tokens have no vectors. Raises ValueError for bytes that are no tokens.
+        None if single tokens have no vectors. Raises ValueError for bytes that are no tokens.
         """
 
 
 class Encoder(Protocol):
-    """What turns texts into vectors at a price: a transformer, or somebody else's."""
+    """Makes vectors of texts slowly: a transformer, or a remote service."""
 
     def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:
-        """One row a text, of any length but 0; `patient` is who can wait. Raises EmbeddingError."""
+        """Return one row per text, of any length but 0; a `patient` caller can wait. Raises EmbeddingError."""
 
 
 class Tokenizer(Protocol):
     """Texts to token ids."""
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of a text, whole, without special tokens and without the unknown ones."""
+        """Return the token ids of a text, whole, without special tokens and without unknown ones."""
 
     def packed(self, text: str) -> bytes:
-        """The same as C ints, one after the other."""
+        """Return the same as C ints, one after the other."""
 
     def forget(self) -> None:
-        """Give back the memory of the words met so far: many texts are done, and no more are coming."""
+        """Free the memory of the words met so far: many texts are done, and no more are coming."""

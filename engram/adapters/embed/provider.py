@@ -1,8 +1,9 @@
-"""Opening an embedding provider by its name in the configuration."""
+"""Opens an embedding provider by its configured name."""
 
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.identity import MODEL_FILE, bundled_identity, folder_identity
@@ -21,8 +22,6 @@ __all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]
 
 BUNDLED_FOLDER = os.path.join(os.path.dirname(__file__), "bundled")
 
-_word_lists: dict[str, SizedTokenizer] = {}  # by folder: 30,000 words are read once, not with every store
-
 
 def open_embedder(
     provider: str,
@@ -31,13 +30,14 @@ def open_embedder(
     state: str = "",
     now_ns: Callable[[], int] | None = None,
 ) -> Embedder | None:
-    """The provider of that name: bundled, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint.
+    """Open a provider: bundled, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint, or none.
 
-    For "none" the answer is None. `state` is the folder that keeps vectors which were costly to make, `now_ns` the clock
-    by which a provider that failed is left alone for a while. Reads only what name, identity and dimensions need (where
-    nobody knows these yet, one vector is asked for); words and vectors are loaded with the first text.
-    Raises EmbeddingError for an unknown provider, for a folder that is missing or holds no such model, and for an
-    endpoint that cannot be asked.
+    For "none" return None. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
+    provider is left alone for a while. Reads only what name, identity and dimensions need (if these are unknown,
+    one vector is requested); words and vectors are loaded with the first text.
+
+    Raises EmbeddingError for an unknown provider, for a folder that is missing or has no such model, and for an
+    invalid endpoint.
     """
     if provider == "none":
         return None
@@ -55,24 +55,25 @@ def open_embedder(
 
 
 def _open_bundled() -> Embedder:
-    """The model that is part of the package. Raises EmbeddingError when the installation is damaged."""
+    """Open the model that is part of the package. Raises EmbeddingError if the installation is damaged."""
     try:
         file = read_header(os.path.join(BUNDLED_FOLDER, MODEL_FILE))
     except EmbeddingError as error:
         raise EmbeddingError(f"The bundled model is damaged: {error}", "Install Engram again.") from error
     identity = bundled_identity(BUNDLED_FOLDER)
-    return StaticEmbedder("bundled", identity, file, _open_bundled_tokenizer)
+    folder = BUNDLED_FOLDER
+    return StaticEmbedder("bundled", identity, file, lambda: _bundled_tokenizer(folder))
 
 
 def _open_folder(folder: str) -> Embedder:
-    """The model in a folder that exists. Raises EmbeddingError when it is not one."""
+    """Open the model in an existing folder. Raises EmbeddingError if it is not one."""
     file = read_header(os.path.join(folder, MODEL_FILE))
     identity = folder_identity(file, folder)
     return StaticEmbedder("path", identity, file, lambda: _open_folder_tokenizer(folder))
 
 
 def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Embedder:
-    """The sentence transformer in a folder. Raises EmbeddingError when it is none, or onnxruntime is missing."""
+    """Open the sentence transformer in a folder. Raises EmbeddingError if it is none, or onnxruntime is missing."""
     from importlib.util import find_spec
 
     from engram.adapters.embed.encoded import EncodedEmbedder
@@ -89,7 +90,7 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
 
 
 def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | None) -> Embedder:
-    """The endpoint, if it can be asked. Raises EmbeddingError."""
+    """Open the endpoint, if it is valid. Raises EmbeddingError."""
     from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.endpoint import EndpointEncoder, check_endpoint
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
@@ -100,12 +101,11 @@ def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | N
     return EncodedEmbedder("endpoint", identity, EndpointEncoder(checked), cache, now_ns)
 
 
-def _open_bundled_tokenizer() -> SizedTokenizer:
-    if BUNDLED_FOLDER not in _word_lists:
-        from engram.adapters.embed.tokenizing import bundled_tokenizer
+@cache  # 30,000 words are read once, not with every store
+def _bundled_tokenizer(folder: str) -> SizedTokenizer:
+    from engram.adapters.embed.tokenizing import bundled_tokenizer
 
-        _word_lists[BUNDLED_FOLDER] = bundled_tokenizer(BUNDLED_FOLDER)
-    return _word_lists[BUNDLED_FOLDER]
+    return bundled_tokenizer(folder)
 
 
 def _open_folder_tokenizer(folder: str) -> SizedTokenizer:
@@ -115,7 +115,7 @@ def _open_folder_tokenizer(folder: str) -> SizedTokenizer:
 
 
 def _model_folder(path: str | None, provider: str) -> str:
-    """The folder of a provider that needs one, which must exist: nothing is ever looked for on a network."""
+    """Return the folder of a provider that needs one, which must exist: nothing is ever downloaded."""
     if not path:
         raise EmbeddingError(f"The embedding provider '{provider}' has no path.", HINT)
     folder = os.path.abspath(os.path.expanduser(path))

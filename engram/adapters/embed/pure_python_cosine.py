@@ -1,4 +1,4 @@
-"""The cosines of a few texts without numpy: importing it costs a command more than all else that the command does."""
+"""The cosines of a few texts without numpy, whose import costs a command more than everything else it does."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def fits(file: TensorFile, tokens: int) -> bool:
-    """Whether the model is one that this can read: whole numbers of one byte, a row for each token, none weighted."""
+    """Test whether this can read the model: one-byte integers, a row for each token, without weights."""
     table = file.tensors["embeddings"]
     others = {"weights", "mapping"} & set(file.tensors)
     return table.dtype == "I8" and not others and tokens <= table.shape[0]
 
 
-def likenesses(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequence[str]) -> list[float]:
-    """The cosine of a text with each of some others, 0 where one of them has no known words. Raises EmbeddingError, OSError."""
+def similarities(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequence[str]) -> list[float]:
+    """Return the cosine of a text with each of the others, 0 without known words. Raises EmbeddingError, OSError."""
     with open(file.path, "rb") as opened:
         data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     table = file.tensors["embeddings"]

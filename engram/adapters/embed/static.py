@@ -23,7 +23,7 @@ _OF_A_COMMAND = 2
 
 
 class StaticEmbedder:
-    """An `Embedder` over a model2vec table; vectors of length 1 whatever its config.json says."""
+    """An `Embedder` over a model2vec table; vectors have length 1 whatever its config.json says."""
 
     costly = False
 
@@ -43,39 +43,39 @@ class StaticEmbedder:
         self._asked = 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        """Return one row per text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
         return self._model().embed(texts)
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
         return self._model().embed_parts(texts, parts)[0]
 
-    def at_hand(
+    def embed_available(
         self,
         texts: Sequence[str],
         parts: Sequence[int],
         most: int,  # noqa: ARG002 - they all cost next to nothing
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """The same, that all of them are there, and the tokens of each text. Raises EmbeddingError."""
+        """Return the same, that all are available, and the tokens of each text. Raises EmbeddingError."""
         vectors, tokens = self._model().embed_parts(texts, parts)
         return vectors, [True] * len(texts), tokens
 
     def share(self, other: Embedder) -> None:
-        """Nothing is asked of anybody."""
+        """Do nothing: queries are not cached."""
 
-    def forget_the_rest(self) -> None:
-        """Nothing is kept but what makes the next text quick, and that is given back."""
+    def drop_unused(self) -> None:
+        """Free what only makes the next text quick; nothing else is cached."""
         if self._loaded is not None:
             self._loaded.tokenizer.forget()
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
+        """Return the vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
         return self._model().embed_one(text)
 
-    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
-        """The cosine of a text with each of some others. Raises EmbeddingError.
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others. Raises EmbeddingError.
 
-        A command asks once or twice and ends; who goes on asking has more of numpy than its import costs.
+        The first calls of a process do without numpy, as a command makes one or two; later ones use it.
         """
         if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
             from engram.adapters.embed import pure_python_cosine
@@ -83,20 +83,20 @@ class StaticEmbedder:
             self._asked += 1
             tokenizer, tokens = self._open_tokenizer()
             if pure_python_cosine.fits(self._file, tokens):
-                return pure_python_cosine.likenesses(self._file, tokenizer, text, others)
+                return pure_python_cosine.similarities(self._file, tokenizer, text, others)
         one, *rest = self.embed([text, *others])
         return [float(one @ other) for other in rest]
 
     def token_ids(self, text: str) -> list[int]:
-        """The ids of a text's tokens, in order, unknown ones left out. Raises EmbeddingError."""
+        """Return the ids of a text's tokens, in order, without unknown ones. Raises EmbeddingError."""
         return self._model().tokenizer.ids(text)
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
-        """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
+        """Return how near the tokens of texts come to those of a query's words. Raises EmbeddingError, ValueError."""
         return self._model().nearness(words, weights, texts)
 
     def _model(self) -> StaticModel:
-        """The model, loaded at the first call. Two threads may both load it: either result serves."""
+        """Load the model on the first call. Two threads may both load it, with the same result."""
         if self._loaded is None:
             from engram.adapters.embed.model import StaticModel
             from engram.adapters.embed.table import open_table
@@ -111,7 +111,7 @@ class StaticEmbedder:
 
 
 def _dimensions(file: TensorFile) -> int:
-    """The length of the vectors in a model file. Raises EmbeddingError when it holds no table of vectors."""
+    """Return the length of the vectors in a model file. Raises EmbeddingError if it has no table of vectors."""
     table = file.tensors.get("embeddings")
     if table is None or len(table.shape) != 2 or 0 in table.shape:
         raise EmbeddingError(f"{file.path} holds no table of token vectors called 'embeddings'.", HINT)

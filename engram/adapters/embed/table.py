@@ -17,10 +17,10 @@ _BLOCK = 256  # token rows summed at a time: of int8 rows so many fit int16, and
 
 
 class TokenTable:
-    """Token vectors of one model: `vectors` (rows, dimensions), int8 or float, mostly a map of the file.
+    """Token vectors of one model: `vectors` (rows, dimensions), int8 or float, usually memory-mapped.
 
-    A model with a quantised vocabulary has fewer rows than tokens: `mapping` (tokens,) gives each token's
-    row, `weights` (tokens,) the factor of its vector in the mean. Without them, row i is token i, factor 1.
+    A model with a quantised vocabulary has fewer rows than tokens: `mapping` (tokens,) gives each token's row,
+    `weights` (tokens,) the factor of its vector in the mean. Without them, row i is token i, factor 1.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class TokenTable:
         return int(self._vectors.shape[1])
 
     def rows(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The vectors of token ids, not normalised and not weighted: (len(ids), dimensions)."""
+        """Return the vectors of token ids, neither normalised nor weighted: (len(ids), dimensions)."""
         found: NDArray[np.float32] = self._take(ids).astype("float32", copy=False)
         return found
 
     def unit_mean(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The direction of the weighted mean of the ids' vectors, (dimensions,): a unit vector, or zeros.
+        """Return the direction of the weighted mean of the ids' vectors, (dimensions,): a unit vector, or zeros.
 
-        The sum points where the mean points, so nothing is divided by the count. Sums of int8 rows are exact.
+        The sum has the direction of the mean, so nothing is divided by the count. Sums of int8 rows are exact.
         """
         total: NDArray[np.float32] = self._numpy.empty(self._vectors.shape[1], dtype="float32")
         self.sum(ids, total)
@@ -86,12 +86,12 @@ class TokenTable:
             self._numpy.matmul(weights, self.rows(ids), out=total)
 
     def _take(self, ids: NDArray[np.integer]) -> NDArray[np.generic]:
-        """The rows of token ids as they are stored."""
+        """Return the rows of token ids as they are stored."""
         return self._vectors.take(ids if self._mapping is None else self._mapping.take(ids), axis=0)
 
 
 def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The direction of a sum of vectors, (dimensions,): a unit vector, or zeros."""
+    """Return the direction of a sum of vectors, (dimensions,): a unit vector, or zeros."""
     length = float(total @ total) ** 0.5
     if 0 < length < float("inf"):
         return total / numpy_module().float32(length)  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The direction of each row, (rows, dimensions): unit vectors, or zeros. In place of `sums`."""
+    """Return the direction of each row, (rows, dimensions): unit vectors, or zeros. Overwrites `sums`."""
     lengths = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", sums, sums))
     none = ~((lengths > 0) & (lengths < float("inf")))
     sums[none] = 0
@@ -109,11 +109,11 @@ def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def open_table(file: TensorFile) -> TokenTable:
-    """The table in a model2vec safetensors file. Raises EmbeddingError when its tensors do not fit."""
+    """Open the table in a model2vec safetensors file. Raises EmbeddingError if its tensors do not fit."""
     vectors = map_tensor(file, "embeddings")
     if vectors.ndim != 2:
         raise EmbeddingError(f"{file.path} holds 'embeddings' that are no table.", HINT)
-    if vectors.dtype not in ("int8", "float32"):  # numpy turns float16 into float32 at a crawl: do it once
+    if vectors.dtype not in ("int8", "float32"):  # numpy converts float16 to float32 very slowly: do it once
         vectors = vectors.astype("float32")
     weights = map_tensor(file, "weights").astype("float32") if "weights" in file.tensors else None
     mapping = map_tensor(file, "mapping").astype("intp") if "mapping" in file.tensors else None

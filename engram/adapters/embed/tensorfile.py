@@ -1,7 +1,7 @@
-"""Reading safetensors files: the header by hand, the tensors as memory maps.
+"""Safetensors files: the header parsed by hand, the tensors memory-mapped.
 
-Format (https://github.com/huggingface/safetensors#format): 8 bytes little-endian header length n, n bytes of
-JSON `{name: {"dtype", "shape", "data_offsets": [start, end]}}`, then the data, where offsets count from.
+Format (https://github.com/huggingface/safetensors#format): 8 bytes little-endian header length n, n bytes of JSON
+`{name: {"dtype", "shape", "data_offsets": [start, end]}}`, then the data, where offsets count from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HINT = "Name a folder that model2vec saved (StaticModel.save_pretrained), or use
 
 
 class Tensor(NamedTuple):
-    """Where one tensor lies: `dtype` as safetensors names it, `start` and `end` in bytes of the file."""
+    """The place of a tensor: `dtype` as safetensors names it, `start` and `end` in bytes of the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class TensorFile(NamedTuple):
 
 
 def read_header(path: str) -> TensorFile:
-    """The contents list of a safetensors file, checked against its size. Raises EmbeddingError."""
+    """Read the header of a safetensors file and check it against the file's size. Raises EmbeddingError."""
     try:
         with open(path, "rb") as file:
             size = file.seek(0, 2)
@@ -59,9 +59,9 @@ def read_header(path: str) -> TensorFile:
 
 
 def map_tensor(file: TensorFile, name: str) -> NDArray[np.generic]:
-    """A tensor as a read-only array on the mapped file: only the rows that are used are ever read.
+    """Return a tensor as a read-only array on the mapped file: only the rows that are used are ever read.
 
-    Raises EmbeddingError when the file holds no such tensor, holds it in an unknown format, or has shrunk.
+    Raises EmbeddingError if the file has no such tensor, has it in an unknown format, or has shrunk.
     """
     import mmap
 
@@ -82,7 +82,7 @@ def map_tensor(file: TensorFile, name: str) -> NDArray[np.generic]:
 
 
 def _tensors(header: bytes, size: int) -> dict[str, Tensor]:
-    """The tensors of a header. Raises ValueError, TypeError, KeyError or AttributeError."""
+    """Parse the tensors of a header. Raises ValueError, TypeError, KeyError or AttributeError."""
     if not header:
         raise ValueError("no header")
     data = _LENGTH_BYTES + len(header)
@@ -109,7 +109,7 @@ def _check(name: str, tensor: Tensor, data: int, size: int) -> None:
 
 
 def _count(shape: tuple[int, ...]) -> int:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     count = 1
     for length in shape:
         count *= length

@@ -17,33 +17,33 @@ ID_FORMAT: Final = "i"  # the code of a packed token id for `memoryview` and num
 
 
 def packed_id(token_id: int) -> bytes:
-    """A token id as a C int. (The standard `array` module would be 0.3 ms of start-up.)"""
+    """Return a token id as a C int. (The standard `array` module would cost 0.3 ms at start-up.)"""
     return token_id.to_bytes(4, byteorder)
 
 
 class LibraryTokenizer:
-    """A tokenizer.json behind the library, loaded with the first text (about 35 ms of CPU)."""
+    """A tokenizer.json used through the library, which is loaded with the first text (about 35 ms of CPU)."""
 
     def __init__(self, path: str, unknown_id: int | None) -> None:
-        """`unknown_id` is the id that stands for "not in the vocabulary"; it is left out of every answer."""
+        """`unknown_id` is the id for words outside the vocabulary; it is left out of every result."""
         self._path = path
         self._unknown_id = unknown_id
         self._tokenizer: Tokenizer | None = None
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of a text, whole: no special tokens added, nothing cut. Raises EmbeddingError."""
+        """Return the token ids of a text, whole: no special tokens added, nothing truncated. Raises EmbeddingError."""
         # two threads may both load it: either result serves
         tokenizer = self._tokenizer or self._load()
-        # half a surrogate pair (undecodable bytes of a command line) is no text to the library
+        # the library rejects lone surrogates (undecodable bytes of a command line)
         text = text.encode("utf-8", "replace").decode("utf-8")
         found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return [token_id for token_id in found if token_id != self._unknown_id]
 
     def forget(self) -> None:
-        """No word is remembered."""
+        """Do nothing: no words are cached."""
 
     def packed(self, text: str) -> bytes:
-        """The same as C ints, one after the other."""
+        """Return the same as C ints, one after the other."""
         return b"".join(map(packed_id, self.ids(text)))
 
     def _load(self) -> Tokenizer:

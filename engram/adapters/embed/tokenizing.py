@@ -1,4 +1,4 @@
-"""Choosing a tokenizer for a model folder: our own where its rules are BERT's, else the library."""
+"""The tokenizer of a model folder: our own if its rules are BERT's, else the library."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Tokenizer
 
-# What the bundled tokenizer.json says, known without reading its 640 KB (a test compares).
+# As in the bundled tokenizer.json, without reading its 640 KB (a test compares).
 BUNDLED_SPECIAL = ("[PAD]", "[UNK]")
 BUNDLED_UNKNOWN = 1
 
 
 class SizedTokenizer(NamedTuple):
-    """A tokenizer and how many ids it may answer with."""
+    """A tokenizer and the number of ids it may return."""
 
     tokenizer: Tokenizer
     tokens: int
 
 
 def bundled_tokenizer(folder: str) -> SizedTokenizer:
-    """The tokenizer of the bundled model, from its word list. Raises EmbeddingError when it is missing.
+    """Return the tokenizer of the bundled model, from its word list. Raises EmbeddingError if it is missing.
 
-    Of scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
+    In scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
     """
     try:
         with open(os.path.join(folder, VOCABULARY_FILE), encoding="utf-8") as file:
@@ -46,7 +46,7 @@ def bundled_tokenizer(folder: str) -> SizedTokenizer:
 
 
 def folder_tokenizer(folder: str) -> SizedTokenizer:
-    """The tokenizer of any model folder. Raises EmbeddingError when its tokenizer.json cannot be used."""
+    """Return the tokenizer of any model folder. Raises EmbeddingError if its tokenizer.json cannot be used."""
     path = os.path.join(folder, TOKENIZER_FILE)
     try:
         settings = read_settings(path)
@@ -61,7 +61,7 @@ def folder_tokenizer(folder: str) -> SizedTokenizer:
 
 
 def read_settings(path: str) -> dict[str, Any]:
-    """A tokenizer.json as it stands. Raises OSError or ValueError."""
+    """Read a tokenizer.json. Raises OSError or ValueError."""
     import json
 
     with open(path, encoding="utf-8") as file:
@@ -70,7 +70,7 @@ def read_settings(path: str) -> dict[str, Any]:
 
 
 def bert_vocabulary(settings: Mapping[str, Any]) -> Vocabulary | None:
-    """The vocabulary for our own WordPiece, or None when a tokenizer.json asks for rules it does not have.
+    """Return the vocabulary for our own WordPiece, or None if a tokenizer.json needs rules it does not have.
 
     Accents and Chinese characters may be handled either way: texts with any go to the library.
     """
@@ -93,12 +93,12 @@ def bert_vocabulary(settings: Mapping[str, Any]) -> Vocabulary | None:
     return Vocabulary(model["vocab"], special, prefix, longest)
 
 
-# Added tokens with these are not found by looking for their text as it stands.
+# Added tokens with these cannot be found by their literal text.
 _HARD_TRAITS = ("normalized", "single_word", "lstrip", "rstrip")
 
 
 def _token_ids(settings: Mapping[str, Any]) -> dict[str, int]:
-    """Every token of a tokenizer.json with its id; a Unigram vocabulary is a list of [token, score]."""
+    """Return every token of a tokenizer.json with its id; a Unigram vocabulary is a list of [token, score]."""
     vocabulary = settings["model"]["vocab"]
     if isinstance(vocabulary, list):
         vocabulary = {token: number for number, (token, _) in enumerate(vocabulary)}
@@ -107,7 +107,7 @@ def _token_ids(settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _unknown_id(settings: Mapping[str, Any], tokens: Mapping[str, int]) -> int | None:
-    """The id of the unknown token: by name, except in Unigram models, which give the id itself."""
+    """Return the id of the unknown token: by name, except in Unigram models, which give the id itself."""
     model = settings["model"]
     if "unk_id" in model:
         number: int | None = model["unk_id"]

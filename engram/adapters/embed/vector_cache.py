@@ -1,7 +1,7 @@
-"""Vectors that were costly to make, kept by model and content in a file beside the index.
+"""Cached vectors of slow models, by model and content, in a file beside the index.
 
-Making the index anew reads them from here; so does going back to a model that was used before. It is a cache: a file
-that is damaged is put away and begun again.
+A rebuild of the index reads them from here; so does a return to a model used before. A damaged file is moved aside and
+a new one begun.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _AT_ONCE = 500
 
 
 def text_key(text: str) -> bytes:
-    """What a text is found by: equal texts have equal vectors."""
+    """Return the key of a text: equal texts have equal vectors."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class VectorCache:
-    """The vectors (bytes, as the caller packs them) of one model in the cache file at `path`. Nothing here raises.
+    """The vectors (bytes, as the caller packs them) of one model in the cache file at `path`. Never raises.
 
     Two processes may use one file; each opens a connection of its own, which threads share under the store's lock.
     """
@@ -54,15 +54,15 @@ class VectorCache:
         self._number = 0
 
     def found(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors of those keys that there are vectors of."""
+        """Return the cached vectors of these keys."""
         return self._tried(lambda database: self._found(database, keys), {})
 
     def keep(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Remember vectors by key."""
+        """Store vectors by key."""
         self._tried(lambda database: self._keep(database, vectors), None)
 
     def keep_only(self, keys: Collection[bytes]) -> None:
-        """Forget this model's vectors of other texts, and all but the newest two of the other models."""
+        """Delete this model's vectors of other texts, and all but the newest two of the other models."""
         self._tried(lambda database: self._keep_only(database, keys), None)
 
     @property
@@ -76,12 +76,12 @@ class VectorCache:
         self._set("dimensions", value)
 
     def resting(self) -> tuple[int, str]:
-        """Until when (ns) the model is not to be asked, for all processes, and what went wrong."""
+        """Return until when (ns) no process is to use the model, and what went wrong."""
         row = self._model("rests_until_ns, trouble")
         return (int(row[0]), str(row[1])) if row else (0, "")
 
     def rest(self, until_ns: int, trouble: str) -> None:
-        """Have no process ask the model until then; 0: it answered."""
+        """Have no process use the model until then; 0: it works again."""
         self._set("rests_until_ns", until_ns)
         self._set("trouble", trouble)
 
@@ -92,7 +92,7 @@ class VectorCache:
             connection.close()
 
     def __del__(self) -> None:
-        """One that nobody closed is closed."""
+        """Close a file that nobody closed."""
         with contextlib.suppress(Exception):
             self.close()
 
@@ -131,7 +131,7 @@ class VectorCache:
         self._tried(lambda database: database.execute(query, (value, self._number)), None)
 
     def _tried(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """What `work` answers; a damaged file is begun again, and one that cannot be used has nothing."""
+        """Return the result of `work`; a damaged file is replaced, and one that cannot be used is empty."""
         for _ in (1, 2):
             try:
                 database = self._connection or self._open()

@@ -1,9 +1,9 @@
-"""BERT's WordPiece tokenizer for ASCII and typography, with a memory; everything else goes to the library.
+"""BERT's WordPiece tokenizer for ASCII and typography, with a cache; everything else goes to the library.
 
-The rules are those of BertNormalizer (clean text, lower case), BertPreTokenizer (words at white space, each
-punctuation character alone) and WordPiece (longest match first) of the `tokenizers` library: tests compare.
-White space ends every influence of one character on another, so a text is taken in chunks between white space,
-most of them seen before; only those with other characters go to the library.
+The rules are those of BertNormalizer (clean text, lower case), BertPreTokenizer (words at white space, each punctuation
+character alone) and WordPiece (longest match first) of the `tokenizers` library: tests compare. No character influences
+another across white space, so a text is processed in chunks between white space, most of them cached; only chunks with
+other characters go to the library.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _LARGEST_CACHE = 1 << 16  # words; about 10 MB
 _MOST_CHUNKS = 1 << 17  # about 25 MB
 _LONGEST_CHUNK = 40
-# BERT removes these, so that the text on both sides of them joins.
+# BERT removes these, joining the text on both sides.
 _CONTROL = dict.fromkeys([*range(32), 127])
-# Those of them that Python's str.split() takes for white space.
+# Those that Python's str.split() takes for white space.
 _JOINING = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 _WITHOUT_JOINING = dict.fromkeys(map(ord, _JOINING))
 # Punctuation of running text: to BERT each is a word of its own, like that of ASCII.
@@ -36,10 +36,10 @@ _WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9]")
 
 
 class Vocabulary(NamedTuple):
-    """What a WordPiece model is made of.
+    """The data of a WordPiece model.
 
-    `ids`: word or `prefix` + continuation → token id. A word of more than `longest_word` characters, or one
-    that no pieces make up, is unknown. `special`: strings that are tokens wherever they stand.
+    `ids`: word or `prefix` + continuation → token id. A word of more than `longest_word` characters, or one that no
+    pieces make up, is unknown. `special`: strings that are tokens wherever they occur.
     """
 
     ids: dict[str, int]
@@ -57,38 +57,38 @@ class WordPieceTokenizer:
         library: LibraryTokenizer,
         left_out: Callable[[], re.Pattern[str]] | None = None,
     ) -> None:
-        """What `left_out` matches, letters beyond ASCII and typography, has no tokens."""
+        """Text that `left_out` matches (letters beyond ASCII and typography) has no tokens."""
         self._special = vocabulary.special
         self._word_memory = _WordCache(vocabulary, library, left_out)
         self._chunk_memory = _ChunkCache(self._word_memory)
 
     def forget(self) -> None:
-        """Give back the memory of the words met so far."""
+        """Free the memory of the words met so far."""
         self._word_memory.clear()
         self._chunk_memory = _ChunkCache(self._word_memory)
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of a text, whole, unknown words left out. Raises EmbeddingError."""
+        """Return the token ids of a text, whole, without unknown words. Raises EmbeddingError."""
         return memoryview(self.packed(text)).cast(ID_FORMAT).tolist()
 
     def packed(self, text: str) -> bytes:
-        """The same as C ints, one after the other: not one Python object a token."""
+        """Return the same as C ints, one after the other, without a Python object per token."""
         for special in self._special:
             if special in text:
                 return self._word_memory.by_library(text)
         for character in _JOINING:
             if character in text:
-                if not text.isascii():  # what joins may look like a special token to the library
+                if not text.isascii():  # the joined text may look like a special token to the library
                     return self._word_memory.by_library(text)
                 text = text.translate(_WITHOUT_JOINING)
-        # One call looks up all of them; the "" is there because for one key it answers with no tuple.
+        # One call looks up all of them; with a single key it would not return a tuple, hence the "".
         return b"".join(itemgetter("", *text.split())(self._chunk_memory))
 
 
 class _ChunkCache(dict[str, bytes]):
-    """Packed ids by chunk, as it stands between white space: most of a text is chunks seen before.
+    """Packed ids by chunk between white space: most of a text is chunks seen before.
 
-    Full, it takes no more; its words are still known.
+    When full it takes no more; words are cached separately.
     """
 
     def __init__(self, words: _WordCache) -> None:
@@ -106,7 +106,7 @@ class _ChunkCache(dict[str, bytes]):
 
 
 def _words(chunk: str) -> list[str]:
-    """The normalised words of a chunk; of one beyond ASCII and typography, the chunk itself."""
+    """Return the normalised words of a chunk; for one beyond ASCII and typography, the chunk itself."""
     if not chunk.isascii() and not _PLAIN(chunk):
         return [chunk]
     plain = chunk if chunk.isprintable() else chunk.translate(_CONTROL)
@@ -114,7 +114,7 @@ def _words(chunk: str) -> list[str]:
 
 
 class _WordCache(dict[str, bytes]):
-    """Packed ids by normalised word or raw chunk beyond ASCII, worked out when first asked for."""
+    """Packed ids by normalised word or raw chunk beyond ASCII, computed on first use."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _WordCache(dict[str, bytes]):
         self._left_out = left_out
 
     def by_library(self, text: str) -> bytes:
-        """The packed ids of a text in any script. Raises EmbeddingError."""
+        """Return the packed ids of a text in any script. Raises EmbeddingError."""
         return self._library.packed(self._left_out().sub(" ", text) if self._left_out else text)
 
     def __missing__(self, word: str) -> bytes:
@@ -141,7 +141,7 @@ class _WordCache(dict[str, bytes]):
         return found
 
     def _pieces(self, word: str) -> bytes:
-        """The ids of one normalised word, longest piece first; none when any part of it is unknown."""
+        """Return the ids of a normalised word, longest piece first; none if any part of it is unknown."""
         ids, _, prefix, longest_word = self._vocabulary
         if len(word) > longest_word:
             return b""

@@ -1,6 +1,7 @@
-"""The functions of SQLite of which one call may take long, each behind a look at the clock and at what it is asked to write.
+"""Replacements for SQLite functions of which a single call may take long: they check the deadline and the size of the result.
 
-SQLite looks at no clock while a function runs, nor, outside a loop, between two calls. These take some 15 ms at most then.
+SQLite checks no deadline while a function runs, nor, outside a loop, between two calls. With these a call takes some 15
+ms at most.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ if TYPE_CHECKING:
 
     Value = str | bytes | int | float | None
 
-# A short format makes it write up to 2 GB, in some versions even after it has found that to be too much.
+# A short format can produce up to 2 GB, in some versions even after SQLite has found that too much.
 _FORMATTING = ("printf", "format")
-# They take time by the product of two lengths. By number of arguments: LIKE and GLOB are calls of these, too.
+# Their time grows with the product of two lengths. By number of arguments: LIKE and GLOB are calls of these, too.
 _SEARCHING = (("instr", 2), ("replace", 3), ("like", 2), ("like", 3), ("glob", 2))
 
 # A conversion of SQLite's printf(): flags, width, precision, size, kind.
 _CONVERSION = re.compile(r"%[-+ #!0,]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?l{0,2}(.)", re.DOTALL)
 _KINDS = frozenset("diuoxXpcsqQwzfeEgGr")  # each takes a value
-_DIGITS = 9  # that are read of a number in a format: enough to see that it is too much
+_DIGITS = 9  # read of a number in a format: enough to see that it is too large
 
 
 def as_text(raw: bytes) -> str:
-    """The text that SQLite has as these bytes, which may be cut within a character."""
+    """Decode bytes as SQLite's text, which may be cut within a character."""
     return raw.decode("utf-8", "replace")
 
 
 class Bounded:
-    """These functions for one connection. They stop its statement where `must_stop` says so, before each call."""
+    """These functions for one connection. They stop its statement if `must_stop` says so, before each call."""
 
     def __init__(self, limits: Mapping[int, int], must_stop: Callable[[], bool]) -> None:
-        """`limits` are SQLite's own, by category, for what the functions take and give."""
-        self.why = ""  # what was wrong with a call that failed
+        """`limits` are SQLite's own, by category, for arguments and results of the functions."""
+        self.why = ""  # why a call failed
         self._must_stop = must_stop
         self._longest = limits[sqlite3.SQLITE_LIMIT_LENGTH]
         self._native = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -49,14 +50,14 @@ class Bounded:
         self._native.close()
 
     def add_to(self, connection: sqlite3.Connection) -> None:
-        """Put the functions in the place of SQLite's own."""
+        """Replace SQLite's own functions."""
         for name in _FORMATTING:
             connection.create_function(name, -1, self._formatting(name), deterministic=True)
         for name, count in _SEARCHING:
             connection.create_function(name, count, self._checked(name), deterministic=True)
 
     def _checked(self, name: str) -> Callable[..., Value]:
-        """SQLite's own function, called unless the statement must stop."""
+        """Return SQLite's own function, called unless the statement must stop."""
 
         def call(*values: Value) -> Value:
             if self._must_stop():
@@ -72,7 +73,7 @@ class Bounded:
         return call
 
     def _formatting(self, name: str) -> Callable[..., Value]:
-        """SQLite's own `name`, called if what its format asks for can be a text here."""
+        """Return SQLite's own `name`, called only if the result of its format is not too long."""
         native = self._checked(name)
 
         def call(*values: Value) -> Value:
@@ -88,7 +89,7 @@ class Bounded:
         return call
 
     def _fault(self, text: str, values: Iterable[Value]) -> str:
-        """What is wrong with a format for these values; "" for one that keeps to the length of a text."""
+        """Return what is wrong with a format for these values; "" if the result keeps to the length limit."""
         left, asked = iter(values), 0
         for found in _CONVERSION.finditer(text):
             *sizes, kind = found.groups()

@@ -1,8 +1,8 @@
-"""The functions of SQLite that the SQL of strangers may call: those that compute, and touch nothing else."""
+"""The SQLite functions that untrusted SQL may call: those that only compute."""
 
 from __future__ import annotations
 
-# Not `trim` and its like, `json_pretty`, `median` and `percentile`: one call can take seconds, and nothing can stop it.
+# Not `trim` and its like, `json_pretty`, `median` and `percentile`: a single call can take seconds and cannot be stopped.
 _SCALAR = """
     abs char coalesce format glob hex ifnull iif instr length like lower max min nullif printf quote random randomblob
     replace round sign soundex substr substring typeof unhex unicode upper zeroblob octet_length concat concat_ws if

@@ -1,8 +1,8 @@
-"""A SQLite connection for the SQL of strangers: it reads the views it was given, and can do nothing else.
+"""A SQLite connection for untrusted SQL: it can read the views it was given, and do nothing else.
 
-Each view is two: the one that the documentation names, and behind it one with a name that nobody can know. Only within the
-latter may a real table be read. (SQLite tells its authorizer just the name under which a table is mentioned, and a stranger
-may name an expression of theirs like a view.)
+Each view is two: the documented one, and behind it one with a name that nobody can know. Real tables may be read only
+within the latter. (SQLite passes its authorizer just the name by which a table is mentioned, and untrusted SQL may name
+an expression of its own like a view.)
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     Parameters = Mapping[str, object] | Sequence[object]
 
-_EVERY = 200  # steps of SQLite's machine between two looks at clock and memory
+_EVERY = 200  # steps of SQLite's machine between two checks of time and memory
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 50_000,  # bytes of a text or row
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    # Between two loops nothing stops SQLite but the calls that `Bounded` checks; others take 1 ms at most, two steps and more each.
+    # Outside loops only the calls that `Bounded` checks can stop SQLite; others take 1 ms at most, two steps or more each.
     sqlite3.SQLITE_LIMIT_VDBE_OP: 2700,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
@@ -52,14 +52,14 @@ _CELL_COSTS = 4  # characters around each
 
 
 class Guarded:
-    """The open connection. Use it in one thread, and close it."""
+    """An open connection. Use it in one thread, and close it."""
 
     def __init__(
         self, databases: Mapping[str, str], views: Sequence[View], waiting: Iterable[str] = ()
     ) -> None:
-        """`databases` are files by the name that views know them by; the view of one without a file has no rows.
+        """`databases` are files by the name that views refer to; the view of one without a file has no rows.
 
-        `waiting` are the ids of lore that are kept back. Raises StoreError.
+        `waiting` are the ids of entries in quarantine. Raises StoreError.
         """
         self._views = views
         self._token = os.urandom(8).hex()
@@ -84,10 +84,10 @@ class Guarded:
         self._bounded.close()
 
     def ask(self, name: str, sql: str, parameters: Parameters, limits: Limits) -> Table:
-        """The answer to one statement, as a table of that name. Raises UsageError with what is wrong with it."""
+        """Return the result of one statement, as a table of that name. Raises UsageError with what is wrong with it."""
         self._limits, self._why, self._bounded.why = limits, "", ""
         self._end, self._most = time.monotonic() + limits.seconds, _memory() + limits.megabytes
-        # Of mappings SQLite's module takes dictionaries alone.
+        # The only mappings that the sqlite3 module takes are dictionaries.
         values = dict(parameters) if isinstance(parameters, Mapping) else parameters
         try:
             cursor = self._connection.execute(sql, values)
@@ -96,7 +96,7 @@ class Guarded:
             return self._table(name, cursor, limits)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise self._refused(error) from None
-        except MemoryError:  # so the module tells of a program that has too many steps, too
+        except MemoryError:  # raised for a program with too many steps, too
             raise UsageError(self._why or "SQLite needs too many steps for that.", _LESS) from None
         finally:
             self._limits = None
@@ -136,7 +136,7 @@ class Guarded:
     def _authorized(
         self, action: int, first: str | None, second: str | None, database: str | None, within: str | None
     ) -> int:
-        """Whether SQLite may do something; it asks while it prepares a statement."""
+        """Decide whether SQLite may do something; called while it prepares a statement."""
         if self._must_stop():
             return sqlite3.SQLITE_DENY
         allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
@@ -145,11 +145,11 @@ class Guarded:
         elif action == sqlite3.SQLITE_READ:
             is_view = database == "temp" and first in self._named  # a real table may have the name of a view
             allowed = is_view or first in TABLE_FUNCTIONS or not self._hidden.isdisjoint((first, within))
-            allowed |= second == ""  # rows are counted, and nothing of them is read
+            allowed |= second == ""  # rows are counted, but not read
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _must_stop(self) -> bool:
-        """Whether the question took too much of something; notes what."""
+        """Test whether the statement has used too much time or memory, and record which."""
         if self._limits is None or self._why:
             return bool(self._why)
         if time.monotonic() > self._end:
@@ -176,7 +176,7 @@ class Guarded:
         return Table(name, columns, tuple(rows))
 
     def _refused(self, error: Exception) -> UsageError:
-        """What went wrong with a statement, in a sentence."""
+        """Return the error for a failed statement."""
         if self._why:
             return UsageError(self._why, _LESS)
         said = (self._bounded.why or str(error)).replace(f" {self._token}", "").rstrip(".")
@@ -194,7 +194,7 @@ class Guarded:
 
 
 def _cell(value: object) -> Cell:
-    """A value as JSON can say it."""
+    """Return a value as JSON can represent it."""
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
     if isinstance(value, float) and not math.isfinite(value):
@@ -203,5 +203,5 @@ def _cell(value: object) -> Cell:
 
 
 def _memory() -> float:
-    """The most memory that this process ever had, in MB; 0 where the system does not say."""
+    """Return the peak memory of this process, in MB; 0 if the system does not say."""
     return 0.0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PER_MB

@@ -144,7 +144,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
         )
         store.index.switch(generation)
         if store.model is not None:
-            store.model.forget_the_rest()
+            store.model.drop_unused()
         if generation.next_row > QUICK_LIMIT:
             give_back()
     except BaseException:

@@ -147,7 +147,7 @@ class Indexer:
         parts = [passages(len(text)) for text in texts]
         vectors, there, tokens = None, list[bool](), list[bytes]()
         if self._model is not None and texts:
-            vectors, there, tokens = self._model.at_hand(texts, parts, self._quick)
+            vectors, there, tokens = self._model.embed_available(texts, parts, self._quick)
             self._quick = 0
         counts = [1 if number == 1 else number + 1 for number in parts]
         self._writer.add(self._texts, vectors, counts, there, tokens)

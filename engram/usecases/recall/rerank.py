@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late_interaction import Asked as Tokens
+    from engram.adapters.embed.late_interaction import QueryTokens
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits, Words
@@ -92,18 +92,18 @@ def match_tokens(
     match = query.embedder.nearness(words, weights, texts)
     if match is None:
         return {}
-    if not len(match.asked.shares):  # the model knows no word of the query: all of it is missing
+    if not len(match.query.shares):  # the model knows no word of the query: all of it is missing
         return dict.fromkeys(rows, TokenMatch(0.0, 1.0)) if any(texts) else {}
     place = {row: place for place, row in enumerate(read)}
     together, anywhere = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()
-    shares = match.asked.shares[:, None]
+    shares = match.query.shares[:, None]
     lengths = match.lengths.tolist()
     every = [
         lengths[at] + sum([lengths[place[one]] for one in near.get(row, ())]) for at, row in enumerate(rows)
     ]
     closest = (shares * together).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
-    missing = _missing(match.asked, anywhere, words, weighed)
+    missing = _missing(match.query, anywhere, words, weighed)
     missing += MISSING_BY_CHANCE * numpy.minimum(_longer(lengths[: len(rows)]), 0.0)
     return dict(zip(rows, map(TokenMatch, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
 
@@ -116,7 +116,7 @@ def _longer(lengths: Sequence[int]) -> Floats:
 
 
 def _missing(
-    asked: Tokens, nearest: Floats, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
+    query: QueryTokens, nearest: Floats, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
 ) -> Floats:
     """Return for each row the share of the word that it is farthest from, times the distance: 0..1, (rows,).
 
@@ -125,12 +125,12 @@ def _missing(
     """
     numpy = numpy_module()
     far = numpy.zeros((len(weighed), nearest.shape[1]))
-    numpy.add.at(far, asked.words, asked.shares[:, None] * (1 - nearest))
-    of_word = numpy.bincount(asked.words, asked.shares, len(weighed))
+    numpy.add.at(far, query.words, query.shares[:, None] * (1 - nearest))
+    of_word = numpy.bincount(query.words, query.shares, len(weighed))
     telling = numpy.array([word.lower() not in STOP_WORDS for word in words])
     weights = numpy.array([weight for weight, _ in weighed]) * (telling if telling.any() else 1)
     misspelt = numpy.array([wrong for _, wrong in weighed])
-    in_pieces = numpy.bincount(asked.words, minlength=len(weighed)) > 1
+    in_pieces = numpy.bincount(query.words, minlength=len(weighed)) > 1
     share = (weights * ~misspelt if (misspelt & in_pieces).any() else weights) / max(weights.sum(), _TINY)
     numpy.minimum(share, MOST_MISSING, out=share)
     found: Floats = (far * (share / numpy.maximum(of_word, _TINY))[:, None]).max(axis=0)

@@ -31,14 +31,14 @@ def latest_queries(store: Store, most: int) -> list[str]:
     return [*dict.fromkeys([query for _, query, _ in latest if query])][:most]
 
 
-def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
+def usefulness_of(store: Store, lore: Lore) -> dict[str, float]:
     """Return the usefulness of one entry without repeating any query: shown, tokens, importance."""
     count = shown_of(log_of(store), lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
 
 
-def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
+def usefulness_of_each(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
     """Return the same for many entries of the store, by id, from their lines in the catalog."""
     every = {hit.id: hit for hit in hits}
     counts = shown_each(log_of(store), [*every]) if every else {}

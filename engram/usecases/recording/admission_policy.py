@@ -120,4 +120,4 @@ def _near(store: Store, one: Lore, other: Lore) -> bool:
     embedder = store.embedder
     if embedder is None or embedder.name != "bundled":
         return False
-    return round(embedder.likenesses(one.content, [other.content])[0], 4) >= NEAR
+    return round(embedder.similarities(one.content, [other.content])[0], 4) >= NEAR

@@ -109,5 +109,5 @@ def _nearness(store: Store, one: RecentText, others: list[RecentText]) -> list[f
     if embedder is None:
         found = [len(one.words & other.words) / max(1, len(one.words | other.words)) for other in others]
     else:
-        found = embedder.likenesses(one.text, [other.text for other in others])
+        found = embedder.similarities(one.text, [other.text for other in others])
     return [round(cosine, 4) for cosine in found]

@@ -9,7 +9,7 @@ from engram.adapters.files.frontmatter.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
-from engram.usecases.recall.usage import worth_at_once
+from engram.usecases.recall.usage import usefulness_of
 from engram.usecases.store.remote import list_remotes
 from engram_tui.entry.format import Provenance
 
@@ -34,7 +34,7 @@ def provenance(lore_id: str, store: Engram) -> Provenance:
         remotes = ()
     [origin] = known_origins(home, [shown.lore])
     return Provenance(
-        origin, origin_of(home.files.read(shown.path)), remotes, worth_at_once(home, shown.lore)
+        origin, origin_of(home.files.read(shown.path)), remotes, usefulness_of(home, shown.lore)
     )
 
 

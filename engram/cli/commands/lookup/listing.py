@@ -37,14 +37,14 @@ def run(call: Call) -> int:
     from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past
-    from engram.usecases.recall.usage import worths_at_once
+    from engram.usecases.recall.usage import usefulness_of_each
     from engram.usecases.store.quarantine import quarantined_texts
 
     options = given(call.arguments, LIST)
     check_words("tags", options["tags"])
     options["limit"] = None if call.arguments.all else min(options["limit"], sys.maxsize)
     hits, total = list_hits(call.store, **options)
-    worth = worths_at_once(call.store, hits)
+    worth = usefulness_of_each(call.store, hits)
     if call.output.json:
         found = list_lore(call.store, **options)
         horizon = call.store.scope.horizon(call.store.clock.now().timestamp())

@@ -27,13 +27,13 @@ def run(call: Call) -> int:
     from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.recall.usage import worth_at_once
+    from engram.usecases.recall.usage import usefulness_of
     from engram.usecases.store import activity_log
 
     shown = get(call.store, call.arguments.name)
     store = reach(call.store, shown.scope)
     raw = store.files.read(shown.path)
-    worth = worth_at_once(store, shown.lore)
+    worth = usefulness_of(store, shown.lore)
     found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)
     more = {
         "ref": shown.ref or None,
