@@ -59,7 +59,7 @@ def run(call: Call) -> int:
             "--by shows groups, --peek a first look, --depth and --table levels.", "Ask for one of them."
         )
     if given.by:
-        from engram.usecases.explore.partition import partition
+        from engram.usecases.explore.explore import partition
 
         # The scope that was named is the one this store is; grouping by scope is about all of them.
         found = partition(call.store, given.by, limit=given.limit)
@@ -67,7 +67,7 @@ def run(call: Call) -> int:
         show_table(call.output, found)
         return 0
     if given.peek:
-        from engram.usecases.explore.peek import peek
+        from engram.usecases.explore.explore import peek
 
         tables = peek(call.store, samples=given.samples)
         call.output.document(
