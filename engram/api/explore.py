@@ -55,7 +55,7 @@ class Exploring(Part):
 
     def peek(self, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
         """Counts by type and status, the commonest tags, dates, the best few lore. Raises NotFoundError, StoreError."""
-        from engram.usecases.explore.peek import peek
+        from engram.usecases.explore.explore import peek
 
         return peek(self.store, scope=scope, samples=samples, waiting=waiting)
 
@@ -64,7 +64,7 @@ class Exploring(Part):
 
         Raises UsageError, NotFoundError, StoreError.
         """
-        from engram.usecases.explore.partition import partition
+        from engram.usecases.explore.explore import partition
 
         return partition(self.store, key, scope=scope, limit=limit, waiting=waiting)
 

@@ -116,9 +116,9 @@ class Sharing(Part):
 
     def version(self, name: str, at: str) -> Lore:
         """A lore as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
-        from engram.usecases.history.versions import version
+        from engram.usecases.history.past import read_version
 
-        return version(self.store, name, at)
+        return read_version(self.store, name, at)
 
     def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
         """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""

@@ -20,7 +20,7 @@ from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.recall import budget
 from engram.domain.recall.fusion import K, fuse
 from engram.mcp.tools import SETS, chosen_sets
-from engram.usecases.explore.partition import KEYS
+from engram.usecases.explore.explore import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ def test_an_agent_is_shown_nothing_that_waits(engram: Engram) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"depth": 4}, "no depth 4"), ({"depth": 3, "table": "x"}, "no table 'x'"), ({"depth": 3, "sample_size": 0}, "0 rows"),
+    [({"depth": 4}, "depth 4 is out of range"), ({"depth": 3, "table": "x"}, "no table 'x'"), ({"depth": 3, "sample_size": 0}, "sample size 0"),
      ({"scope": "nowhere"}, "nowhere")],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_said(engram: Engram, options: dict[str, Any], said: str) -> None:

@@ -44,7 +44,7 @@ def nested(levels: int) -> str:
             copies(40).replace(" AS (SELECT", " AS NOT MATERIALIZED(SELECT")]
 )  # fmt: skip
 def test_expressions_that_copy_each_other_never_reach_sqlite(sql: str) -> None:
-    with pytest.raises(UsageError, match="mention each other too often"):
+    with pytest.raises(UsageError, match="refer to each other too often"):
         sql_text.check(sql)
 
 
@@ -77,7 +77,7 @@ OUTER = f"SELECT ({grown(2, 60, form='FROM (SELECT b AS a)')}) FROM (SELECT a AS
     ],
 )  # fmt: skip
 def test_columns_that_copy_each_other_never_reach_sqlite(sql: str) -> None:
-    with pytest.raises(UsageError, match="mentioned too often"):
+    with pytest.raises(UsageError, match="referred to too often"):
         sql_text.check(sql)
 
 

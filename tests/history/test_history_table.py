@@ -13,7 +13,7 @@ from sync_kit import Clones, commit
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable
 from engram.usecases.history import history_feed
-from engram.usecases.history.history_feed import feed, with_history
+from engram.usecases.history.history_feed import update, with_history
 from engram.usecases.history.log import history, recent
 from engram.usecases.recording.edit import Edit
 from engram.usecases.upkeep.background import tidy
@@ -55,7 +55,7 @@ def kept(store: Store) -> Rows:
 def anew(store: Store) -> Rows:
     """What a table holds that is made from nothing."""
     with HistoryTable(history_table.MEMORY) as table:
-        feed(store, table)
+        update(store, table)
         return rows(table)
 
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.git.read.operations import OwnCommit
 from engram.domain.errors import NotFoundError
-from engram.usecases.history.undo import redoable, standing
+from engram.usecases.history.undo import last_undo, undoable
 from engram.usecases.recording.edit import Edit
 
 
@@ -348,7 +348,7 @@ class Model:
             self.commits.insert(0, OwnCommit(oid, "", (), (), ()))
             self.done.append(oid)
         elif kind == "redo":
-            found = redoable(self.commits)
+            found = last_undo(self.commits)
             assert (found.oid if found else None) == (self.undos[-1][0] if self.undos else None)
             if found:
                 undo, operations = self.undos.pop()
@@ -356,7 +356,7 @@ class Model:
                 self.commits.insert(0, OwnCommit(oid, "", (), (), (undo,)))
         else:
             count = len(kind) - len("undo") + 1
-            names = [commit.oid for commit in standing(self.commits)][:count]
+            names = [commit.oid for commit in undoable(self.commits)][:count]
             assert names == self.done[::-1][:count]
             if len(names) == count:
                 self.done = self.done[:-count]

@@ -44,7 +44,9 @@ async def test_every_finding_is_there_and_moving_keys_scroll(
 ) -> None:
     async with using(store, size) as user:
         screen = await opened(user)
-        await user.sees_text("Growth", "4 lore, all of them", "Confidence", "100 % of all lore are trusted")
+        await user.sees_text(
+            "Growth", "4 entries, all of them", "Confidence", "100 % of all entries are trusted"
+        )
         top = user.screen()
         await user.press("G")
         await user.sees_text("recorded 100 %")
@@ -65,13 +67,11 @@ async def test_every_finding_is_there_and_moving_keys_scroll(
 async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.Engram) -> None:
     async with using(store) as user:
         await opened(user)
-        await user.sees_text(
-            "1 question finds nothing", "bake bread [@click=app.quit]", "100 % of 1 judgement"
-        )
+        await user.sees_text("1 query finds nothing", "bake bread [@click=app.quit]", "100 % of 1 judgement")
         assert "\u202e" not in user.screen()
         with engram.open(store.path, session="another") as other:
             other.record("Written meanwhile.", category="FACT")
-        await user.sees_text("5 lore, all of them")
+        await user.sees_text("5 entries, all of them")
 
 
 async def test_a_lore_that_is_named_is_read_there(store: engram.Engram) -> None:

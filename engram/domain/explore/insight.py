@@ -1,4 +1,4 @@
-"""What a store and its live record come to, as values: how much, how good, how used, how quick."""
+"""Statistics of a store and its activity log, as values: amount, quality, use, speed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Share(NamedTuple):
-    """How many lore have one value of something."""
+    """The number of entries with one value of a property."""
 
     name: str
     number: int
 
 
-class Noted(NamedTuple):
-    """A lore that is worth a line: confidence 0.00..1.00, times that it was helpful, when it was recorded (Unix seconds)."""
+class Entry(NamedTuple):
+    """An entry to list: confidence 0.00..1.00, count of helpful judgements, when it was recorded (Unix seconds)."""
 
     id: str
     title: str
@@ -25,7 +25,7 @@ class Noted(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How much lore there was at the ends of equal spans of time; times in Unix seconds."""
+    """The number of entries at the ends of equal time spans; times in Unix seconds."""
 
     start: float = 0.0
     end: float = 0.0
@@ -43,17 +43,17 @@ class Week(NamedTuple):
 
     @property
     def judged(self) -> int:
-        """All of them."""
+        """The number of judgements."""
         return self.helpful + self.not_relevant + self.incorrect
 
     @property
     def rate(self) -> float:
-        """The share of helpful ones, 0..1; 0 where nothing was judged."""
+        """The share of helpful judgements, 0..1; 0 if there are none."""
         return self.helpful / self.judged if self.judged else 0.0
 
 
 class Asked(NamedTuple):
-    """A question that found nothing the last time, how often it did, and when last (Unix seconds)."""
+    """A query that found nothing the last time: how often, and when last (Unix seconds)."""
 
     query: str
     times: int
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
 
 class Latency(NamedTuple):
-    """How long queries took, in milliseconds: how many were looked at, quantiles, and counts up to each bound (and beyond)."""
+    """The latency of queries in milliseconds: number of queries, quantiles, and counts per bucket."""
 
     queries: int = 0
     p50: float = 0.0
@@ -71,11 +71,11 @@ class Latency(NamedTuple):
 
 
 class Insight(NamedTuple):
-    """All of it. `confidence` counts lore in ten equal parts of 0..1, `states` by what they are called.
+    """All statistics. `confidence` counts entries in ten equal intervals of 0..1, `states` by name.
 
-    `categories` and `agents` are the largest. `unused` were never shown on this machine nor called helpful anywhere,
-    and are older than a month: the oldest of `unused_total`. What is about queries and judgements is from this
-    machine's live record, its latest entries.
+    `categories` and `agents` are the largest. `unused` lists the oldest of `unused_total` entries older than a month that
+    were never shown on this machine nor judged helpful anywhere. Queries and judgements are those in this machine's
+    activity log.
     """
 
     total: int
@@ -84,8 +84,8 @@ class Insight(NamedTuple):
     confidence: tuple[int, ...]
     states: tuple[Share, ...]
     weeks: tuple[Week, ...]
-    useful: tuple[Noted, ...]
-    unused: tuple[Noted, ...]
+    useful: tuple[Entry, ...]
+    unused: tuple[Entry, ...]
     unused_total: int
     unanswered: tuple[Asked, ...]
     unanswered_total: int
@@ -95,7 +95,7 @@ class Insight(NamedTuple):
     agents: tuple[Share, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON."""
+        """Return the statistics as JSON."""
         found: dict[str, object] = {}
         for name, value in zip(self._fields, self, strict=True):
             if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -1,4 +1,4 @@
-"""What there is to see in a store: each finding a sentence and a drawing made of characters, for terminals of any kind."""
+"""Charts of a store's statistics for terminals: each with a sentence and a drawing made of characters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.explore.insight import Asked, Insight, Noted, Share
+    from engram.domain.explore.insight import Asked, Entry, Insight, Share
 
 _DAY = 86_400
-HIGH = 4  # lines of a drawing
+HIGH = 4  # lines of a chart
 
 
 class Chart(NamedTuple):
-    """A finding: what it is about, the sentence, the drawing line by line, and the ids of the lore that it names."""
+    """A chart: its title, a sentence, the drawing line by line, and the ids of the entries it names."""
 
     title: str
     sentence: str
@@ -27,12 +27,12 @@ class Chart(NamedTuple):
 
 
 def charts(found: Insight, now: float, width: int) -> list[Chart]:
-    """All findings, drawn in lines of at most `width` characters (48 or more); `now` in Unix seconds.
+    """Draw all charts in lines of at most `width` characters (48 or more); `now` in Unix seconds.
 
-    Titles and questions are as people wrote them: whoever shows them makes them safe.
+    Titles and queries are raw text: the caller makes them safe to show.
     """
     if not found.total:
-        return [Chart("Growth", "No lore here yet: there is nothing to look into.")]
+        return [Chart("Growth", "No lore here yet.")]
     return [
         _growth(found),
         _confidence(found),
@@ -56,95 +56,98 @@ def charts(found: Insight, now: float, width: int) -> list[Chart]:
 def _growth(found: Insight) -> Chart:
     growth = found.growth
     new = f"{growth.new_in_30_days:,} of them" if growth.new_in_30_days < found.total else "all of them"
-    said = f"{found.total:,} lore, {new} recorded in the last 30 days."
+    sentence = f"{_entries(found.total)}, {new} recorded in the last 30 days."
     ends = f"{_day(growth.start):<{len(growth.totals) - 10}}{_day(growth.end)}"
-    return Chart("Growth", said, (*columns(growth.totals, HIGH), ends))
+    return Chart("Growth", sentence, (*columns(growth.totals, HIGH), ends))
 
 
 def _confidence(found: Insight) -> Chart:
     states = {one.name: one.number for one in found.states}
-    said = (
-        f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all lore are trusted or better; "
-        f"{states['cold']:,} are cold."
+    sentence = (
+        f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all entries are trusted or better, "
+        f"{states['cold']:,} cold."
     )
     names = [f".{tenth}" for tenth in range(10)]
-    return Chart("Confidence", said, tuple(named_columns(names, found.confidence, HIGH)))
+    return Chart("Confidence", sentence, tuple(named_columns(names, found.confidence, HIGH)))
 
 
 def _helpful(found: Insight) -> Chart:
     judged, helpful = sum(week.judged for week in found.weeks), sum(week.helpful for week in found.weeks)
     if not judged:
-        return Chart("Helpful, by week", f"Nobody judged lore here in the last {len(found.weeks)} weeks.")
+        return Chart("Helpful, by week", f"No judgements here in the last {len(found.weeks)} weeks.")
     wrong = sum(week.incorrect for week in found.weeks)
-    said = f"{_percent(helpful, judged)} of {judged:,} judgements in {len(found.weeks)} weeks were helpful, {wrong:,} incorrect."
+    share = f"{_percent(helpful, judged)} of {judged:,} judgement{'s' * (judged != 1)} in {len(found.weeks)} weeks"
+    sentence = f"{share} were helpful, {wrong:,} incorrect."
     names = [
         _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
     ]
     top = [week.rate if week.judged else 0 for week in found.weeks]
     drawn = named_columns(names, top, HIGH - 1, 4)
-    # A month and day take two columns.
+    # A date takes two columns.
     dates = "".join(f"{name:<8}" for name in names[::2]).rstrip()
     counts = "".join(f"{week.judged or '·':<4}" for week in found.weeks).rstrip()
-    return Chart("Helpful, by week", said, (*drawn[:-1], counts, dates))
+    return Chart("Helpful, by week", sentence, (*drawn[:-1], counts, dates))
 
 
 def _latency(found: Insight) -> Chart:
     latency = found.latency
     if not latency.queries:
-        return Chart("Recall latency", "Nothing was asked here yet.")
-    said = f"Half of the last {latency.queries:,} queries took at most {_ms(latency.p50)}, 95 % at most {_ms(latency.p95)}."
+        return Chart("Recall latency", "No queries here yet.")
+    sentence = f"Half of the last {latency.queries:,} queries took at most {_ms(latency.p50)}, 95 % at most {_ms(latency.p95)}."
     names = [*(f"≤{bound}" for bound in LATENCY_BOUNDS_MS), f">{LATENCY_BOUNDS_MS[-1]}"]
-    return Chart("Recall latency", said, tuple(named_columns(names, latency.counts, HIGH)))
+    return Chart("Recall latency", sentence, tuple(named_columns(names, latency.counts, HIGH)))
 
 
 def _useful(found: Insight, width: int) -> Chart:
     if not found.useful:
-        return Chart("Most useful", "No lore was called helpful yet.")
-    said = f"What was called helpful most often, by all clones together: the first {_times(found.useful[0].helpful)}."
+        return Chart("Most useful", "No entry has been judged helpful yet.")
+    sentence = f"The entries judged helpful most often, by all clones together; the first {_times(found.useful[0].helpful)}."
     lines = [_cut(f"✓{one.helpful:<4}{_fraction(one)}  {one.title}", width) for one in found.useful]
-    return Chart("Most useful", said, tuple(lines), tuple(one.id for one in found.useful))
+    return Chart("Most useful", sentence, tuple(lines), tuple(one.id for one in found.useful))
 
 
 def _unused(found: Insight, now: float, width: int) -> Chart:
     if found.growth.new_in_30_days == found.total:
-        return Chart("Never used", "No lore is older than a month yet.")
+        return Chart("Never used", "No entry is older than a month yet.")
     if not found.unused_total:
         return Chart(
-            "Never used", "All lore older than a month were shown here, or called helpful somewhere."
+            "Never used", "Every entry older than a month was shown here, or judged helpful somewhere."
         )
-    few = f"{found.unused_total:,} of {found.active:,} active lore"
-    said = f"{few} are older than a month, were never shown here and never called helpful."
+    few = f"{found.unused_total:,} of {found.active:,} active entries"
+    sentence = f"{few} are older than a month, never shown here and never judged helpful."
     lines = [
         _cut(f"{_ago(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
     ]
-    return Chart("Never used", said, tuple(lines), tuple(one.id for one in found.unused))
+    return Chart("Never used", sentence, tuple(lines), tuple(one.id for one in found.unused))
 
 
 def _unanswered(found: Insight, now: float, width: int) -> Chart:
     if not found.latency.queries:
-        return Chart("Without an answer", "Nothing was asked here yet.")
+        return Chart("Without an answer", "No queries here yet.")
     if not found.unanswered_total:
-        return Chart("Without an answer", "Every question that was asked here found something.")
-    many = "question finds" if found.unanswered_total == 1 else "questions find"
-    said = f"{found.unanswered_total:,} {many} nothing: record what is known, and the next one is answered."
-    return Chart("Without an answer", said, tuple(_question(one, now, width) for one in found.unanswered))
+        return Chart("Without an answer", "Every query here found something.")
+    many = "query finds" if found.unanswered_total == 1 else "queries find"
+    sentence = (
+        f"{found.unanswered_total:,} {many} nothing: record what you know, and the next one is answered."
+    )
+    return Chart("Without an answer", sentence, tuple(_question(one, now, width) for one in found.unanswered))
 
 
 def _question(one: Asked, now: float, width: int) -> str:
     return _cut(f"{one.times}×  {_ago(now - one.last_at):<7}{' '.join(one.query.split())}", width)
 
 
-def _share(title: str, said: str, shares: Sequence[Share], total: int, width: int) -> Chart:
+def _share(title: str, sentence: str, shares: Sequence[Share], total: int, width: int) -> Chart:
     lines = bars([(_name(one), one.number) for one in shares], width)
     rest = total - sum(one.number for one in shares)
     more = [f"and {rest:,} more in others"] if rest else []
-    return Chart(title, f"{said} {_percent(shares[0].number, total)}.", (*lines, *more))
+    return Chart(title, f"{sentence} {_percent(shares[0].number, total)}.", (*lines, *more))
 
 
 def _scopes(shares: Sequence[Share], width: int) -> Chart:
     total = sum(one.number for one in shares)
-    said = f"{total:,} lore in {len(shares)} scopes answer from here."
-    return Chart("Scopes", said, tuple(bars([(one.name, one.number) for one in shares], width)))
+    sentence = f"{_entries(total)} in {len(shares)} scopes can be recalled from here."
+    return Chart("Scopes", sentence, tuple(bars([(one.name, one.number) for one in shares], width)))
 
 
 def _name(share: Share) -> str:
@@ -155,8 +158,12 @@ def _percent(part: int, whole: int) -> str:
     return f"{round(100 * part / whole) if whole else 0} %"
 
 
-def _fraction(one: Noted) -> str:
+def _fraction(one: Entry) -> str:
     return f"{one.confidence:.2f}".removeprefix("0") if one.confidence < 1 else "1.0"
+
+
+def _entries(count: int) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def _times(count: int) -> str:

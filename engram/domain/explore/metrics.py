@@ -12,10 +12,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metric(NamedTuple):
-    """A number with a name like `engram.recalled.total`, what it says, and labels as (name, value) pairs.
+    """A number with a name like `engram.recalled.total`, its meaning, and labels as (name, value) pairs.
 
-    A histogram also has `buckets`: (upper bound, how many were at most that), the last bound being infinity; its `value` is
-    the sum of what was measured.
+    A histogram also has cumulative `buckets`, (upper bound, count), the last bound being infinity; its `value` is the sum
+    of the measurements.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Metric(NamedTuple):
 
     @property
     def times(self) -> int:
-        """How often a histogram was measured."""
+        """The number of measurements of a histogram."""
         return self.buckets[-1][1] if self.buckets else 0
 
     def quantile(self, share: float) -> float:
-        """About below which value so large a share (0 to 1) of a histogram is, from its buckets; 0 where it is empty."""
+        """Estimate a quantile (0 to 1) of a histogram from its buckets; 0 if it is empty."""
         wanted, low, below = share * self.times, 0.0, 0
         for bound, count in self.buckets:
             if count >= wanted and count > below and bound != float("inf"):
@@ -40,23 +40,23 @@ class Metric(NamedTuple):
         return low if self.times else 0.0
 
     def as_dict(self) -> dict[str, object]:
-        """The metric as JSON; the bound of the last bucket is null."""
-        said: dict[str, object] = {"name": self.name, "kind": self.kind, "labels": dict(self.labels)}
+        """Return the metric as JSON; the bound of the last bucket is null."""
+        fields: dict[str, object] = {"name": self.name, "kind": self.kind, "labels": dict(self.labels)}
         if self.kind != HISTOGRAM:
-            return {**said, "value": self.value}
+            return {**fields, "value": self.value}
         buckets = [{"le": None if bound == float("inf") else bound, "count": n} for bound, n in self.buckets]
         quantiles = {f"p{round(share * 100)}": round(self.quantile(share), 3) for share in (0.5, 0.95, 0.99)}
-        return {**said, "sum": self.value, "count": self.times, "buckets": buckets, **quantiles}
+        return {**fields, "sum": self.value, "count": self.times, "buckets": buckets, **quantiles}
 
 
 def prometheus(metrics: Sequence[Metric]) -> str:
-    """The metrics as Prometheus reads them."""
+    """Format metrics in the Prometheus exposition format."""
     lines: list[str] = []
-    told: set[str] = set()
+    described: set[str] = set()
     for metric in metrics:
         name = metric.name.replace(".", "_")
-        if name not in told:
-            told.add(name)
+        if name not in described:
+            described.add(name)
             lines += [f"# HELP {name} {metric.what}", f"# TYPE {name} {metric.kind}"]
         lines += _samples(name, metric)
     return "\n".join([*lines, ""])
@@ -73,8 +73,8 @@ def _samples(name: str, metric: Metric) -> Iterator[str]:
 
 
 def _labels(labels: tuple[tuple[str, str], ...]) -> str:
-    said = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
-    return f"{{{said}}}" if said else ""
+    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{pairs}}}" if pairs else ""
 
 
 def _escaped(value: str) -> str:

@@ -1,7 +1,7 @@
-"""A look at SQL before SQLite prepares it: that cannot be stopped everywhere, and a short text can make it long.
+"""Bound the cost of SQL before SQLite prepares it: preparing cannot be interrupted everywhere, and may explode.
 
-Each mention of a common table expression is a copy of it: where one mentions another twice, and so on, thirty lines
-are a thousand million copies. So is each mention of a column of an inner SELECT a copy of the expression that it is.
+Each reference to a common table expression copies it: thirty of them, each referring twice to the one before, make a
+billion copies. Likewise each reference to a column of an inner SELECT copies its expression.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 20_000  # characters
 MOST_COPIES = 5_000
-MOST_SIGNS = 2_000_000  # words and signs that the expressions of a statement may become; SQLite needs 100 bytes for each
+MOST_SIGNS = 2_000_000  # tokens after expansion; SQLite needs 100 bytes for each
 _RESERVED = """
     all and as asc between by case cast collate cross desc distinct else end except exists from full glob group having in
     inner intersect is isnull join left like limit natural not notnull null offset on or order outer over partition
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[^\W\d][\w$]*")
 
 
 def check(sql: str) -> None:
-    """Raises UsageError for a text that is empty, too long, or would be copied too often."""
+    """Raise UsageError for SQL that is empty, too long, or expands too much."""
     if not sql.strip():
         raise UsageError(
             "There is no SQL to run.", "For example: SELECT category, count(*) FROM lore GROUP BY 1"
@@ -52,23 +52,23 @@ def check(sql: str) -> None:
         raise UsageError("A parameter cannot be followed by a bracket.", "Parameters look like :name.")
     if _copies(tokens) > MOST_COPIES:
         raise UsageError(
-            "The WITH clauses mention each other too often.",
-            "Mention each one once or twice, or ask in several steps.",
+            "The WITH clauses refer to each other too often.",
+            "Refer to each one once or twice, or query in several steps.",
         )
     if _signs(tokens) > MOST_SIGNS:
         raise UsageError(
-            "Names that stand for expressions are mentioned too often.",
-            "Mention each column of an inner SELECT once or twice, or ask in several steps.",
+            "Columns of inner SELECTs are referred to too often.",
+            "Refer to each one once or twice, or query in several steps.",
         )
 
 
 def parameters(sql: str) -> list[str]:
-    """The names of the values that a statement wants, each once."""
+    """Return the names of the parameters of a statement, without duplicates."""
     return list(dict.fromkeys(token[1:] for token in _tokens(sql) if token[0] in "$@:" and len(token) > 1))
 
 
 def _tokens(sql: str) -> list[str]:
-    """Words, signs and names, in small letters, without comments and texts; a quote before what is a name only in quotes."""
+    """Split into lower-case tokens without comments and strings; names that need quotes keep the opening one."""
     found = []
     for token in _TOKEN.finditer(sql):
         if token.lastgroup == "nothing":
@@ -82,7 +82,7 @@ def _tokens(sql: str) -> list[str]:
 
 
 def _copies(tokens: Sequence[str]) -> int:
-    """At most so many copies SQLite makes of one expression: of each that is defined, as often as its name is said."""
+    """Bound the copies that SQLite makes of one expression, by the references to each defined name."""
     copies = 1
     names = [name for number, name in enumerate(tokens) if _is_name(name) and _is_defined(tokens, number)]
     for name in names:
@@ -93,7 +93,7 @@ def _copies(tokens: Sequence[str]) -> int:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word may be the name of something."""
+    """Whether a token may be a name."""
     return word not in _KEYWORDS and (word[0] == '"' or _NAME.match(word) is not None)
 
 
@@ -109,7 +109,7 @@ def _is_defined(tokens: Sequence[str], number: int) -> bool:
 
 
 def _mentions(tokens: Sequence[str], name: str) -> int:
-    """How often a name stands for a table: neither behind a point nor before one."""
+    """Count the references to a table name: tokens without a dot before or after."""
     return sum(
         token == name
         and (not number or tokens[number - 1] != ".")
@@ -119,30 +119,27 @@ def _mentions(tokens: Sequence[str], name: str) -> int:
 
 
 class _Select:
-    """A SELECT in brackets that is open: what it says itself, and how large those are that it may copy from.
+    """An open SELECT in brackets: its own tokens, and the sizes of the SELECTs that it may copy.
 
-    `known` are the common table expressions so far. One `apart`, such a one or one in FROM, sees no column of the SELECT
-    around it, but those around that.
+    `known` is the size of the common table expressions so far. A SELECT that is `apart`, a common table expression or one
+    in FROM, sees no columns of the SELECT around it, only those farther out.
     """
 
     def __init__(self, known: int = 0, *, defined: bool = False, apart: bool = False) -> None:
         self.known, self.defined, self.apart = known, defined, apart
         self.inner, self.signs, self.clause = 0, 0, ""
         self.mentions: Counter[str] = Counter()
-        self.farther: Counter[str] = Counter()  # what those apart mention
+        self.farther: Counter[str] = Counter()  # names that SELECTs apart refer to
         self.given: set[str] = set()
 
     def size(self) -> int:
-        """At most so many signs its expressions become: a name stands for any expression of an inner SELECT.
-
-        A name that is given here stands for an expression of this one.
-        """
+        """Bound the expanded size: a name may stand for any expression of an inner SELECT, an alias for one of this."""
         often = max(self.mentions.values(), default=0) + self.mentions["*"]
         own = max([self.mentions[name] for name in self.given], default=0)
         return max(1, own) * self.signs + max(1, often) * (self.known + self.inner)
 
     def note(self, word: str, before: str) -> None:
-        """Take in a word or sign; a name after `as`, or after what an expression ends with, is given, if not to a table."""
+        """Add a token; a name after `as` or after the end of an expression is an alias, except in FROM."""
         self.signs += 1
         if word in _CLAUSES:
             self.clause = word
@@ -153,7 +150,7 @@ class _Select:
             self.mentions[word] += before != "as"
 
     def close(self, inner: _Select) -> None:
-        """Take in a SELECT that has ended."""
+        """Add a closed inner SELECT."""
         if inner.defined:
             self.known += inner.size()
         else:
@@ -162,7 +159,7 @@ class _Select:
 
 
 def _signs(tokens: Sequence[str]) -> int:
-    """At most so many words and signs the expressions become when SQLite puts the inner SELECTs into the outer ones."""
+    """Bound the tokens after SQLite flattens inner SELECTs into outer ones."""
     selects, brackets = [_Select()], [False]
     for number, word in enumerate(tokens):
         before, now = tokens[number - 1] if number else "", selects[-1]

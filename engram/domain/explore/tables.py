@@ -1,4 +1,4 @@
-"""What questions about a whole memory are answered with: small tables, and what a table that can be asked looks like."""
+"""Small result tables, and the description of views that SQL can query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """Rows under names of columns; `truncated` says that there were more."""
+    """Rows with column names; `truncated` says that there were more."""
 
     name: str
     columns: tuple[str, ...]
@@ -17,13 +17,13 @@ class Table(NamedTuple):
     truncated: bool = False
 
     def as_dict(self) -> dict[str, object]:
-        """The table as JSON."""
+        """Return the table as JSON."""
         rows = [list(row) for row in self.rows]
         return {"name": self.name, "columns": list(self.columns), "rows": rows, "truncated": self.truncated}
 
 
 class Column(NamedTuple):
-    """A column that can be asked: `type` is text, integer or real."""
+    """A column of a view: `type` is text, integer or real."""
 
     name: str
     type: str
@@ -31,10 +31,10 @@ class Column(NamedTuple):
 
 
 class View(NamedTuple):
-    """A table that SQL may read. `database` holds what it is made of.
+    """A view that SQL may read, defined on `database`.
 
-    `select` gives its columns, and may give more for the views after it; in it `{lore}` is the view of that name with
-    all of those, and `{waiting}` the table of the ids that are kept back.
+    `select` yields its columns, and may yield more for later views; `{lore}` in it is the view of that name with all of
+    them, `{waiting}` the table of hidden ids.
     """
 
     name: str
@@ -45,7 +45,7 @@ class View(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much a question may take: rows and characters of the answer, seconds of time, megabytes of memory."""
+    """Limits of a query: rows and characters of the result, seconds, megabytes of memory."""
 
     rows: int = 50
     characters: int = 20_000
@@ -54,10 +54,10 @@ class Limits(NamedTuple):
 
 
 def as_lines(table: Table) -> list[str]:
-    """The table as text: names of columns, then a line for each row, cells parted by ` | `."""
+    """Format the table as text: column names, then a line per row, cells separated by ` | `."""
     return [" | ".join(table.columns), *(" | ".join(map(said, row)) for row in table.rows)]
 
 
 def said(cell: Cell) -> str:
-    """A cell in one line."""
+    """Format a cell on one line."""
     return "" if cell is None else " ".join(str(cell).split())

@@ -1,4 +1,4 @@
-"""One list of lore from several that different questions gave, by reciprocal rank fusion."""
+"""Merge ranked lists of entries from different queries by reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engram.domain.explore.tables import Table
 from engram.domain.recall import fusion
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.explore.explore import LIMITS
-from engram.usecases.explore.sql_query import asking
+from engram.usecases.explore.sql_query import open_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,12 @@ MOST_K = 1000
 def aggregate(
     store: Store, lists: Sequence[Sequence[str]], *, k: int = fusion.K, limit: int = 20, waiting: bool = True
 ) -> Table:
-    """The best of these lists of ids and session refs, best first: id, score, in how many lists, title where it is known.
+    """Fuse lists of ids and session refs; returns id, score, number of lists, and title if known, best first.
 
-    Raises UsageError, NotFoundError for a ref that this session has not, StoreError.
+    Raises UsageError, NotFoundError for a ref unknown to this session, StoreError.
     """
     if not 1 <= len(lists) <= MOST_LISTS or any(len(names) > LONGEST for names in lists):
-        raise UsageError(f"1 to {MOST_LISTS} lists of at most {LONGEST} names each can be joined.")
+        raise UsageError(f"1 to {MOST_LISTS} lists of at most {LONGEST} names each can be merged.")
     if not 1 <= k <= MOST_K or not 1 <= limit <= LONGEST:
         raise UsageError(f"k must be from 1 to {MOST_K}, the limit from 1 to {LONGEST}.")
     refs = {ref.number: ref.id for ref in store.session_state.refs(store.caller.session)}
@@ -39,9 +39,9 @@ def aggregate(
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """The names in a text: one on each line, or in the JSON of `query`, `list` or `sql`; an answer may have none.
+    """Extract names from a text: one per line, or from the JSON of `query`, `list` or `sql`, which may have none.
 
-    Raises UsageError for any other text without a name.
+    Raises UsageError for any other text without names.
     """
     import json
 
@@ -53,8 +53,8 @@ def names_in(text: str, source: str) -> list[str]:
         found = [line.split()[0] for line in text.splitlines() if line.strip()]
     if not found and not (isinstance(value, dict) and value.keys() & {"lore", "rows"}):
         raise UsageError(
-            f"{source} names no lore.",
-            "One ref or id on each line, or the JSON of `engram query`, `list` or `sql`.",
+            f"{source} names no entries.",
+            "Give one ref or id per line, or the JSON of `engram query`, `list` or `sql`.",
         )
     return found
 
@@ -72,20 +72,20 @@ def _of_json(value: object) -> list[str]:
 
 
 def _id(name: str, refs: dict[int, str]) -> str:
-    """The id that a session ref stands for; everything else is taken for an id."""
+    """Resolve a session ref to an id; anything else is taken as an id."""
     name = name.strip().upper()
     number = ref_number(name)
     if number is None:
         return name
     if number not in refs:
-        raise NotFoundError(f"There is no {name} in this session.", "`engram session` lists those there are.")
+        raise NotFoundError(f"There is no {name} in this session.", "`engram session` lists them.")
     return refs[number]
 
 
 def _titles(store: Store, ids: Sequence[str], *, waiting: bool) -> dict[str, str]:
     import json
 
-    with asking(store, "", waiting=waiting) as guarded:
+    with open_guarded(store, "", waiting=waiting) as guarded:
         query = "SELECT id, title FROM lore WHERE id IN (SELECT value FROM json_each(:ids))"
         rows = guarded.ask("titles", query, {"ids": json.dumps(ids)}, LIMITS).rows
     return {str(lore_id): str(title) for lore_id, title in rows}

@@ -1,4 +1,4 @@
-"""Finding one's way in a large memory, level by level: scopes, kinds, fields, samples. Each level costs little by itself."""
+"""Explore a large store step by step: by level (scopes, kinds, fields, samples), at a glance (`peek`), in groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.explore.sql_query import VIEWS, asking
+from engram.usecases.explore.sql_query import VIEWS, open_guarded
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCOPES, KINDS, FIELDS, SAMPLES = LEVELS = range(4)
 MOST_SAMPLES = 20
-LIMITS = Limits(rows=200, characters=40_000, seconds=20.0)  # for questions of Engram's own
+LIMITS = Limits(rows=200, characters=40_000, seconds=20.0)  # of built-in queries
 _COUNTS = (
     "SELECT count(*) AS lore, coalesce(sum(status = 'active'), 0) AS active, coalesce(sum(status = 'pending'), 0) AS pending,"
     " max(updated_at) AS newest FROM lore"
@@ -31,14 +31,14 @@ _KINDS = (
 
 
 class Explored(NamedTuple):
-    """One level: what is there, as tables."""
+    """One level of exploration, as tables."""
 
     depth: int
     scope: str
     tables: tuple[Table, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """The level as JSON."""
+        """Return the level as JSON."""
         return {**self._asdict(), "tables": [table.as_dict() for table in self.tables]}
 
 
@@ -51,23 +51,23 @@ def explore(
     sample_size: int = 3,
     waiting: bool = True,
 ) -> Explored:
-    """Level 0: how many lore each scope has; 1: of which kinds, and what tables there are; 2: their fields; 3: samples.
+    """Return level 0: entries by scope; 1: entries by kind, and the tables; 2: fields of tables; 3: sample rows.
 
-    Level 2 says of a named table also what its fields hold; level 3 is of the named one, or of `lore`.
+    With `table`, level 2 adds statistics of its fields; level 3 samples `table`, by default `lore`.
     Raises UsageError, NotFoundError, StoreError.
     """
     if depth not in LEVELS:
         raise UsageError(
-            f"There is no depth {depth}.", "0: scopes, 1: kinds and tables, 2: fields, 3: samples."
+            f"The depth {depth} is out of range.", "0: scopes, 1: kinds and tables, 2: fields, 3: samples."
         )
     if not 1 <= sample_size <= MOST_SAMPLES:
-        raise UsageError(f"{sample_size} rows cannot be shown.", f"sample_size is from 1 to {MOST_SAMPLES}.")
-    views = _named(table)
+        raise UsageError(f"The sample size {sample_size} is out of range.", f"Use 1 to {MOST_SAMPLES}.")
+    views = _views_named(table)
     if depth == SCOPES:
         return Explored(depth, scope, (_scopes(store, scope, waiting=waiting),))
     wanted = scopes.reach(store, scope)
-    # Reading a long history for the first time takes its time: only who names it waits for that.
-    with asking(wanted, f"retrievals {table}", waiting=waiting) as guarded:
+    # Reading a long history for the first time takes a while, so it is opened only if named.
+    with open_guarded(wanted, f"retrievals {table}", waiting=waiting) as guarded:
         if depth == KINDS:
             tables: tuple[Table, ...] = (guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views))
         elif depth == FIELDS:
@@ -77,7 +77,7 @@ def explore(
     return Explored(depth, wanted.places.scope, tables)
 
 
-def _named(table: str) -> list[View]:
+def _views_named(table: str) -> list[View]:
     found = [view for view in VIEWS if table in ("", view.name)]
     if not found:
         raise UsageError(
@@ -87,7 +87,7 @@ def _named(table: str) -> list[View]:
 
 
 def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
-    """The stores of the named scope or of all, with their names; one that cannot be opened is left out, unless it was named."""
+    """Open the store of the named scope, or all that can be opened, with their names."""
     if scope:
         yield scope, scopes.reach(store, scope)
         return
@@ -98,11 +98,11 @@ def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
 
 
 def _scopes(store: Store, scope: str, *, waiting: bool) -> Table:
-    """How many lore each scope has."""
+    """Count the entries of each scope."""
     rows: list[tuple[Cell, ...]] = []
     columns: tuple[str, ...] = ("scope",)
     for name, one in stores(store, scope):
-        with asking(one, "", waiting=waiting) as guarded:
+        with open_guarded(one, "", waiting=waiting) as guarded:
             counts = guarded.ask("scopes", _COUNTS, (), LIMITS)
         rows.append((name, *counts.rows[0]))
         columns = ("scope", *counts.columns)
@@ -125,7 +125,7 @@ def _described(view: View) -> Table:
 
 
 def _fields(guarded: Guarded, view: View) -> Table:
-    """Of each column of one table: type, meaning, how many rows have it, how many values, the lowest and the highest."""
+    """Describe each column: type, meaning, filled rows, distinct values, minimum and maximum."""
     sums = ", ".join(
         f"count(nullif({name}, '')), count(DISTINCT {name}), substr(min({name}), 1, 40), substr(max({name}), 1, 40)"
         for name in (column.name for column in view.columns)
@@ -136,10 +136,94 @@ def _fields(guarded: Guarded, view: View) -> Table:
 
 
 def _samples(guarded: Guarded, view: View, count: int) -> Table:
-    """Rows from all over the table, the same ones each time."""
+    """Sample rows evenly across the table, deterministically."""
     query = (
         f"WITH numbered AS (SELECT *, row_number() OVER () - 1 AS place, count(*) OVER () AS total FROM {view.name})"  # noqa: S608
         f" SELECT {', '.join(column.name for column in view.columns)} FROM numbered"
         " WHERE place * :count / total != (place - 1) * :count / total OR place = 0 LIMIT :count"
     )
     return guarded.ask(view.name, query, {"count": count}, LIMITS)
+
+
+_QUESTIONS = {
+    "types": "SELECT type, count(*) AS lore FROM lore GROUP BY 1 ORDER BY 2 DESC, 1",
+    "statuses": "SELECT status, count(*) AS lore FROM lore GROUP BY 1 ORDER BY 2 DESC, 1",
+    "tags": "SELECT tag, count(*) AS lore FROM tags GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20",
+    "dates": "SELECT min(created_at) AS oldest, max(created_at) AS newest, max(updated_at) AS changed FROM lore",
+    "samples": "SELECT id, category, confidence, title FROM lore WHERE status = 'active'"
+    " ORDER BY helpful DESC, confidence DESC, updated_at DESC, id LIMIT :samples",
+}
+
+
+def peek(store: Store, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
+    """Return counts by type and status, the most frequent tags, the dates, and a few of the best entries.
+
+    Raises UsageError, NotFoundError, StoreError.
+    """
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise UsageError(f"The number of samples {samples} is out of range.", f"Use 1 to {MOST_SAMPLES}.")
+    with open_guarded(scopes.reach(store, scope), "", waiting=waiting) as guarded:
+        tables = [
+            guarded.ask(name, sql, {"samples": samples} if ":samples" in sql else (), LIMITS)
+            for name, sql in _QUESTIONS.items()
+        ]
+    return tuple(map(_without_empty_rows, tables))
+
+
+def _without_empty_rows(table: Table) -> Table:
+    """Drop rows without values: the dates of an empty store."""
+    return table._replace(rows=tuple(row for row in table.rows if any(cell is not None for cell in row)))
+
+
+SCOPE = "scope"
+_KEYED = {
+    "category": "SELECT category AS key, id FROM lore",
+    "type": "SELECT type AS key, id FROM lore",
+    "tag": "SELECT tag AS key, id FROM tags",
+    "agent": "SELECT coalesce(nullif(agent, ''), 'unknown') AS key, id FROM lore",
+    "month": "SELECT substr(created_at, 1, 7) AS key, id FROM lore",
+    SCOPE: "SELECT :scope AS key, id FROM lore",
+    "file": "SELECT file AS key, id FROM files",
+}
+KEYS = tuple(_KEYED)
+MOST_GROUPS = 100
+_GROUPS = """
+WITH keyed AS MATERIALIZED ({keyed}),
+ranked AS (
+    SELECT key, id, title, status, confidence, helpful, created_at, updated_at,
+        row_number() OVER (PARTITION BY key ORDER BY helpful DESC, confidence DESC, updated_at DESC, id) AS place
+    FROM keyed JOIN lore USING (id)),
+groups AS (
+    SELECT key, count(*) AS lore, sum(status = 'active') AS active, round(avg(confidence), 2) AS confidence,
+        sum(helpful) AS helpful, min(created_at) AS oldest, max(updated_at) AS newest,
+        max(iif(place = 1, id, '')) AS best, max(iif(place = 1, title, '')) AS title
+    FROM ranked GROUP BY key ORDER BY lore DESC, key LIMIT :most)
+SELECT key, lore, active, confidence, helpful, oldest, newest,
+    coalesce((SELECT group_concat(tag, ' ') FROM (
+        SELECT tag FROM keyed JOIN tags USING (id) WHERE keyed.key = groups.key AND tag != groups.key
+        GROUP BY tag ORDER BY count(*) DESC, tag LIMIT 3)), '') AS tags,
+    best, title
+FROM groups ORDER BY lore DESC, key
+"""
+
+
+def partition(store: Store, key: str, *, scope: str = "", limit: int = 20, waiting: bool = True) -> Table:
+    """Return the largest groups: their counts, confidence, dates, most frequent tags, and best entry.
+
+    Raises UsageError for a key not in `KEYS`, NotFoundError, StoreError.
+    """
+    if key not in KEYS:
+        raise UsageError(f"Lore cannot be grouped by '{key}'.", f"Keys: {', '.join(KEYS)}.")
+    if not 1 <= limit <= MOST_GROUPS:
+        raise UsageError(f"The limit must be from 1 to {MOST_GROUPS}, not {limit}.")
+    if key != SCOPE:
+        return _groups(scopes.reach(store, scope), key, limit, waiting=waiting)
+    found = [_groups(one, key, 1, name, waiting=waiting) for name, one in stores(store, scope)]
+    return Table(key, found[0].columns, tuple(row for table in found for row in table.rows)[:limit])
+
+
+def _groups(store: Store, key: str, limit: int, scope: str = "", *, waiting: bool) -> Table:
+    with open_guarded(store, "", waiting=waiting) as guarded:
+        values = {"most": limit, "scope": scope}
+        found = guarded.ask(key, _GROUPS.format(keyed=_KEYED[key]), values, LIMITS)
+    return found._replace(columns=(key, *found.columns[1:]))

@@ -1,4 +1,4 @@
-"""Looking at a store as a whole: what its catalog and its live record add up to. Reads no lore file."""
+"""Statistics of a whole store, from its catalog and the activity log; reads no files of entries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engram.domain.errors import EngramError
 from engram.domain.explore.insight import (
     LATENCY_BOUNDS_MS,
     Asked,
+    Entry,
     Growth,
     Insight,
     Latency,
-    Noted,
     Share,
     Week,
 )
@@ -36,7 +36,7 @@ _DAY = 86_400.0
 
 
 def insight(store: Store) -> Insight:
-    """What the store comes to, in a bounded time. Raises StoreError."""
+    """Compute the statistics of a store, in bounded time. Raises StoreError."""
     with store.lock:
         now = store.clock.now().timestamp()
         record = LiveSums(store.session_state)
@@ -58,7 +58,7 @@ def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: 
     )
     forgotten = catalog.select(unused, values, f"ORDER BY created_at, id LIMIT {MOST_NAMED}")
     total_unanswered, unanswered = record.unanswered(MOST_NAMED)
-    took = record.took_ms(MOST_TIMED)
+    times_ms = record.took_ms(MOST_TIMED)
     return Insight(
         total=sum(exact.values()),
         active=catalog.count("status = ?", (ACTIVE,)),
@@ -66,21 +66,21 @@ def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: 
         confidence=tuple(tenths),
         states=tuple(Share(name, count) for name, count in states.items()),
         weeks=_weeks(record, now),
-        useful=tuple(map(_noted, useful)),
-        unused=tuple(map(_noted, forgotten)),
+        useful=tuple(map(_entry, useful)),
+        unused=tuple(map(_entry, forgotten)),
         unused_total=catalog.count(unused, values),
         unanswered=tuple(Asked(*one) for one in unanswered),
         unanswered_total=total_unanswered,
-        latency=_latency(took),
+        latency=_latency(times_ms),
         categories=_shares(catalog.count_by("category")),
         scopes=_scopes(store, sum(exact.values())),
         agents=_shares(catalog.count_by("coalesce(nullif(agent, ''), 'unknown')")),
     )
 
 
-def _noted(hit: Hit) -> Noted:
+def _entry(hit: Hit) -> Entry:
     confidence = (hit.confidence + 5) // 10 / 100
-    return Noted(hit.id, hit.title, confidence, hit.validation_count, hit.created_at)
+    return Entry(hit.id, hit.title, confidence, hit.validation_count, hit.created_at)
 
 
 def _growth(catalog: Catalog, now: float) -> Growth:
@@ -105,32 +105,32 @@ def _weeks(record: LiveSums, now: float) -> tuple[Week, ...]:
     start = now - WEEKS * 7 * _DAY
     found = record.judgements(start, 7 * _DAY)
     weeks = [Week(start + number * 7 * _DAY, *found.get(number, ())) for number in range(WEEKS)]
-    late = found.get(WEEKS)  # noted in this very moment
+    late = found.get(WEEKS)  # recorded at this very moment
     if late:
         last = weeks[-1]
         weeks[-1] = Week(last.start, *(one + other for one, other in zip(last[1:], late, strict=True)))
     return tuple(weeks)
 
 
-def _latency(took: list[float]) -> Latency:
-    if not took:
+def _latency(times_ms: list[float]) -> Latency:
+    if not times_ms:
         return Latency()
     counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
-    for value in took:
+    for value in times_ms:
         counts[next((at for at, bound in enumerate(LATENCY_BOUNDS_MS) if value <= bound), -1)] += 1
     p50, p95, p99 = (
-        round(took[min(len(took) - 1, int(len(took) * share))], 3) for share in (0.5, 0.95, 0.99)
+        round(times_ms[min(len(times_ms) - 1, int(len(times_ms) * share))], 3) for share in (0.5, 0.95, 0.99)
     )
-    return Latency(len(took), p50, p95, p99, tuple(counts))
+    return Latency(len(times_ms), p50, p95, p99, tuple(counts))
 
 
 def _shares(counts: dict[str, int]) -> tuple[Share, ...]:
-    """The largest."""
+    """Return the largest shares."""
     return tuple(Share(str(name), count) for name, count in list(counts.items())[:MOST_SHARES])
 
 
 def _scopes(store: Store, total: int) -> tuple[Share, ...]:
-    """How many lore each scope has, as far as its index tells at once."""
+    """Count the entries of each scope whose index is ready."""
     here = store.places.scope
     found = [Share(here, total)]
     for name in scopes.known(store):

@@ -1,4 +1,4 @@
-"""What can be counted of a store: from its live record, its index and its write journal."""
+"""Metrics of a store: from its activity log, its index and its write journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAYS = {
     "feedback": "engram.feedback.total",
 }
 _WHAT = {
-    "engram.recorded.total": "Lore recorded, by way",
+    "engram.recorded.total": "Entries recorded, by way",
     "engram.recalled.total": "Queries answered, by way",
     "engram.feedback.total": "Calls of feedback, by way",
 }
@@ -27,7 +27,7 @@ _SYNCED = {"push": "pushed", "pull": "pulled", "errors": "errors"}
 
 
 def metrics(store: Store) -> list[Metric]:
-    """All metrics, those of the store's size last. Raises StoreError where another process holds the record too long."""
+    """Return all metrics, the gauges last. Raises StoreError if another process holds the log too long."""
     with store.lock:
         live = store.session_state.live
         return [*_counters(live), _latency(live), *_syncs(live.details("sync")), *_gauges(store)]
@@ -52,18 +52,18 @@ def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, 
     lore, tokens = sum(one[0] for one in shown), sum(one[1] for one in shown)
     captured = sum(count for action, _, count, _, _ in totals if action == "capture")
     return [
-        Metric("engram.shown.total", COUNTER, "Lore put before an agent or a person", lore),
-        Metric("engram.tokens.total", COUNTER, "About how many tokens those cost", tokens),
-        Metric("engram.captured.total", COUNTER, "Reports that hooks handed in", captured),
+        Metric("engram.shown.total", COUNTER, "Entries shown to an agent or a person", lore),
+        Metric("engram.tokens.total", COUNTER, "Estimated tokens of the entries shown", tokens),
+        Metric("engram.captured.total", COUNTER, "Reports from hooks", captured),
         *[
-            Metric("engram.withheld.total", COUNTER, "Lore near a query and not shown, by reason", count, (("why", why),))
+            Metric("engram.withheld.total", COUNTER, "Entries near a query but not shown, by reason", count, (("why", why),))
             for why, count in withheld.items()
         ],
     ]  # fmt: skip
 
 
 def _summed(ways: Mapping[str, int]) -> dict[str, int]:
-    """By way: the events of hooks count as one."""
+    """Sum counts by way; the events of hooks count as one."""
     found: dict[str, int] = {}
     for via, count in ways.items():
         way = via.partition(" ")[0] or "unknown"
@@ -75,14 +75,19 @@ def _latency(live: LiveTable) -> Metric:
     counts, total, count = live.latencies(BOUNDS_MS)
     buckets = (*zip(BOUNDS_MS, counts, strict=True), (float("inf"), count))
     return Metric(
-        "engram.recall.latency_ms", HISTOGRAM, "Milliseconds that a query took", round(total, 3), (), buckets
+        "engram.recall.latency_ms",
+        HISTOGRAM,
+        "Latency of queries in milliseconds",
+        round(total, 3),
+        (),
+        buckets,
     )
 
 
 def _syncs(sums: Mapping[str, int]) -> list[Metric]:
     what = {
-        "push": "Syncs that sent lore",
-        "pull": "Syncs that brought lore in",
+        "push": "Syncs that pushed entries",
+        "pull": "Syncs that pulled entries",
         "errors": "Syncs that failed",
     }
     return [
@@ -94,8 +99,8 @@ def _syncs(sums: Mapping[str, int]) -> list[Metric]:
 def _gauges(store: Store) -> list[Metric]:
     pending = len(store.files.journal.waiting())
     return [
-        Metric("engram.store.size", GAUGE, "Lore in the store", _size(store)),
-        Metric("engram.queue.pending", GAUGE, "Changes that wait to be committed", pending),
+        Metric("engram.store.size", GAUGE, "Entries in the store", _size(store)),
+        Metric("engram.queue.pending", GAUGE, "Changes waiting to be committed", pending),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Asking a memory in SQL: read-only, over views that the documentation names, within limits."""
+"""SQL queries on a store: read-only, on documented views, within limits."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ _NAME = "answer"
 def execute(
     store: Store, sql: str, parameters: Parameters = (), limits: Limits = DEFAULT, *, waiting: bool = True
 ) -> Table:
-    """The answer to one SELECT over `VIEWS` of this store. `waiting` says whether it sees lore that wait for a person.
+    """Run one SELECT on `VIEWS` of this store. `waiting` says whether it sees pending and quarantined entries.
 
-    `parameters` are by name (`:name`) or by place (`?`). Raises UsageError with what is wrong with it, StoreError.
+    `parameters` are named (`:name`) or positional (`?`). Raises UsageError for an invalid statement, StoreError.
     """
     return answer(prepare(store, sql, waiting=waiting), sql, parameters, limits)
 
 
 def prepare(store: Store, sql: str, *, waiting: bool) -> Guarded:
-    """A connection for this SELECT, for `answer`, which needs the store no more. Raises UsageError, StoreError."""
+    """Open a connection for this SELECT, to be passed to `answer` without the store. Raises UsageError, StoreError."""
     sql_text.check(sql)
-    return _opened(store, sql, waiting=waiting)
+    return _open(store, sql, waiting=waiting)
 
 
 def answer(guarded: Guarded, sql: str, parameters: Parameters = (), limits: Limits = DEFAULT) -> Table:
-    """The answer by way of a connection, which is closed then. Raises UsageError with what is wrong with the SELECT."""
+    """Run a SELECT on a connection and close it. Raises UsageError for an invalid statement."""
     with closing(guarded):
         return guarded.ask(_NAME, sql, parameters, limits)
 
 
 @contextmanager
-def asking(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
-    """A connection for statements with the words of `sql`; what no word of it can mean is not opened. Raises StoreError."""
-    with closing(_opened(store, sql, waiting=waiting)) as guarded:
+def open_guarded(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
+    """Open a connection for the tables that `sql` mentions. Raises StoreError."""
+    with closing(_open(store, sql, waiting=waiting)) as guarded:
         yield guarded
 
 
-def _opened(store: Store, sql: str, *, waiting: bool) -> Guarded:
+def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
     words = sql.lower()
     with store.lock:
         path, kept_back = consult(
@@ -74,14 +74,14 @@ def _opened(store: Store, sql: str, *, waiting: bool) -> Guarded:
 
 
 def _waiting(store: Store, catalog: Catalog) -> list[str]:
-    """The ids of lore that are shown to people alone."""
+    """Return the ids of entries shown to people only."""
     names = list(quarantine.quarantined_texts(store))
-    held_hits = [
+    quarantined_hits = [
         hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
     ]
-    let_in = {hit.id for hit in quarantine.without_quarantined(store, held_hits)}
+    let_in = {hit.id for hit in quarantine.without_quarantined(store, quarantined_hits)}
     pending = catalog.select("status = ?", (PENDING,))
-    return [hit.id for hit in pending] + [hit.id for hit in held_hits if hit.id not in let_in]
+    return [hit.id for hit in pending] + [hit.id for hit in quarantined_hits if hit.id not in let_in]
 
 
 def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
@@ -89,7 +89,7 @@ def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
 
 
 def _record(store: Store) -> str:
-    """The file with the live record, with all that was noted; "" where there can be none."""
+    """Return the file of the activity log, with all pending writes; "" if there is none."""
     state = store.session_state
     state.live.settle()
     state.run("SELECT 1")
@@ -97,7 +97,7 @@ def _record(store: Store) -> str:
 
 
 def _history(store: Store) -> str:
-    """The file with the history, brought up to date; "" outside git."""
+    """Return the updated file of the history table; "" outside git."""
     if store.places.repository is None:
         return ""
     from engram.adapters.state.history_table import table_path

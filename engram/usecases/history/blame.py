@@ -1,4 +1,4 @@
-"""Which commit gave each field and each line of a lore."""
+"""The commit that each field and line of an entry comes from."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LIMIT = 10_000
 
 
 class Blamed(NamedTuple):
-    """A field (`field` is its key) or a line of the text (`field` is ""), as it stands in the file, and where it is from.
+    """A field (`field` is its key) or a line of the text (`field` is "") of the file, and the commit it comes from.
 
-    `commit` is "" for what is not committed yet; `at` is then None. `signature` is the state of the commit's.
+    If it is not committed, `commit` is "" and `at` None. `signature` is the state of the commit's signature.
     """
 
     field: str
@@ -44,14 +44,14 @@ class Blamed(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """A version taken apart: the text of each key, and the lines of the body."""
+    """A parsed version: the text of each key, and the lines of the body."""
 
     fields: dict[str, str]
     lines: list[str]
 
 
 class _Origins(NamedTuple):
-    """For each part of a version the commit that gave it (None: not committed)."""
+    """The commit of each part of a version (None: not committed)."""
 
     parts: _Parts
     fields: dict[str, CommitRow | None]
@@ -59,9 +59,9 @@ class _Origins(NamedTuple):
 
 
 def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[Blamed]]:
-    """The id of the named lore, and its fields and lines in the order of the file with their origins.
+    """Return the id of the named entry, and its fields and lines in the order of the file with their origins.
 
-    `step` is told how far the table of the history is. Raises NotFoundError, AmbiguousError, GitError, StoreError.
+    `step` gets the progress of the history table. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
     from engram.adapters.git.read.tree import blob_oid
 
@@ -83,16 +83,16 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
 def _origins(
     store: Store, rows: Sequence[tuple[CommitRow, EventRow]]
 ) -> tuple[dict[str, _Origins], _Origins | None]:
-    """The origins of each version, by the id of its content, and of the newest. `rows` are newest first."""
+    """Compute the origins of each version, by blob id, and of the newest; `rows` are newest first."""
     from engram.adapters.git.read.versions import read_objects
 
     oids = list(dict.fromkeys(event.after for _, event in rows if event.after))
-    held = dict(zip(oids, read_objects(repository_of(store), oids), strict=True))
+    contents = dict(zip(oids, read_objects(repository_of(store), oids), strict=True))
     known: dict[str, _Origins] = {}
     newest: _Origins | None = None
     for commit, event in reversed(rows):
-        raw = held.get(event.after)
-        if raw is None:  # deleted here: what comes back later is as old as it was
+        raw = contents.get(event.after)
+        if raw is None:  # deleted: parts that come back later keep their origin
             continue
         before = [known[oid] for oid in event.before if oid in known] or ([newest] if newest else [])
         newest = known[event.after] = _step(_parts(raw), commit, before)
@@ -100,7 +100,7 @@ def _origins(
 
 
 def _step(parts: _Parts, entry: CommitRow | None, before: list[_Origins]) -> _Origins:
-    """What a version has from those before it keeps its origin; the rest is from `entry`."""
+    """Keep the origins of parts that previous versions have; the rest comes from `entry`."""
     fields: dict[str, CommitRow | None] = {key: entry for key in parts.fields}  # noqa: C420 - its type
     lines: list[CommitRow | None] = [entry] * len(parts.lines)
     for older in reversed(before):

@@ -1,7 +1,7 @@
-"""What changed here, for programs that keep a copy of a store: lore that came or are different, and ids that went.
+"""The change feed, for programs that keep a copy of a store: new and changed entries, and the ids of deleted ones.
 
-It goes by when this clone saw a change, not by when somebody made it: what a sync brings in may be old. What was seen
-is kept in the feed, a table that a damaged or new index leaves alone; each question first brings it up to date.
+Changes are ordered by when this clone saw them, not by when they were made, since sync may bring in old ones. The feed
+is a table of its own that survives a damaged or rebuilt index; each call first updates it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from engram.adapters.state.feed_table import Line
     from engram.usecases.store.store import Store
 
-_OVERLAP_SECONDS = 2.0  # file systems' clocks are coarse: rather something twice than never
+_OVERLAP_SECONDS = 2.0  # clocks of file systems are coarse: better twice than never
 _BATCH = 200
 _CURSOR = re.compile(rf"([{ulid.ALPHABET}]{{8}})-([0-9]{{1,15}})")
 
 
 class Delta(NamedTuple):
-    """Lore that came or changed, in the order of their last changes; of those that came the ids; the ids of what went.
+    """New and changed entries in the order of their last changes, the ids of the new ones, and those of deleted ones.
 
-    `cursor` is what to ask with next, and `more` whether that has something to say at once. `as_of` serves in its place,
-    if less exactly.
+    Pass `cursor` to the next call; `more` says whether that returns more at once. `as_of` can replace the cursor, less
+    exactly.
     """
 
     lore: tuple[Shown, ...]
@@ -52,7 +52,7 @@ class Delta(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All lore, some hundred at a time; what to ask `delta` with afterwards: the cursor, or the time."""
+    """All entries in batches, and the cursor or time to pass to `delta` afterwards."""
 
     parts: Iterator[list[Shown]]
     as_of: datetime
@@ -60,22 +60,22 @@ class Snapshot(NamedTuple):
 
 
 def delta(store: Store, since: datetime | str = "", limit: int | None = None) -> Delta:
-    """What changed here since a cursor, or a time (aware, or as RFC 3339), by default since ever; held lore are left out.
+    """Return the changes since a cursor or a time (aware, or RFC 3339; default: all), without quarantined entries.
 
-    At most `limit` changes, the oldest first. Raises ValidationError, UsageError (a time to come), CursorGoneError,
+    At most `limit` changes, oldest first. Raises ValidationError, UsageError (time in the future), CursorGoneError,
     StoreError.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"The limit must be 1 or more, not {limit}.")
     as_of = times.whole_seconds(store.clock.now())
-    spoken = since if isinstance(since, str) else times.render(since)
-    cursor = _CURSOR.fullmatch(spoken.strip())
-    moment = None if cursor or not spoken else _moment(spoken, as_of)
-    consult(store, lambda _: None, thorough=True)  # may take long, so before others have to wait
+    given = since if isinstance(since, str) else times.render(since)
+    cursor = _CURSOR.fullmatch(given.strip())
+    moment = None if cursor or not given else _moment(given, as_of)
+    consult(store, lambda _: None, thorough=True)  # may take long, so not under the lock
 
     def ask(connection: sqlite3.Connection) -> tuple[list[Line], str, int]:
         feed = Feed(connection)
-        _bring_up_to_date(store, feed)
+        _update(store, feed)
         start = 0 if moment is None else feed.before(moment)
         start = _checked(feed, cursor) if cursor else start
         lines = feed.since(start, -1 if limit is None else limit + 1)
@@ -84,35 +84,35 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
 
     with store.lock:
         lines, following, start = _feed(store).transact(ask)
-        told = lines[:limit]
-        shown = tuple(_read(store, [(line.id, line.path) for line in told if not line.is_gone]))
-        there = {one.lore.id for one in shown}
-        _tell_later(store, [line.id for line in told if not line.is_gone and line.id not in there])
+        reported = lines[:limit]
+        shown = tuple(_read(store, [(line.id, line.path) for line in reported if not line.is_gone]))
+        readable = {one.lore.id for one in shown}
+        _report_later(store, [line.id for line in reported if not line.is_gone and line.id not in readable])
         return Delta(
             shown,
-            tuple(line.id for line in told if line.id in there and line.born > start),
-            tuple(sorted(line.id for line in told if line.is_gone)),
+            tuple(line.id for line in reported if line.id in readable and line.born > start),
+            tuple(sorted(line.id for line in reported if line.is_gone)),
             as_of,
             following,
-            len(lines) > len(told),
+            len(lines) > len(reported),
         )
 
 
 def snapshot(store: Store) -> Snapshot:
-    """Every lore that does not wait, oldest first; no lock is held between the parts. Raises StoreError."""
+    """Return every entry not in quarantine, oldest first; no lock is held between batches. Raises StoreError."""
     with store.lock:
         consult(store, lambda _: None, thorough=True)
         as_of = times.whole_seconds(store.clock.now())
 
         def begin(connection: sqlite3.Connection) -> str:
             feed = Feed(connection)
-            _bring_up_to_date(store, feed)
+            _update(store, feed)
             return f"{feed.name}-{max(feed.last, feed.floor)}"
 
         cursor = _feed(store).transact(begin)
         hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
         shown = without_quarantined(store, hits)
-        _tell_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
+        _report_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
         return Snapshot(_parts(store, shown), as_of, cursor)
 
 
@@ -121,12 +121,12 @@ def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
         with store.lock:
             some = hits[start : start + _BATCH]
             found = list(_read(store, [(hit.id, hit.path) for hit in some]))
-            _tell_later(store, {hit.id for hit in some} - {one.lore.id for one in found})
+            _report_later(store, {hit.id for hit in some} - {one.lore.id for one in found})
             yield found
 
 
-def _tell_later(store: Store, ids: Collection[str]) -> None:
-    """Have the next question told of these lore, which could not be shown just now."""
+def _report_later(store: Store, ids: Collection[str]) -> None:
+    """Report these entries in the next call, as they could not be read now."""
     if ids:
         _feed(store).transact(lambda connection: Feed(connection).doubt(ids))
 
@@ -142,24 +142,24 @@ def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
 
 
 def _moment(text: str, now: datetime) -> float:
-    """The time as Unix seconds, somewhat before. Raises ValidationError, UsageError."""
+    """Parse a time as Unix seconds, minus a safety overlap. Raises ValidationError, UsageError."""
     try:
         moment = max(0.0, times.parse(text).timestamp() - _OVERLAP_SECONDS)
     except (ValueError, OverflowError):
-        hint = "For example 2026-01-28T10:00:00Z; or send the `cursor` of the answer before."
-        raise ValidationError("since", "'since' is neither a cursor nor a time by RFC 3339.", hint) from None
+        hint = "For example 2026-01-28T10:00:00Z, or the `cursor` of the previous answer."
+        raise ValidationError("since", "'since' is neither a cursor nor an RFC 3339 time.", hint) from None
     if moment > now.timestamp():
-        raise UsageError("'since' lies in the future.", "Send the `cursor` or `as_of` of the answer before.")
+        raise UsageError("'since' is in the future.", "Send the `cursor` or `as_of` of the previous answer.")
     return moment
 
 
 def _checked(feed: Feed, cursor: re.Match[str]) -> int:
-    """The number in a cursor. Raises CursorGoneError for that of another feed, or one that is too old."""
+    """Return the number in a cursor. Raises CursorGoneError if it is of another feed, or too old."""
     number = int(cursor[2])
     if cursor[1] != feed.name or not feed.floor <= number <= max(feed.last, feed.floor):
         raise CursorGoneError(
-            "This cursor is not of this clone's list of changes, or older than what that keeps.",
-            "Take a snapshot, or ask without `since`, and go on with the cursor that comes with it.",
+            "This cursor belongs to another clone's change feed, or is older than what the feed keeps.",
+            "Take a snapshot, or ask without `since`, and continue with the cursor of that answer.",
         )
     return number
 
@@ -171,10 +171,10 @@ def _feed(store: Store) -> DurableDatabase:
     return store.durable[path]
 
 
-def _bring_up_to_date(store: Store, feed: Feed) -> None:
-    """Note in the feed what the index knows otherwise. A text that waits is as if it were not there yet."""
-    held = quarantined_texts(store)
-    mark = _mark(store, held)
+def _update(store: Store, feed: Feed) -> None:
+    """Add to the feed what differs from the index; a quarantined text counts as not there yet."""
+    quarantined = quarantined_texts(store)
+    mark = _mark(store, quarantined)
     if feed.name and feed.mark == mark:
         return
 
@@ -192,7 +192,7 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
     seen = [
         Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
         for text in there
-        if text.id not in held or text.text_digest not in (held[text.id] or ())
+        if text.id not in quarantined or text.text_digest not in (quarantined[text.id] or ())
     ]
     ids = {text.id for text in there}
     known = feed.known()
@@ -211,10 +211,10 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
     feed.up_to_date(mark)
 
 
-def _mark(store: Store, held: Mapping[str, Collection[str] | None]) -> str:
-    """What tells one state of the index, and of what waits, from another."""
+def _mark(store: Store, quarantined: Mapping[str, Collection[str] | None]) -> str:
+    """Return a stamp of the index and the quarantine."""
     rows, lines = consult(
         store, lambda generation: (generation.catalog.count_rows(), generation.catalog.sum_of_lines())
     )
-    waiting = sorted((lore_id, sorted(digests or ())) for lore_id, digests in held.items())
+    waiting = sorted((lore_id, sorted(digests or ())) for lore_id, digests in quarantined.items())
     return f"{rows} {lines} {digest(repr(waiting).encode())}"

@@ -1,4 +1,4 @@
-"""What changed in a lore, or in all of them: between commits, since a commit, or by the last change."""
+"""Differences of one entry or all: between commits, since a commit, or of the last change."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-FILES = ""  # in the place of a commit: the files as they are now
+FILES = ""  # in place of a commit: the present files
 
 
 class Difference(NamedTuple):
-    """One file before and after: store paths and bytes ("" and None where it was or is not there), and its lore."""
+    """One file before and after: store paths and bytes ("" and None if it does not exist), and the parsed entries."""
 
     path_before: str
     path_after: str
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
     @property
     def lore(self) -> Lore | None:
-        """The lore, as it is after the change where it still is."""
+        """The entry after the change, else before it."""
         return self.lore_after or self.lore_before
 
     @property
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """What differs between two states; `start` and `end` are commit ids, `end` is "" for the files as they are."""
+    """The differences between two states; `start` and `end` are commit ids, `end` is "" for the present files."""
 
     start: str
     end: str
@@ -51,10 +51,10 @@ class Diff(NamedTuple):
 
 
 def diff(store: Store, names: Sequence[str]) -> Diff:
-    """What `[LORE] [REV [REV]]` differ in.
+    """Compare `[LORE] [REV [REV]]`.
 
-    With one revision: from it to now. With none: what is not committed; where all is committed, what the last
-    commit changed. Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
+    With one revision: from it to the present files. With none: uncommitted changes, or if there are none, the last
+    commit. Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
 
@@ -62,7 +62,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
     repository = repository_of(store)
     with store.lock:
         commit_quietly(store)
-        lore, words = _lore_first(store, names)
+        lore, words = _split_arguments(store, names)
         if len(words) > 2:
             raise UsageError("A comparison has at most two ends.", "engram diff [LORE] [REV [REV]]")
         commits = [resolve_revision(repository, word) for word in words]
@@ -71,8 +71,8 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
         return _latest(store, lore)
 
 
-def _lore_first(store: Store, names: Sequence[str]) -> tuple[past.Wanted | None, Sequence[str]]:
-    """The lore that the first word names, if it names one, and the other words."""
+def _split_arguments(store: Store, names: Sequence[str]) -> tuple[past.Located | None, Sequence[str]]:
+    """Split the arguments: the entry that the first word names, if it does, and the other words."""
     from engram.adapters.git.read.revisions import resolve as resolve_revision
 
     if not names:
@@ -80,19 +80,19 @@ def _lore_first(store: Store, names: Sequence[str]) -> tuple[past.Wanted | None,
     repository = repository_of(store)
     start = "HEAD" if len(names) < 2 else names[1]
     try:
-        return past.wanted(store, names[0], resolve_revision(repository, start)), names[1:]
+        return past.locate(store, names[0], resolve_revision(repository, start)), names[1:]
     except NotFoundError as error:
         try:
             resolve_revision(repository, names[0])
         except NotFoundError:
             if len(names) < 2:
-                message = f"'{names[0][:60]}' names neither a lore nor a commit here."
+                message = f"'{names[0][:60]}' names neither an entry nor a commit."
                 raise NotFoundError(message, error.hint) from None
             raise error from None
         return None, names
 
 
-def _latest(store: Store, lore: past.Wanted | None) -> Diff:
+def _latest(store: Store, lore: past.Located | None) -> Diff:
     from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
@@ -104,8 +104,8 @@ def _latest(store: Store, lore: past.Wanted | None) -> Diff:
     return _between(store, f"{last[0].oid}^", last[0].oid, lore)
 
 
-def _between(store: Store, start: str, end: str, lore: past.Wanted | None) -> Diff:
-    """The differences; a `start` that does not exist (before the first commit) holds nothing."""
+def _between(store: Store, start: str, end: str, lore: past.Located | None) -> Diff:
+    """Compare two states; a `start` that does not exist (before the first commit) is empty."""
     from engram.adapters.git.read.versions import changed_paths, read_objects
     from engram.adapters.git.read.versions import commit_id as known
 
@@ -130,7 +130,7 @@ def _between(store: Store, start: str, end: str, lore: past.Wanted | None) -> Di
         for path, one, other in zip(paths, old, new, strict=True)
         if one != other
     ]
-    return Diff(start, end, tuple(_paired(changed)))
+    return Diff(start, end, tuple(_join_moves(changed)))
 
 
 def _uncommitted(store: Store) -> list[str]:
@@ -143,7 +143,7 @@ def _uncommitted(store: Store) -> list[str]:
 def _file(store: Store, name: str) -> bytes | None:
     try:
         return store.files.read(in_store(store, name))
-    except (NotFoundError, StoreError):  # gone, or no regular file
+    except (NotFoundError, StoreError):  # gone, or not a regular file
         return None
 
 
@@ -155,8 +155,8 @@ def _difference(store: Store, name: str, before: bytes | None, after: bytes | No
     return Difference(one, other, before, after, lore[0], lore[1])
 
 
-def _paired(found: list[Difference]) -> Iterable[Difference]:
-    """A lore that is gone at one path and there at another was moved."""
+def _join_moves(found: list[Difference]) -> Iterable[Difference]:
+    """Join the removal and the addition of a moved entry."""
     gone = {d.lore_before.id: d for d in found if d.after is None and d.lore_before is not None}
     moved = {
         d.lore_after.id: gone[d.lore_after.id]

@@ -1,7 +1,7 @@
-"""Feeding the table of the history: from the commits since the last time, which lore each changed and how.
+"""Update the history table from new commits: which entries each commit changed, and how.
 
-The table holds what HEAD's history holds. After a rebase, a reset or on another branch, the commits that are not
-there any more leave it; a damaged table is made anew.
+The table mirrors the history of HEAD. After a rebase, a reset or a change of branch, commits that are gone are removed
+from it; a damaged table is rebuilt.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     _Rows = tuple[CommitRow, Sequence[EventRow]]
     Step = Callable[[int, int], None]
 
-AT_ONCE = 500  # commits read by one git process and kept by one transaction
+AT_ONCE = 500  # commits read by one git process and written in one transaction
 LOCK_SECONDS = 120.0
 ADDED, CHANGED, MOVED, REMOVED, MERGED = "added", "changed", "moved", "removed", "merged"
-_UNTOLD = "updated_at"  # every change changes it
+_IGNORED = "updated_at"  # every change sets it
 
 
 def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | None = None) -> T:
-    """What `read` finds in the table, brought up to HEAD first. `step` is told commits done and to do.
+    """Update the table to HEAD, then return what `read` finds in it; `step` gets commits done and total.
 
     Raises StoreError (no git, or another process holds the table), GitError.
     """
@@ -45,27 +45,27 @@ def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | N
     for attempt in (path, path, history_table.MEMORY):
         try:
             with HistoryTable(attempt) as table:
-                feed(store, table, step)
+                update(store, table, step)
                 return read(table)
         except TableError as error:
-            _make_room(path, attempt, error)
+            _prepare_retry(path, attempt, error)
     raise AssertionError("unreachable")
 
 
-def _make_room(path: str, attempt: str, error: TableError) -> None:
-    """Before another try: without the damaged file; in memory where none can be written. Raises StoreError."""
+def _prepare_retry(path: str, attempt: str, error: TableError) -> None:
+    """Prepare another attempt by deleting the damaged file; the last attempt is in memory. Raises StoreError."""
     if attempt == history_table.MEMORY:
-        raise StoreError(f"The history cannot be put in order: {error}.", "Free some space, then try again.")
+        raise StoreError(f"The history table cannot be built: {error}.", "Free some space, then try again.")
     if history_table.is_busy(error):
-        raise StoreError("Another process holds the table of the history.", "Try again.")
+        raise StoreError("Another process holds the history table.", "Try again.")
     with contextlib.suppress(OSError):
         history_table.discard(path)
 
 
-def keep_fed(store: Store) -> None:
-    """Bring the table up to HEAD in the background, where it is of use; trouble is left to who asks.
+def update_in_background(store: Store) -> None:
+    """Update the table in the background, ignoring errors: the next query reports them.
 
-    In a code repository the history is somebody else's, and long: there only where it was asked for before.
+    In a code repository, whose history may be long, only if the table exists already.
     """
     places = store.places
     path = history_table.table_path(places.state)
@@ -75,52 +75,52 @@ def keep_fed(store: Store) -> None:
         with_history(store, lambda _table: None)
 
 
-def feed(store: Store, table: HistoryTable, step: Step | None = None) -> None:
-    """Bring the table up to HEAD. Raises TableError, StoreError, GitError."""
+def update(store: Store, table: HistoryTable, step: Step | None = None) -> None:
+    """Update the table to HEAD. Raises TableError, StoreError, GitError."""
     from engram.adapters.git.run.layout import read_head
 
     head, mark = read_head(repository_of(store)).oid or "", _mark(store)
-    if _is_fed(table.meta(), head, mark):
+    if _is_current(table.meta(), head, mark):
         return
-    with _feeding(store, table):
+    with _locked(store, table):
         known = table.meta()
-        if _is_fed(known, head, mark):
+        if _is_current(known, head, mark):
             return
         if known and (known["mark"] != mark or not head):
-            raise TableError("a table of something else")  # made anew
-        _Feed(store, table, step or (lambda _done, _total: None)).run(known, head, mark)
+            raise TableError("the table is of another folder or history")  # rebuilt
+        _Update(store, table, step or (lambda _done, _total: None)).run(known, head, mark)
 
 
 @contextlib.contextmanager
-def _feeding(store: Store, table: HistoryTable) -> Iterator[None]:
-    """Hold the lock of whoever feeds. Raises StoreError, TableError where there can be no lock."""
+def _locked(store: Store, table: HistoryTable) -> Iterator[None]:
+    """Hold the update lock. Raises StoreError, or TableError if there can be no lock."""
     if table.is_private:
         yield
         return
     lock = FileLock(history_table.lock_path(store.places.state))
     try:
-        taken = lock.acquire(LOCK_SECONDS)
+        acquired = lock.acquire(LOCK_SECONDS)
     except OSError as error:
         raise TableError(str(error)) from None
-    if not taken:
-        raise StoreError("Another process has been reading the history for minutes.", "Try again.")
+    if not acquired:
+        raise StoreError("Another process has been updating the history table for minutes.", "Try again.")
     try:
         yield
     finally:
         lock.release()
 
 
-def _is_fed(known: dict[str, str], head: str, mark: str) -> bool:
+def _is_current(known: dict[str, str], head: str, mark: str) -> bool:
     return known.get("head", "") == head and known.get("mark", mark) == mark and not known.get("target")
 
 
 def _folder(store: Store) -> str:
-    """The folder whose history counts: in a repository of the store's own all of it."""
+    """Return the folder whose history counts; "" in a repository of the store's own."""
     return "" if store.places.owns_branch else in_git(store, store.places.folder)
 
 
 def _mark(store: Store) -> str:
-    """What a table is made of besides commits; with another mark it is of no use."""
+    """Return a stamp of folder and shallow boundary; a table with another one is rebuilt."""
     try:
         with open(os.path.join(repository_of(store).common_dir, "shallow"), "rb") as file:
             shallow = hashlib.blake2b(file.read(), digest_size=8).hexdigest()
@@ -130,15 +130,15 @@ def _mark(store: Store) -> str:
 
 
 class _Blob(NamedTuple):
-    """A version of a file: its id in git and the lore it holds, `id` "" where it has none of its own."""
+    """A version of a file: its blob id, the id in it ("" if none), and the parsed entry."""
 
     oid: str
     id: str
     lore: Lore | None
 
 
-class _Feed:
-    """One feeding on its way."""
+class _Update:
+    """One update in progress."""
 
     def __init__(self, store: Store, table: HistoryTable, step: Step) -> None:
         self._store, self._table, self._step = store, table, step
@@ -148,7 +148,7 @@ class _Feed:
         self._ids: dict[str, str] = {}  # by path, of events that are not in the table yet
 
     def run(self, known: dict[str, str], head: str, mark: str) -> None:
-        """From what is known to `head`; a feeding that was killed in the middle is gone on with."""
+        """Update the table to `head`; continues an update that was killed."""
         gone, come = self._to_do(known, head)
         self._table.note({"mark": mark, "target": head, "head": known.get("head", "")})
         self._table.remove(gone)
@@ -171,7 +171,7 @@ class _Feed:
         except GitError:
             if not known:
                 raise
-            raise TableError("commits of the table are not in git any more") from None
+            raise TableError("commits of the table are no longer in git") from None
         return gone, come
 
     def _page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
@@ -184,21 +184,24 @@ class _Feed:
         self._read_blobs(found.values())
         rows: list[_Rows] = []
         for commit in listed:
-            said = found.get(commit.oid)
-            moment = said.moment if said else 0
+            logged_commit = found.get(commit.oid)
+            moment = logged_commit.moment if logged_commit else 0
             rank = max([moment, *(ranks.get(parent, highest) for parent in commit.parents)])
             ranks[commit.oid] = rank
-            events = list(self._events(said)) if said else []
-            if said and events:
-                sides = max(len(change.before) for change in said.changes)
+            events = list(self._events(logged_commit)) if logged_commit else []
+            if logged_commit and events:
+                sides = max(len(change.before) for change in logged_commit.changes)
                 rows.append(
-                    (_row(said, rank), [self._with_moved_sides(event, sides, rows) for event in events])
+                    (
+                        _row(logged_commit, rank),
+                        [self._with_moved_sides(event, sides, rows) for event in events],
+                    )
                 )
         self._table.add(rows)
         self._ids.clear()
 
     def _with_moved_sides(self, event: EventRow, sides: int, rows: Sequence[_Rows]) -> EventRow:
-        """The event; that of a merge of a lore that one side had moved names the version of the other side, too."""
+        """Add the other side's version to the event of a merge, if one side had moved the entry."""
         if sides == 1 or len(event.before) == sides or not (event.id and event.before and event.after):
             return event
         recent = [other for _, others in rows for other in others if other.id == event.id]
@@ -211,7 +214,7 @@ class _Feed:
         return change.path.endswith(".md") and change.path.startswith(self._below)
 
     def _read_blobs(self, commits: Iterable[LoggedCommit]) -> None:
-        """Read every version that these commits tell of, and forget those of pages before."""
+        """Read every version in these commits, and drop those of previous pages."""
         from engram.adapters.git.read.versions import read_objects
 
         wanted = {
@@ -230,7 +233,7 @@ class _Feed:
             self._blobs[path, oid] = _Blob(oid, lore_id, file.lore if file else None)
 
     def _events(self, commit: LoggedCommit) -> Iterator[EventRow]:
-        """What the commit did to each lore; one that is gone at one path and there at another was moved."""
+        """Derive the changes of entries from a commit; a removal and an addition of the same id are a move."""
         gone: dict[str, tuple[FileChange, list[_Blob]]] = {}
         rest = []
         for change in commit.changes:
@@ -264,7 +267,7 @@ class _Feed:
         )  # fmt: skip
 
     def _known_id(self, path: str, blobs: Sequence[_Blob]) -> str:
-        """Whose version this is where it does not say so itself: damage leaves a file the lore that it was."""
+        """Return the id of a version without one: a damaged file still belongs to its entry."""
         if all(blob.lore is not None for blob in blobs[-1:]):
             return ""
         found = next((blob.id for blob in blobs if blob.id), "")
@@ -280,7 +283,7 @@ def _removed(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
 
 
 def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
-    """The fields that are as they were in none of the versions before."""
+    """Return the fields that differ from all previous versions."""
     if after.lore is None or any(blob.lore is None for blob in before):
         return ()
     olds = [blob.lore for blob in before if blob.lore]
@@ -289,11 +292,11 @@ def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
     return tuple(
         name
         for at, name in enumerate(Lore._fields)
-        if name != _UNTOLD and all(old[at] != after.lore[at] for old in olds)
+        if name != _IGNORED and all(old[at] != after.lore[at] for old in olds)
     )
 
 
 def _row(commit: LoggedCommit, rank: int) -> CommitRow:
-    said = {key: values[0] for key, values in commit.trailers.items() if values}
-    kept = (said.get(f"Engram-{key}", "") for key in ("Op", "Agent", "Session", "Source", "Delta"))
+    trailers = {key: values[0] for key, values in commit.trailers.items() if values}
+    kept = (trailers.get(f"Engram-{key}", "") for key in ("Op", "Agent", "Session", "Source", "Delta"))
     return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, *kept)

@@ -1,4 +1,4 @@
-"""The history of one lore, and of all: who changed what, when, and how confidence went."""
+"""The history of one entry, and of all: who changed what, when, and how confidence changed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 
-SHORT = 10  # letters of a commit's id, as people see it
-WAIT_SECONDS = 5.0  # for another process that is committing: what was acknowledged is to be seen
+SHORT = 10  # characters of a commit id shown to people
+WAIT_SECONDS = 5.0  # for another process that is committing, so that acknowledged changes are shown
 
 
 class Event(NamedTuple):
-    """What one commit did to a lore: commit, time (UTC), author, and what its trailers say ("" unknown).
+    """The change of an entry by one commit: commit, time (UTC), author, and the values of its trailers ("" unknown).
 
-    `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed,
-    moved, removed or merged, `fields` what changed, `path` where the file is then. Confidence is 0.00..1.00;
-    None where there is no lore or it cannot be read.
+    `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed, moved,
+    removed or merged, `fields` what changed, `path` the path afterwards. Confidence is 0.00..1.00; None if the entry does
+    not exist or is unreadable.
     """
 
     commit: str
@@ -50,7 +50,7 @@ class Event(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One commit that touched lore, with their ids; otherwise as an `Event`."""
+    """A commit that changed entries, with their ids; other fields as in `Event`."""
 
     commit: str
     at: datetime
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 def history(store: Store, name: str, limit: int = 50, step: Step | None = None) -> tuple[str, list[Event]]:
-    """The id of the named lore and its commits, newest first. `step` is told how far the table of the history is.
+    """Return the id of the named entry and its commits, newest first; `step` gets the progress of the history table.
 
     Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
@@ -84,7 +84,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
 def recent(
     store: Store, limit: int = 50, agent: str = "", since: str = "", step: Step | None = None
 ) -> list[Operation]:
-    """The last commits that touched lore, newest first; of an agent, since a date (`2026-11-01`, RFC 3339).
+    """Return the last commits that changed entries, newest first; of an agent, since a date (`2026-11-01`, RFC 3339).
 
     Raises UsageError, GitError, StoreError.
     """
@@ -94,7 +94,7 @@ def recent(
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
     rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
-    return [Operation(*_said(commit), tuple(ids)) for commit, ids in rows]
+    return [Operation(*_common_fields(commit), tuple(ids)) for commit, ids in rows]
 
 
 def _check(limit: int) -> None:
@@ -106,10 +106,10 @@ def _moment(since: str) -> float:
     try:
         return times.parse(since).timestamp()
     except ValueError:
-        raise UsageError(f"'{since[:60]}' is no date.", "For example: --since 2026-11-01") from None
+        raise UsageError(f"'{since[:60]}' is not a date.", "For example: --since 2026-11-01") from None
 
 
-def _said(
+def _common_fields(
     commit: CommitRow,
 ) -> tuple[str, datetime, str, str, str, str, str, str, str]:
     return (
@@ -124,4 +124,6 @@ def _event(store: Store, commit: CommitRow, event: EventRow, signature: Signatur
         for value in (event.confidence_before, event.confidence)
     )
     path = in_store(store, event.path)
-    return Event(*_said(commit), event.kind, path, event.fields, before, after, event.validations, signature)
+    return Event(
+        *_common_fields(commit), event.kind, path, event.fields, before, after, event.validations, signature
+    )

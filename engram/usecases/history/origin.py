@@ -1,4 +1,4 @@
-"""Where a lore is from: the clone and agent that recorded it, the commit that changed it last, and who signed that."""
+"""The origin of an entry: the clone and agent that recorded it, its last commit, and that commit's signature."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """`foreign`: another clone recorded it. `commit` and `signature` are None where they are not known (yet).
+    """The origin of an entry and the trust that follows from it.
 
-    `held`: it waits here for a person. `trust` is the tier that follows from all this, `counted` what its claims come to.
+    `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is in quarantine here.
+    `trust` is its tier, `counted` its claims as far as they count.
     """
 
     source_id: str
@@ -35,15 +36,15 @@ class Origin(NamedTuple):
     counted: Counted
 
     def as_dict(self) -> dict[str, object]:
-        """The origin as JSON."""
+        """Return the origin as JSON."""
         signature = self.signature._asdict() if self.signature else None
-        said = {**self._asdict(), "signature": signature, "trust": self.trust._asdict()}
-        del said["counted"]  # the file's own figures are what is told beside it
-        return said
+        found = {**self._asdict(), "signature": signature, "trust": self.trust._asdict()}
+        del found["counted"]  # JSON has the figures of the file instead
+        return found
 
 
 def origin(store: Store, lore: Lore, path: str) -> Origin:
-    """The origin of the lore at `path`, looked up in git. Raises GitError."""
+    """Look up the origin of the entry at `path` in git. Raises GitError."""
     commit = _last_commit(store, path)
     signature = None
     if commit:
@@ -55,7 +56,7 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
-    """The origin of each lore, as far as it was noted when it came in: no git is run."""
+    """Return the origin of each entry as stored when it arrived, without running git."""
     each = list(lore)
     commits = store.state.trust.arrivals([one.id for one in each])
     signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
@@ -67,7 +68,7 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
 
 
 def as_seen(store: Store, lore: Lore) -> tuple[Lore, Tier, Counted]:
-    """A lore of this store with its tier and what it counts as, as far as is noted here; runs no git, raises nothing."""
+    """Return an entry with its tier and what its claims count, from local state; runs no git, raises nothing."""
     try:
         found = known_origins(store, [lore])[0]
     except (EngramError, OSError, sqlite3.Error):

@@ -1,38 +1,39 @@
-"""Finding lore in the past: where a lore stood in a commit, also one that was forgotten since."""
+"""Find entries in the past: their path and content in a commit, even if they were forgotten since."""
 
 from __future__ import annotations
 
 from engram.domain.entry import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lookup.resolve import resolve
-from engram.usecases.store.lineage import in_git, read_lore, repository_of
+from engram.usecases.lookup.resolve import home_of, resolve
+from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 
-class Wanted(NamedTuple):
-    """A lore that was named: its id, and its store path now ("" where it is gone)."""
+class Located(NamedTuple):
+    """An entry that a name means: its id, and its present store path ("" if it is gone)."""
 
     id: str
     path: str
 
 
-def wanted(store: Store, name: str, commit: str) -> Wanted:
-    """The lore that `name` means now, or meant at `commit`. Raises NotFoundError, AmbiguousError."""
+def locate(store: Store, name: str, commit: str) -> Located:
+    """Find the entry that `name` means now, or meant at `commit`. Raises NotFoundError, AmbiguousError."""
     try:
         found = resolve(store, name)
-        return Wanted(found.id, found.path)
+        return Located(found.id, found.path)
     except NotFoundError:
         lore_id = _known_before(store, name.strip(), commit)
         if not lore_id:
             raise
-        return Wanted(lore_id, "")
+        return Located(lore_id, "")
 
 
 def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
-    """The path (as git knows it) of a lore in a commit; "" where it is not in it. `likely` is looked at first."""
+    """Return the git path of an entry in a commit; "" if it is not in it. `likely` is tried first."""
     from engram.adapters.git.read.versions import names_at, read_objects
     from engram.adapters.git.read.word_search import files_with
 
@@ -41,8 +42,8 @@ def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
     names = names_at(repository, commit, likely) if likely else []
     names += [name for name in names_at(repository, commit, folder) if lore_id in name]
     names += files_with(repository, commit, folder, f"id: {lore_id}")
-    held = read_objects(repository, [f"{commit}:{name}" for name in names])
-    for name, raw in zip(names, held, strict=True):
+    contents = read_objects(repository, [f"{commit}:{name}" for name in names])
+    for name, raw in zip(names, contents, strict=True):
         file = read_lore(store, name, raw)
         if file is not None and file.lore.id == lore_id:
             return name
@@ -50,11 +51,11 @@ def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
 
 
 def _known_before(store: Store, name: str, commit: str) -> str:
-    """The id of a lore that is gone: by session ref, id, or the start of an id in a file's name."""
+    """Return the id of a forgotten entry: by session ref, id, or prefix of an id in a file name."""
     number = refs.ref_number(name)
     if number is not None:
-        surfaced = store.session_state.refs(store.caller.session)
-        return next((ref.id for ref in surfaced if ref.number == number), "")
+        shown = store.session_state.refs(store.caller.session)
+        return next((ref.id for ref in shown if ref.number == number), "")
     prefix = name.upper()
     if ulid.is_valid(prefix):
         return prefix
@@ -66,6 +67,32 @@ def _known_before(store: Store, name: str, commit: str) -> str:
     endings = {name.removesuffix(".md").rpartition("--")[2] for name in names}
     found = sorted(lore_id for lore_id in endings if ulid.is_valid(lore_id) and lore_id.startswith(prefix))
     if len(found) > 1:
-        message = f"'{name}' fits {len(found)} lore: {', '.join(found[:5])}."
+        message = f"'{name}' matches {len(found)} entries: {', '.join(found[:5])}."
         raise AmbiguousError(message, "Use the id of the one you mean.", tuple((one, "") for one in found))
     return found[0] if found else ""
+
+
+def read_version(store: Store, name: str, at: str) -> Lore:
+    """Read the named entry as it was at a commit or date `at`, even if it is gone.
+
+    Raises NotFoundError (no such entry or commit, not in it, or unreadable), AmbiguousError, StoreError, GitError.
+    """
+    from engram.adapters.git.read.revisions import resolve as resolve_revision
+    from engram.adapters.git.read.versions import read_objects
+    from engram.usecases.store.lineage import in_git
+
+    store = home_of(store, name)
+    repository = repository_of(store)
+    with store.lock:
+        commit = resolve_revision(repository, at)
+        located = locate(store, name, commit)
+    likely = in_git(store, located.path) if located.path else ""
+    path = path_at(store, commit, located.id, likely)
+    raw = read_objects(repository, [f"{commit}:{path}"])[0] if path else None
+    file = read_lore(store, in_store(store, path), raw) if path else None
+    if file is None:
+        raise NotFoundError(
+            f"Entry {located.id} is not in {commit[:10]}, or cannot be read there.",
+            "`engram log` shows its commits.",
+        )
+    return file.lore

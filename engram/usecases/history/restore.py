@@ -1,4 +1,4 @@
-"""Bringing a lore back as it was at a commit or date, by a new change; also one that was forgotten."""
+"""Restore an entry as it was at a commit or date, by a new change, even if it was forgotten."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WAIT_SECONDS = 10.0
 
 
 class Restored(NamedTuple):
-    """A lore that was brought back: what it is now, where, from which commit. `changed` is False where it was so already."""
+    """A restored entry: its present state, path, and the commit restored from; `changed` is False if it was equal."""
 
     lore: Lore
     path: str
@@ -34,11 +34,10 @@ class Restored(NamedTuple):
 
 
 def restore(store: Store, name: str, at: str) -> Restored:
-    """Bring the named lore back as it was at a commit or date `at`.
+    """Restore the named entry as it was at a commit or date `at`.
 
-    Votes and folded lore are kept as they are now: they only ever grow. Raises NotFoundError (no such lore
-    or commit, or it was not there), AmbiguousError, LoreFileError (it was unreadable then), SecretFoundError,
-    StoreError, ConflictError.
+    Votes and `merged_from` keep their present values, as they only grow. Raises NotFoundError (no such entry or commit, or
+    not in it), AmbiguousError, LoreFileError (unreadable in that commit), SecretFoundError, StoreError, ConflictError.
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
     from engram.adapters.git.read.versions import read_objects
@@ -49,22 +48,22 @@ def restore(store: Store, name: str, at: str) -> Restored:
     with store.lock:
         commit_pending(store, wait=_WAIT_SECONDS)
         commit = resolve_revision(repository, at)
-        wanted = past.wanted(store, name, commit)
-        then = past.path_at(store, commit, wanted.id)
+        located = past.locate(store, name, commit)
+        then = past.path_at(store, commit, located.id)
         if not then:
             raise NotFoundError(
-                f"The lore {wanted.id} is not in {commit[:10]}.",
+                f"Entry {located.id} is not in {commit[:10]}.",
                 "`engram log` or `git log` shows its commits.",
             )
         raw = read_objects(repository, [f"{commit}:{then}"])[0] or b""
-        path = wanted.path or in_store(store, then)
+        path = located.path or in_store(store, then)
         return _restore(store, path, codec.read(raw, path, store.categories, store.clock.now()), commit)
 
 
 def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     findings = find_secrets(then.raw.decode(), store.allowed_secrets)
     if findings:
-        raise refuse(findings, "the lore as it was")
+        raise refuse(findings, "that version of the entry")
     now = _current(store, path)
     lore = _with_votes(store, then.lore, now.lore if now else None)
     if now is not None and lore._replace(updated_at=now.lore.updated_at) == now.lore:
@@ -88,7 +87,7 @@ def _current(store: Store, path: str) -> LoreFile | None:
 
 
 def _with_votes(store: Store, then: Lore, now: Lore | None) -> Lore:
-    """The lore as it was, with every vote since: also this clone's on a lore that is gone."""
+    """Add every vote since to the old version, including this clone's on a forgotten entry."""
     known = {**then.votes}
     mine = store.state.vote(then.id)
     for clone, vote in [*(now.votes.items() if now else ()), *([(store.source, mine)] if any(mine) else [])]:

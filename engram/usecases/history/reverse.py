@@ -1,4 +1,4 @@
-"""What the files become when commits are taken back: computed, nothing written."""
+"""Compute the file changes that revert commits; nothing is written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Reversed(NamedTuple):
-    """The changes of files that take commits back, the ids of their lore, and this clone's votes afterwards.
+    """The changes that revert commits, the ids of the entries, and this clone's votes afterwards.
 
-    `kept` says in sentences what is left as it is.
+    `kept` has a sentence for each thing that is kept.
     """
 
     changes: tuple[Change, ...]
@@ -36,16 +36,16 @@ class Reversed(NamedTuple):
 def reverse(
     store: Store, repository: Repository, commits: Sequence[str], exactly: Collection[str] = ()
 ) -> Reversed:
-    """Take back the commits one after another, newest first. Raises GitError, StoreError.
+    """Revert the commits one after another, newest first. Raises GitError, StoreError.
 
-    Those of `exactly` that nobody else has yet are taken back byte for byte where a file is as they left it: what
-    only this clone ever saw need not grow.
+    Unpushed commits in `exactly` are reverted byte for byte where a file is unchanged since: votes that only this clone
+    has seen may shrink.
     """
     return _Reversal(store, repository, exactly).run(commits)
 
 
 class _Reversal:
-    """The state of the files while commits are taken back."""
+    """The state of the files while commits are reverted."""
 
     def __init__(self, store: Store, repository: Repository, exactly: Collection[str]) -> None:
         self._store = store
@@ -64,11 +64,11 @@ class _Reversal:
             exact = commit in self._exactly and not is_shared(self._repository, commit)
             steps = changes_of(self._repository, commit)
             names = [name for step in steps for name in (step.before, step.after) if name]
-            held = dict(zip(names, read_objects(self._repository, names), strict=True))
+            contents = dict(zip(names, read_objects(self._repository, names), strict=True))
             for step in steps:
-                before, after = (held.get(name) if name else None for name in (step.before, step.after))
-                if not (exact and self._put_back(step.path, before, after)):
-                    self._take_back(step.path, before, after)
+                before, after = (contents.get(name) if name else None for name in (step.before, step.after))
+                if not (exact and self._restore_exactly(step.path, before, after)):
+                    self._revert(step.path, before, after)
         changes = tuple(
             Change(path, content, None if (old := self._found[path]) is None else atomic.digest(old))
             for path, content in self._now.items()
@@ -76,8 +76,8 @@ class _Reversal:
         )
         return Reversed(changes, tuple(self._lore), self._votes, tuple(self._kept))
 
-    def _put_back(self, path: str, before: bytes | None, after: bytes | None) -> bool:
-        """Have the bytes of before, where the file is as it was after; whether it was."""
+    def _restore_exactly(self, path: str, before: bytes | None, after: bytes | None) -> bool:
+        """Restore the old bytes if the file is unchanged since; returns whether it was."""
         if self._read(path) != after:
             return False
         lore = self._parse(path, before or after or b"")
@@ -86,11 +86,11 @@ class _Reversal:
         self._now[path] = before
         return True
 
-    def _take_back(self, path: str, before: bytes | None, after: bytes | None) -> None:
+    def _revert(self, path: str, before: bytes | None, after: bytes | None) -> None:
         path = self._where(path, after)
         now = self._read(path)
         if before is not None and after is not None and now is None:
-            self._kept.append(f"{path} was deleted since and stays so.")
+            self._kept.append(f"{path} was deleted since and stays deleted.")
             return
         store = self._store
         folder = store.places.folder
@@ -100,24 +100,24 @@ class _Reversal:
         if lore is not None:
             self._lore[lore.id] = None
         if content is not None and now is not None:
-            content = self._settle(path, now, after, before, content)
-        self._tell(path, [entry.field for entry in merged.conflicts])
+            content = self._finish(path, now, after, before, content)
+        self._report(path, [entry.field for entry in merged.conflicts])
         self._now[path] = content
         for kept in merged.kept:
             self._read(kept.path)
             self._now[kept.path] = kept.content
 
-    def _tell(self, path: str, fields: Sequence[str]) -> None:
+    def _report(self, path: str, fields: Sequence[str]) -> None:
         if DELETED in fields:
             self._kept.append(f"{path} was changed since, so it is not deleted.")
         elif fields:
             what = ", ".join(fields)
-            self._kept.append(f"{path}: {what} changed since and stays; the older is among its conflicts.")
+            self._kept.append(f"{path}: {what} changed since and stays; the old value is in `conflicts`.")
 
-    def _settle(
+    def _finish(
         self, path: str, now: bytes, after: bytes | None, before: bytes | None, content: bytes
     ) -> bytes:
-        """The merged file with votes that have not shrunk, and dated as the change that it is."""
+        """Give the merged file votes that do not shrink, and a new date."""
         files = [self._file(path, raw) for raw in (now, after, before, content)]
         current, done, undone, result = (file.lore if file else None for file in files)
         if files[3] is None or result is None or current is None:
@@ -136,15 +136,15 @@ class _Reversal:
         return codec.rewrite(files[3], settled._replace(updated_at=stamp), self._store.categories)
 
     def _votes_without(self, current: Lore, done: Lore, undone: Lore) -> dict[str, Vote]:
-        """The votes of now, and on this clone's account the weight of the vote taken back, the other way round.
+        """Return the present votes, with the reverted weight added on the other side of this clone's vote.
 
-        Every number still only grows, so that any merge keeps it; how often it was called helpful stays.
+        Numbers only grow, so that merges keep them; the count of helpful judgements stays.
         """
         source = self._store.source
         clones = done.votes.keys() | undone.votes.keys()
         pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
         up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
-        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))  # that list only grows, too
+        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))  # `merged_from` only grows, too
         votes = dict(current.votes)
         if up or down:
             remembered = self._votes.get(current.id) or self._store.state.vote(current.id)
@@ -154,7 +154,7 @@ class _Reversal:
         return dict(sorted(votes.items()))
 
     def _where(self, path: str, after: bytes | None) -> str:
-        """Where the file is now: people may have renamed it."""
+        """Return the present path of a file that may have been renamed."""
         if after is None or self._read(path) is not None:
             return path
         lore = self._parse(path, after)
@@ -187,5 +187,5 @@ class _Reversal:
 
 
 def _grown(current: Lore, result: Lore) -> dict[str, Vote]:
-    """The votes of the result, none smaller than it is now."""
+    """Return the votes of the result, none smaller than at present."""
     return {clone: larger([vote, current.votes.get(clone, Vote())]) for clone, vote in result.votes.items()}

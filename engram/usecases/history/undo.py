@@ -1,8 +1,7 @@
-"""Taking back Engram's last operations, and bringing them back: by a new commit, so that pushed history stays.
+"""Undo and redo Engram's last operations by a new commit, so that pushed history stays.
 
-Each file is merged (base: after the operation, ours: now, theirs: before it), so what others changed since
-stays. Votes only ever grow: one that is taken back stays, and the same weight the other way is added.
-docs/merge-rules.md has the rules.
+Each file is merged (base: after the operation, ours: now, theirs: before it), so later changes stay. Votes only grow:
+undoing one adds the same weight on the other side. docs/merge-rules.md has the rules.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ _WAIT_SECONDS = 10.0
 
 
 class Undone(NamedTuple):
-    """What was taken back (or brought back): subjects of the operations, ids and paths of the lore that changed.
+    """The operations undone or redone: their subjects, and the ids and paths of the entries that changed.
 
-    `kept` says in sentences what stayed as it is because it was changed or deleted since.
+    `kept` has a sentence for each thing kept because it was changed or deleted since.
     """
 
     operations: tuple[str, ...]
@@ -40,65 +39,68 @@ class Undone(NamedTuple):
 
 
 def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
-    """Take back this clone's last `count` operations that are not taken back yet, or those of `deed`.
+    """Undo this clone's last `count` operations that are not undone yet, or those of `deed`.
 
-    Commits that have a deed in common are one operation. Where nothing is left of them that could be taken back, the
-    one before is taken back too, and so on.
-    Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
-    commit itself, GitError in the middle of a merge or rebase.
+    Commits with a deed in common are one operation. If undoing changes nothing, the operation before is undone, too, and
+    so on. Raises UsageError (invalid count), NotFoundError (fewer operations), StoreError if Engram does not commit
+    here, GitError during a merge or rebase.
     """
     if count < 1:
         raise UsageError(f"The number of operations must be 1 or more, not {count}.")
     with store.lock:
         for _ in range(_TRIES):
-            # What was done by itself is not what a person means to take back.
-            own = (commit for commit in standing(_own(store)) if commit.session != BY_ITSELF)
-            done = _undo(store, _together(_of_deed(own, deed, count) if deed else own), 1 if deed else count)
+            # Background operations are not what a person means to undo.
+            own = (commit for commit in undoable(_own(store)) if commit.session != BY_ITSELF)
+            done = _undo(
+                store, _group_by_deed(_of_deed(own, deed, count) if deed else own), 1 if deed else count
+            )
             if done is not None:
                 return done
-        raise _never_still()
+        raise _busy_error()
 
 
 def redo(store: Store) -> Undone:
-    """Take back the last undo that is not taken back yet. Raises NotFoundError, StoreError, GitError."""
+    """Revert the last undo that stands. Raises NotFoundError, StoreError, GitError."""
     with store.lock:
         for _ in range(_TRIES):
-            target = redoable(_own(store))
+            target = last_undo(_own(store))
             if target is None:
-                raise NotFoundError("There is nothing to redo.", "Only what `engram undo` took back can be.")
+                raise NotFoundError(
+                    "There is nothing to redo.", "Only what `engram undo` reverted can be redone."
+                )
             done = _redo(store, target)
             if done is not None:
                 return done
-        raise _never_still()
+        raise _busy_error()
 
 
-def standing(commits: Iterable[OwnCommit]) -> Iterator[OwnCommit]:
-    """The operations that are not taken back, newest first; `commits` are newest first too."""
+def undoable(commits: Iterable[OwnCommit]) -> Iterator[OwnCommit]:
+    """Return the operations that are not undone, newest first, as `commits` are."""
     redone: set[str] = set()
     undone: set[str] = set()
     for commit in commits:
         if commit.redoes:
             redone.update(commit.redoes)
         elif commit.undoes:
-            # An operation may be undone, redone and undone again: an undo that was redone says nothing.
+            # An operation may be undone, redone and undone again: a redone undo does not count.
             undone.update(() if commit.oid in redone else commit.undoes)
         elif commit.oid not in undone:
             yield commit
 
 
 def _of_deed(commits: Iterator[OwnCommit], deed: str, count: int) -> Iterator[OwnCommit]:
-    """Those of the commits that are of this deed, which has `count`; looks no further back than the first of them."""
+    """Return the `count` commits of this deed, reading no further than the first of them."""
     return islice((commit for commit in commits if commit.deed == deed), count)
 
 
-def _together(commits: Iterable[OwnCommit]) -> Iterator[list[OwnCommit]]:
-    """The commits, those next to one another that are of one deed as one."""
+def _group_by_deed(commits: Iterable[OwnCommit]) -> Iterator[list[OwnCommit]]:
+    """Group adjacent commits of one deed."""
     for _, some in groupby(commits, lambda commit: commit.deed or commit.oid):
         yield list(some)
 
 
-def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
-    """The last undo that stands."""
+def last_undo(commits: Iterable[OwnCommit]) -> OwnCommit | None:
+    """Return the last undo that stands."""
     redone: set[str] = set()
     for commit in commits:
         redone.update(commit.redoes)
@@ -128,26 +130,26 @@ def _repository(store: Store) -> Repository:
 
 
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
-    """Take back the next `count` operations; None where somebody else changed a file meanwhile."""
+    """Undo the next `count` operations; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import UNDO
     from engram.usecases.history.reverse import reverse
 
     wanted = list(islice(operations, count))
     if len(wanted) < count:
-        raise _too_few(len(wanted))
+        raise _too_few_error(len(wanted))
     targets = list(chain.from_iterable(wanted))
     repository = _repository(store)
-    found = reverse(store, repository, [target.oid for target in targets], _whole(targets))
+    found = reverse(store, repository, [target.oid for target in targets], _exact_commits(targets))
     idle: list[OwnCommit] = []
     kept = found.kept
     while not found.changes:
         idle += targets
         targets = next(operations, [])
         if not targets:
-            raise _nothing_left(f"undo: {_subject(idle)}", kept)
-        found = reverse(store, repository, [target.oid for target in targets], _whole(targets))
+            raise _nothing_left_error(f"undo: {_subject(idle)}", kept)
+        found = reverse(store, repository, [target.oid for target in targets], _exact_commits(targets))
         kept += found.kept
-    # Those of which nothing was left count as taken back from now on.
+    # Operations of which nothing was left count as undone from now on.
     trailers = [(UNDO, target.oid) for target in (*idle, *targets)]
     if not _write(store, f"undo: {_subject(targets)}", trailers, found):
         return None
@@ -160,13 +162,13 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
 
 
 def _redo(store: Store, target: OwnCommit) -> Undone | None:
-    """Take back an undo; None where somebody else changed a file meanwhile."""
+    """Redo; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import REDO
     from engram.usecases.history.reverse import reverse
 
-    found = reverse(store, _repository(store), [target.oid], _whole([target]))
+    found = reverse(store, _repository(store), [target.oid], _exact_commits([target]))
     if not found.changes:
-        raise _nothing_left(f"redo: {_subject([target])}", found.kept)
+        raise _nothing_left_error(f"redo: {_subject([target])}", found.kept)
     if not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
         return None
     now = store.clock.now().timestamp()
@@ -177,8 +179,8 @@ def _redo(store: Store, target: OwnCommit) -> Undone | None:
     return _undone([target], found, found.kept)
 
 
-def _whole(targets: Sequence[OwnCommit]) -> set[str]:
-    """The commits that touch many lore at once and no vote of anybody: they are taken back byte for byte."""
+def _exact_commits(targets: Sequence[OwnCommit]) -> set[str]:
+    """Return the commits to revert byte for byte: consolidations, which touch many entries and no vote."""
     return {one.oid for one in targets if one.subject.removeprefix("undo: ").startswith("consolidate: ")}
 
 
@@ -188,7 +190,7 @@ def _undone(targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]
 
 
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
-    """Carry the reversal out; False where somebody else changed a file meanwhile."""
+    """Write the reversal; False if a file changed meanwhile."""
     from engram.adapters.files.durable.journal import Operation
     from engram.usecases.store import entry_writer as change
 
@@ -206,9 +208,9 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
     return True
 
 
-def _nothing_left(subject: str, kept: Sequence[str]) -> NotFoundError:
+def _nothing_left_error(subject: str, kept: Sequence[str]) -> NotFoundError:
     return NotFoundError(
-        f"'{subject}' would change nothing: {' '.join(kept) or 'all is as it was before.'}",
+        f"'{subject}' would change nothing: {' '.join(kept) or 'everything is as it was.'}",
         "`engram log` shows what was done; `engram restore LORE --at REV` goes back further.",
     )
 
@@ -218,14 +220,14 @@ def _subject(targets: Sequence[OwnCommit]) -> str:
     return first.removeprefix("undo: ") if len(targets) == 1 else f"{len(targets)} operations"
 
 
-def _too_few(count: int) -> NotFoundError:
+def _too_few_error(count: int) -> NotFoundError:
     message = f"Only {count} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
         message, "`engram log` shows what was done; `engram restore LORE --at REV` goes back further."
     )
 
 
-def _never_still() -> ConflictError:
+def _busy_error() -> ConflictError:
     return ConflictError(
         "The files kept changing while this was written.", "Nothing was overwritten; try again."
     )

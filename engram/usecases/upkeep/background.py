@@ -28,7 +28,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
     from engram.usecases.agents.observations import enrich
-    from engram.usecases.history.history_feed import keep_fed
+    from engram.usecases.history.history_feed import update_in_background
     from engram.usecases.store.commit import commit_quietly
     from engram.usecases.sync.auto_sync import sync_if_due, sync_now
     from engram.usecases.upkeep.maintain import maintain_if_due
@@ -37,7 +37,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     with contextlib.suppress(EngramError):
         enrich(store)
     commit_quietly(store)
-    keep_fed(store)
+    update_in_background(store)
     _maintain(store)
     if exists(store, SESSION):
         _refresh_quietly(reach(store, SESSION))

@@ -46,7 +46,7 @@ def run(call: Call) -> int:
             "--by shows groups, --peek a first look, --depth and --table levels.", "Ask for one of them."
         )
     if groups["key"]:
-        from engram.usecases.explore.partition import partition
+        from engram.usecases.explore.explore import partition
 
         # The scope that was named is the one this store is; grouping by scope is about all of them.
         table = partition(call.store, **groups)
@@ -54,7 +54,7 @@ def run(call: Call) -> int:
         show_table(call.output, table)
         return 0
     if peeks:
-        from engram.usecases.explore.peek import peek
+        from engram.usecases.explore.explore import peek
 
         tables = peek(call.store, samples=level["sample_size"])
         call.output.document({"scope": call.store.places.scope, "tables": [one.as_dict() for one in tables]})
