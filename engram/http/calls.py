@@ -86,7 +86,7 @@ def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
 
 
 class Json(JSONResponse):
-    """JSON in which every text is safe on a screen, whatever lore say."""
+    """JSON in which every text is safe on a screen, whatever the lore says."""
 
     def render(self, content: Any) -> bytes:
         """The bytes."""
