@@ -92,7 +92,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         redact: bool = False,
         key: str = "",
     ) -> Recorded:
-        """Write a new lore and return it with its near twins; it is durable when this returns.
+        """Write a new entry and return it with its near twins; it is durable when this returns.
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
         (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
@@ -137,7 +137,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         budget: int | None = None,
         hop: bool | None = None,
     ) -> Answer:
-        """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
+        """The lore that answers `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
         `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
         and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
@@ -201,7 +201,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         )
 
     def edit(self, name: str, wanted: Edit, *, digest: str = "") -> Shown:
-        """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, StaleError (see `Putting`)."""
+        """Change fields of an entry. Raises NotFoundError, ValidationError, SecretFoundError, StaleError (see `Putting`)."""
         from engram.usecases.recording.edit import edit
 
         shown = edit(self.store, name, wanted, digest)

@@ -118,7 +118,7 @@ class Curating(Part):
     def apply(self, plan: Plan) -> Consolidated:
         """Do the selected steps of a plan as one commit, which `undo` takes back byte for byte; twice is once.
 
-        Raises ConflictError, before anything is written, where a lore was changed since; StoreError.
+        Raises ConflictError, before anything is written, where an entry was changed since; StoreError.
         """
         from engram.usecases.consolidation.consolidate import apply
 
@@ -127,7 +127,7 @@ class Curating(Part):
         return done
 
     def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> UsefulnessList:
-        """How often lore were shown and helpful, what they cost, and which past queries they answer alone.
+        """How often entries were shown and helpful, what they cost, and which past queries they answer alone.
 
         Of the named lore, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
         """
@@ -136,7 +136,7 @@ class Curating(Part):
         return rate_usefulness(self.store, names, limit=limit, sort=sort)
 
     def worth_at_once(self, *ids: str) -> dict[str, dict[str, float]]:
-        """By id `shown`, `tokens` and `importance` of these lore, without asking any query: for a column of a list.
+        """By id `shown`, `tokens` and `importance` of these entries, without asking any query: for a column of a list.
 
         An id that this store does not have is left out. Raises StoreError.
         """

@@ -45,7 +45,7 @@ class Linking(Part):
         metadata: Mapping[str, str] = NOTHING,
         remove: bool = False,
     ) -> Linked:
-        """Make or change an entity, relate it to another (`to`, `kind`, `since`), name it in a lore: one commit.
+        """Make or change an entity, relate it to another (`to`, `kind`, `since`), name it in an entry: one commit.
 
         `type` is person, project, company, concept or tool. With `remove` what is named is taken away, or without any
         of it the entity. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.

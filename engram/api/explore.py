@@ -20,7 +20,7 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 class Exploring(Part):
     """Finding one's way in a large memory; `engram.app.Engram` has all of it.
 
-    `waiting=False` leaves out lore that wait for a person, as whatever is shown to an agent must.
+    `waiting=False` leaves out lore that waits for a person, as whatever is shown to an agent must.
     """
 
     def explore(
@@ -54,7 +54,7 @@ class Exploring(Part):
         return execute(reach(self.store, scope), sql, parameters, limits or DEFAULT, waiting=waiting)
 
     def peek(self, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
-        """Counts by type and status, the commonest tags, dates, the best few lore. Raises NotFoundError, StoreError."""
+        """Counts by type and status, the commonest tags, dates, the best few entries. Raises NotFoundError, StoreError."""
         from engram.usecases.explore.explore import peek
 
         return peek(self.store, scope=scope, samples=samples, waiting=waiting)

@@ -36,7 +36,7 @@ class Graphing(Part):
         )
 
     def refresh_importance(self) -> bool:
-        """Compute anew how important entities and lore are, if the graph changed since; whether it did. Raises StoreError."""
+        """Compute anew how important entities and entries are, if the graph changed since; whether it did. Raises StoreError."""
         from engram.usecases.graph.graph_building import refresh_importance
 
         return refresh_importance(self.store)

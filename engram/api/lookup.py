@@ -1,4 +1,4 @@
-"""The part of the Python API that looks: around a lore, at what was done here, at the settings."""
+"""The part of the Python API that looks: around an entry, at what was done here, at the settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Looking(Part):
-    """Links, queries that a lore answered, what recording would answer, the live record, settings: a part of `Engram`."""
+    """Links, queries that an entry answered, what recording would answer, the live record, settings: a part of `Engram`."""
 
     def weigh(
         self,
@@ -47,13 +47,13 @@ class Looking(Part):
         return by_text(self.store, text)
 
     def links(self, name: str) -> list[Link]:
-        """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
+        """What an entry names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
         from engram.usecases.graph.links import find_links
 
         return find_links(self.store, name)
 
     def surfaced(self, name: str, limit: int = 20) -> list[Surfaced]:
-        """The last queries that a lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
+        """The last queries that an entry answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
         from engram.usecases.recall.recall_log import surfaced
 
         return surfaced(self.store, name, limit)

@@ -55,7 +55,7 @@ class Sharing(Part):
         return preview(self.store, Options(remote, timeout=timeout), step)
 
     def exchange(self, limit: int = 200) -> Exchange:
-        """What waits to go out and to come in, each lore with its change in a phrase; the remote as it was last seen.
+        """What waits to go out and to come in, each entry with its change in a phrase; the remote as it was last seen.
 
         Raises UsageError (no branch of its own), StoreError, GitError.
         """
@@ -94,7 +94,7 @@ class Sharing(Part):
         return session_sync(self.store)
 
     def history(self, name: str, limit: int = 50) -> Sequence[Event]:
-        """What happened to a lore, newest first: commit, time, agent, fields, confidence before and after.
+        """What happened to an entry, newest first: commit, time, agent, fields, confidence before and after.
 
         Raises NotFoundError, AmbiguousError, UsageError, StoreError (no git), GitError.
         """
@@ -109,13 +109,13 @@ class Sharing(Part):
         return recent(self.store, limit, agent, since)
 
     def blame(self, name: str) -> Sequence[Blamed]:
-        """Each field and line of a lore as it stands in its file, and which commit and agent gave it. Raises as `history`."""
+        """Each field and line of an entry as it stands in its file, and which commit and agent gave it. Raises as `history`."""
         from engram.usecases.history.blame import blame
 
         return blame(self.store, name)[1]
 
     def version(self, name: str, at: str) -> Lore:
-        """A lore as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
+        """An entry as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
         from engram.usecases.history.past import read_version
 
         return read_version(self.store, name, at)
@@ -182,7 +182,7 @@ class Sharing(Part):
         return done
 
     def restore(self, name: str, at: str) -> Restored:
-        """Bring a lore back as it was at a commit or date, also one that was forgotten; votes since then stay.
+        """Bring an entry back as it was at a commit or date, also one that was forgotten; votes since then stay.
 
         Raises NotFoundError, AmbiguousError, SecretFoundError, LoreFileError, StoreError, GitError.
         """

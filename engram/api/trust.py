@@ -1,4 +1,4 @@
-"""The part of the Python API about trust: lore that wait to be let in, where a lore is from, the red team."""
+"""The part of the Python API about trust: lore that waits to be let in, where an entry is from, the red team."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trusting(Part):
         return rejected
 
     def origin(self, name: str) -> Origin:
-        """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
+        """Where an entry is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
         from engram.usecases.history.origin import origin
         from engram.usecases.lookup.listing import get
         from engram.usecases.opening.scopes import reach

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Putting(Part):
     """Writing by id and digest, and asking what changed; `engram.app.Engram` has all of it.
 
-    A `digest` (`.digest` of what `get` and all of these answer) has a lore changed only while its file is still that;
+    A `digest` (`.digest` of what `get` and all of these answer) has an entry changed only while its file is still that;
     else StaleError says the digest that it has now. A `key` (a text that you make for each new request) has a request
     done once: the same again is answered as the first time for 24 hours, and does nothing; with another request the
     key is a ConflictError.
@@ -70,7 +70,7 @@ class Putting(Part):
         return done
 
     def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
-        """Change the fields of a lore that are named; None takes a field's value away, lists are replaced whole.
+        """Change the fields of an entry that are named; None takes a field's value away, lists are replaced whole.
 
         Raises ValidationError, NotFoundError, AmbiguousError, SecretFoundError, StaleError, ConflictError, UsageError.
         """

@@ -1,4 +1,4 @@
-"""How lore look on the command line: as lines for people and as JSON for programs."""
+"""How lore looks on the command line: as lines for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 
 def lore_json(lore: Lore, path: str) -> dict[str, object]:
-    """The JSON of one lore."""
+    """The JSON of one entry."""
     from engram.domain.entry.lore_json import lore_as_dict  # most answers are for people
 
     return lore_as_dict(lore, path)
@@ -41,7 +41,7 @@ def confidence(lore: Lore) -> str:
 
 
 def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:
-    """One lore of an answer: a title line, its text as far as the budget allows, where it is from.
+    """One entry of an answer: a title line, its text as far as the budget allows, where it is from.
 
     With its `origin` also that and why it is here.
     """
@@ -72,7 +72,7 @@ def lore_lines(
     promoted: Promoted | None = None,
     worth: Mapping[str, float] | None = None,
 ) -> Iterator[str]:
-    """One lore whole; `promoted` is where it was promoted from, `worth` what using it so far says of it."""
+    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it."""
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -131,7 +131,7 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     """One line of a list: confidence, category, title (with `status` if not active), age, validations, worth, id.
 
     `worth` is its importance, 0..1, of which 0 leaves its column empty; None for a list without that column.
-    As wide as the terminal: a narrow one gets the start of the id, which names a lore as well, and no category.
+    As wide as the terminal: a narrow one gets the start of the id, which names an entry as well, and no category.
     """
     width = call.output.width
     category = 22 if width >= _WIDE else 14
@@ -150,7 +150,7 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
 
 
 def is_past_retention(call: Call, hit: Hit, now: float) -> bool:
-    """Whether a lore is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
+    """Whether an entry is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
     horizon = call.store.scope.horizon(now)
     return past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
 

@@ -19,22 +19,22 @@ COMMANDS = (
     Command("record", "recording.record", "write down something learned", ("remember",)),
     Command("query", "recall.query", "recall the lore that answers a question", ("recall",)),
     Command("feedback", "recording.feedback", "say what was helpful, wrong or beside the point"),
-    Command("show", "lookup.show", "show one lore whole"),
+    Command("show", "lookup.show", "show one entry whole"),
     Command("list", "lookup.listing", "list lore by filter and order"),
-    Command("edit", "recording.edit", "change a lore, in your editor or by field"),
+    Command("edit", "recording.edit", "change an entry, in your editor or by field"),
     Command("forget", "recording.forget", "delete lore (history keeps them)"),
     Command("review", "review.review", "what waits for a person, and decisions about it"),
     Command(
         "consolidate", "consolidation.consolidate", "tidy up: merge, archive, promote, decay; a plan first"
     ),
     Command("evolve", "tuning.evolve", "what judged queries tell of the ranking; better settings"),
-    Command("worth", "consolidation.worth", "how often lore were shown and helped, and what they cost"),
+    Command("worth", "consolidation.worth", "how often entries were shown and helped, and what they cost"),
     Command("undo", "history.undo", "take back the last operations"),
     Command("redo", "history.redo", "bring back what the last undo took back"),
-    Command("log", "history.log", "the history of a lore, from git"),
-    Command("diff", "history.diff", "what changed in a lore, or in all"),
-    Command("blame", "history.blame", "which commit and agent gave each field and line of a lore"),
-    Command("restore", "history.restore", "bring a lore back as it was at a commit or date"),
+    Command("log", "history.log", "the history of an entry, from git"),
+    Command("diff", "history.diff", "what changed in an entry, or in all"),
+    Command("blame", "history.blame", "which commit and agent gave each field and line of an entry"),
+    Command("restore", "history.restore", "bring an entry back as it was at a commit or date"),
     Command("session", "lookup.session", "what this session was shown, with its refs"),
     Command("sync", "sync.sync", "bring this clone and its remote together"),
     Command("clone", "placement.clone", "make a store from a remote one"),
@@ -49,7 +49,7 @@ COMMANDS = (
     Command("sql", "explore.sql", "ask the store in SQL, read-only"),
     Command("aggregate", "explore.aggregate", "one ranking from several lists of lore"),
     Command("skill", "agents.skill", "list skills, and run the query of one"),
-    Command("graph", "graph.graph", "what lore are about, how that is related, and the lore about it"),
+    Command("graph", "graph.graph", "what the lore is about, how that is related, and the lore about it"),
     Command("search", "recall.search", "lore by text, tags, category, agent and dates together"),
     Command("team", "agents.team", "agents that share this memory: hand over, sum up, context"),
     Command("maintain", "upkeep.maintain", "the periodic work: fade, archive, collect garbage, pack"),
@@ -58,7 +58,7 @@ COMMANDS = (
     Command("import", "exchange.import_", "import notes, JSON, and what agents and other memory tools keep"),
     Command("extract", "agents.extract", "few candidates from a transcript or a document, as pending lore"),
     Command("export", "exchange.export", "export as JSON, JSON Lines or markdown"),
-    Command("link", "graph.link", "entities: what they are, how related, which lore name them"),
+    Command("link", "graph.link", "entities: what they are, how related, which entries name them"),
     Command("adopt", "recording.adopt", "give dropped files their fields"),
     Command("reindex", "upkeep.reindex", "bring the search index up to date, or rebuild it"),
     Command("doctor", "upkeep.doctor", "find what is wrong, and mend it with --fix"),
@@ -77,7 +77,7 @@ COMMANDS = (
 
 # Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what the first does.
 PLUMBING = (
-    Command("merge-driver", "merge.merge_driver", "merge two versions of a lore file; git calls it"),
+    Command("merge-driver", "merge.merge_driver", "merge two versions of an entry's file; git calls it"),
     Command(
         "complete", "interfaces.complete", "print the values a word may become; completion scripts call it"
     ),

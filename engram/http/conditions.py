@@ -1,4 +1,4 @@
-"""What the headers of a request ask besides: that a lore still be what was read, and that the request be done once."""
+"""What the headers of a request ask besides: that an entry still be what was read, and that the request be done once."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def entity_tag(digest: str) -> dict[str, str]:
 
 
 def lore_json(shown: Shown) -> dict[str, Any]:
-    """A lore as it is answered: all fields, its path, and the digest to change it by."""
+    """An entry as it is answered: all fields, its path, and the digest to change it by."""
     return {**lore_as_dict(shown.lore, shown.path), "digest": shown.digest}
 
 

@@ -1,4 +1,4 @@
-"""How a lore is named in a path: by its id, the start of one, or a session ref; never by words, which may fit another."""
+"""How an entry is named in a path: by its id, the start of one, or a session ref; never by words, which may fit another."""
 
 from __future__ import annotations
 

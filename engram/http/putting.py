@@ -1,4 +1,4 @@
-"""The resources that change one lore: put, patch, delete; and bringing the clone and its remote together."""
+"""The resources that change one entry: put, patch, delete; and bringing the clone and its remote together."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _pairs(relations: list[RelationTo]) -> list[tuple[str, str]]:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a lore; where there is git, its history keeps it."""
+    """Delete an entry; where there is git, its history keeps it."""
     name = checked_name(request)
     digest = expected(request)
 

@@ -63,7 +63,7 @@ async def listing(request: Request) -> Response:
 
 
 async def one(request: Request) -> Response:
-    """A lore by id, the start of one, or session ref."""
+    """An entry by id, the start of one, or session ref."""
     name = checked_name(request)
 
     def do(engram: Engram) -> Shown:
@@ -83,7 +83,7 @@ async def one(request: Request) -> Response:
 
 
 async def changed(request: Request) -> Response:
-    """What changed in this clone since a cursor or a time: lore that came or are different, ids that went."""
+    """What changed in this clone since a cursor or a time: entries that came or are different, ids that went."""
     options = _asked(request, DELTA)
 
     def do(engram: Engram) -> dict[str, object]:

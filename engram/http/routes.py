@@ -79,7 +79,7 @@ _SEVERAL = {
 
 _JUDGED = (_FEEDBACK, shapes.FeedbackList)
 _MERGE = (JSON, MERGE_PATCH)
-_SENT, _NAMED = (408, 413, 415, 422), (404, 409, 422)  # errors of what has a body, of what names a lore
+_SENT, _NAMED = (408, 413, 415, 422), (404, 409, 422)  # errors of what has a body, of what names an entry
 _ONCE, _STILL, _NEW = (KEY_HEADER,), (KEY_HEADER, MATCH_HEADER), (KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER)
 _TOOLS = [
     Resource(

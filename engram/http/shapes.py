@@ -1,6 +1,6 @@
 """What the HTTP API takes and answers, where that is not what a tool of the MCP server takes already.
 
-The argument types of the tools (`engram.mcp.tools`) are used as they are, so both say the same of a lore, a query, a vote.
+The argument types of the tools (`engram.mcp.tools`) are used as they are, so both say the same of an entry, a query, a vote.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shape(BaseModel):
 
 
 class Outcome(Shape):
-    """One judgement of a lore."""
+    """One judgement of an entry."""
 
     id: str = Field(description="Session ref, id, or the start of one")
     outcome: Literal["helpful", "not_relevant", "incorrect"]
@@ -42,21 +42,21 @@ class FeedbackList(Shape):
 
 
 class RelationTo(Shape):
-    """A link to another lore."""
+    """A link to another entry."""
 
     kind: Literal["supersedes", "contradicts", "refines", "caused_by", "see_also"]
     id: str
 
 
 class _Changing(Shape):
-    """What is to change in a lore; what is left out stays, what is null goes."""
+    """What is to change in an entry; what is left out stays, what is null goes."""
 
     relations: list[RelationTo] | None = None
     expires_at: str | None = Field(default=None, description="RFC 3339")
 
 
 class _Replacing(Shape):
-    """A lore as it is to be; what is left out gets its default, but confidence and status stay."""
+    """An entry as it is to be; what is left out gets its default, but confidence and status stay."""
 
     relations: list[RelationTo] = []
     expires_at: str | None = Field(default=None, description="RFC 3339")
@@ -84,7 +84,7 @@ Syncing = shape("Syncing", _Syncing, SYNC, timeout={"default": 60, "high": 600})
 
 
 class Batch(Shape):
-    """Several lore, each taken or refused on its own. `source_id` names who sends them; `flush` means nothing here."""
+    """Several entries, each taken or refused on its own. `source_id` names who sends them; `flush` means nothing here."""
 
     lore: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_LORE)]
     source_id: str = ""
@@ -92,7 +92,7 @@ class Batch(Shape):
 
 
 class LoreOut(BaseModel):
-    """A lore with all its fields."""
+    """An entry with all its fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -117,7 +117,7 @@ class LoreOut(BaseModel):
 
 
 class OneLore(BaseModel):
-    """A lore."""
+    """An entry."""
 
     lore: LoreOut
 
@@ -142,7 +142,7 @@ class Listed(BaseModel):
 
 
 class TakenIn(BaseModel):
-    """What became of one lore that was sent; `similar` are lore that say nearly the same."""
+    """What became of one entry that was sent; `similar` are entries that say nearly the same."""
 
     index: int
     outcome: Literal["accepted", "merged", "rejected"]
@@ -165,7 +165,7 @@ class Ingest(BaseModel):
 
 
 class Hit(LoreOut):
-    """A lore of an answer: its short name in the session, and why it is here."""
+    """An entry of an answer: its short name in the session, and why it is here."""
 
     ref: str
     score: float
@@ -177,7 +177,7 @@ class Hit(LoreOut):
 
 
 class Answered(BaseModel):
-    """The answer to a query. `notice` says what lore are: data, not instructions."""
+    """The answer to a query. `notice` says what lore is: data, not instructions."""
 
     query: str
     strength: Literal["strong", "weak", "none"]
@@ -190,7 +190,7 @@ class Answered(BaseModel):
 
 
 class FeedbackDone(BaseModel):
-    """What feedback did to each lore; `updates` is the same list under the name that clients of recall know."""
+    """What feedback did to each entry; `updates` is the same list under the name that clients of recall know."""
 
     updated: list[Judgement]
     updates: list[Judgement]

@@ -23,7 +23,7 @@ _OUTCOMES = ("helpful", "not_relevant", "incorrect")
 
 
 async def take_in(request: Request) -> Response:
-    """One lore, or several as `{"lore": […]}` or a list: each is accepted, merged or rejected on its own."""
+    """One entry, or several as `{"lore": […]}` or a list: each is accepted, merged or rejected on its own."""
     body = await body_of(request)
     several = isinstance(body, list) or (isinstance(body, dict) and "lore" in body)
     batch = shaped(Batch, {"lore": body} if isinstance(body, list) else body) if several else None
@@ -61,7 +61,7 @@ def _sums(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _read(item: Any, at: str, batch: Batch | None) -> Draft | ProblemError:
-    """A lore that was sent as a draft; in a batch a wrong one stops no other."""
+    """An entry that was sent as a draft; in a batch a wrong one stops no other."""
     try:
         found = arguments_of(TOOLS["recall_record"], item, at)
     except ProblemError as problem:

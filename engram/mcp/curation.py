@@ -68,7 +68,7 @@ class Tidied(BaseModel):
 
 
 class Copied(BaseModel):
-    """A lore in another scope: copied, merged or unchanged."""
+    """An entry in another scope: copied, merged or unchanged."""
 
     id: str
     status: str
@@ -82,7 +82,7 @@ class Promotion(BaseModel):
 
 
 class Changed(BaseModel):
-    """A lore after a change; `pending` says why it waits for a person."""
+    """An entry after a change; `pending` says why it waits for a person."""
 
     id: str
     category: str
@@ -155,7 +155,7 @@ def promoted(done: Sequence[Promoted]) -> CallToolResult:
 
 
 def changed(shown: Shown) -> CallToolResult:
-    """A lore after a change."""
+    """An entry after a change."""
     lore = shown.lore
     tags = [neutralize(tag, is_checked=False) for tag in lore.tags]
     data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags, pending=shown.pending)

@@ -96,7 +96,7 @@ def _twin(engram: Engram, twin: Similar) -> results.Similar:
 
 
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
-    """Every field of a lore that says something, as data."""
+    """Every field of an entry that says something, as data."""
     trust, counts = _readable(shown, engram)
     fields = lore_as_dict(in_effect(shown.lore, counts), shown.path)
     said = {
@@ -111,7 +111,7 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
 
 
 def is_readable(engram: Engram, shown: Shown) -> bool:
-    """Whether an agent may see a lore."""
+    """Whether an agent may see an entry."""
     try:
         return bool(_readable(shown, engram))
     except NotFoundError:
@@ -129,7 +129,7 @@ def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
 
 
 def judged(done: Sequence[Judged]) -> CallToolResult:
-    """What lore came to by feedback."""
+    """What entries came to by feedback."""
     from engram.usecases.recording.feedback import describe
 
     updated = [results.Judgement(**one._asdict()) for one in done]
@@ -137,7 +137,7 @@ def judged(done: Sequence[Judged]) -> CallToolResult:
 
 
 def whole_text(shown: Shown, engram: Engram) -> str:
-    """A lore with its fields, as text. Raises NotFoundError for one that waits for a person."""
+    """An entry with its fields, as text. Raises NotFoundError for one that waits for a person."""
     return framed_whole(shown.ref, shown.lore, shown.path, *_readable(shown, engram))
 
 
@@ -155,7 +155,7 @@ def named(found: Sequence[Lore]) -> str:
 
 
 def _readable(shown: Shown, engram: Engram) -> tuple[Tier, Counted]:
-    """The tier of a lore that an agent asks for by name, and what it counts as.
+    """The tier of an entry that an agent asks for by name, and what it counts as.
 
     Raises NotFoundError for one that waits for a person.
     """
@@ -184,7 +184,7 @@ def status(state: dict[str, Any]) -> CallToolResult:
         notes=[note for note in notes if note],
     )  # fmt: skip
     lines = [
-        f"{data.lore_count:,} lore in {data.store} ({data.scope}, {data.placement}); search: {data.strategy}",
+        f"{data.lore_count:,} entries in {data.store} ({data.scope}, {data.placement}); search: {data.strategy}",
         f"git: {data.pending} waiting, {data.ahead} ahead, {data.behind} behind; this session: {data.session_refs} refs",
         *data.notes,
     ]

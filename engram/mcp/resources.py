@@ -1,4 +1,4 @@
-"""Resources: a lore by its id, the newest ones, and what this session was shown."""
+"""Resources: an entry by its id, the newest ones, and what this session was shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RECENT = 20
 
 
 async def one(id: str) -> str:  # noqa: A002 - the name in the template
-    """One lore whole; by id, the start of an id, or session ref."""
+    """One entry whole; by id, the start of an id, or session ref."""
     return await _read(lambda engram: f"{NOTICE}\n\n{present.whole_text(engram.get(id), engram)}\n")
 
 
@@ -60,7 +60,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     server.resource("lore://session", name="session", title="Lore of this session", mime_type=MARKDOWN)(
         session
     )
-    server.resource("lore://{id}", name="lore", title="One lore", mime_type=MARKDOWN)(one)
+    server.resource("lore://{id}", name="lore", title="One entry", mime_type=MARKDOWN)(one)
 
 
 def shown_to(engram: Engram) -> list[Any]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 
 class FoundLore(BaseModel):
-    """A lore that answers a query. `left_out` characters of it did not fit."""
+    """An entry that answers a query. `left_out` characters of it did not fit."""
 
     ref: str
     id: str
@@ -31,7 +31,7 @@ class Found(BaseModel):
 
 
 class Similar(BaseModel):
-    """A lore that says nearly the same as a new one."""
+    """An entry that says nearly the same as a new one."""
 
     id: str
     similarity: float
@@ -51,7 +51,7 @@ class Recorded(BaseModel):
 
 
 class Judgement(BaseModel):
-    """One lore after feedback; `repeated` if this session had said the same before."""
+    """One entry after feedback; `repeated` if this session had said the same before."""
 
     ref: str = ""
     id: str

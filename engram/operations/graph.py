@@ -13,7 +13,7 @@ LINK = Operation("link", "Make or change an entity, relate it to another, or nam
          agents="Another entity it is related to", values=ENTITY),
     text("kind", "how: uses, works_on, … (default: related_to)", agents="How: uses, works_on, ..."),
     text("since", "since when: 2024-01-31, 2024-01 or 2024", agents="2024-01-31, 2024-01 or 2024"),
-    text("lore", "an entry that is about it: ref, id or words of it", agents="Ref or id of a lore about it", values=REF),
+    text("lore", "an entry that is about it: ref, id or words of it", agents="Ref or id of lore about it", values=REF),
     text("text", "what is to be said of it, in place of what was", agents="What is to be said of it"),
     flag("remove", "remove what is named, or the entity", agents="Take what is named away, without any the entity"),
 ))  # fmt: skip
@@ -23,7 +23,7 @@ GRAPH = Operation("graph", "Show what is related to an entity, and the lore abou
     whole("depth", "how many steps, 1 to 3", default=1, low=1, high=3),
     texts("types", "type", "show only entities of this type", agents="person, project, company, concept, tool"),
     texts("kinds", "kind", "follow only relationships of this kind; `together`: entries that name both",
-          agents="Relationships to go by; together: lore name both"),
+          agents="Relationships to go by; together: lore names both"),
     text("scope", only=(MCP,), values=SCOPE),
     whole("limit", "how many entities and entries each", default=20, low=1, high=100),
 ))  # fmt: skip

@@ -73,13 +73,13 @@ def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, hom
     hold(home, kind)
     lore_id, root = learn(clones), clones.root("a")
     said = ok("sync", cwd=root).out
-    assert "1 lore waits to be accepted: engram trust list" in said
+    assert "1 entry waits to be accepted: engram trust list" in said
     assert files(root) == files(clones.root("b"))
     for options in ((), ("--strategy", "words"), ("--strategy", "scan"), ("--as-of", "HEAD")):
         assert NOTE not in titles(root, *["door code of the archive"], *options), options
     assert waiting(root) == [lore_id]
     assert ok("status", "--json", cwd=root).json["trust"] == {"hold": kind, "held": 1}
-    assert "1 lore waits" in ok("status", cwd=root).out
+    assert "1 entry waits" in ok("status", cwd=root).out
     shown = ok("show", lore_id, "--json", cwd=root).json["lore"]["origin"]
     assert (shown["held"], shown["foreign"]) == (True, True)
     assert "engram trust accept" in ok("show", lore_id, cwd=root).out

@@ -43,7 +43,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         L1  ▆▆▆▆▆▆▁▁ 0.70  {TIDES}
             FACT · human · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
 
-        strong · 1 lore · hybrid · MS
+        strong · 1 entry · hybrid · MS
     """)
     assert shown(root, "feedback", "--helpful", "L1") == "L1 helpful: confidence 0.70 → 0.78, helpful 1×"
     assert shown(root, "log", "L1") == text(f"""
@@ -52,12 +52,12 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     """)
     assert shown(root, "status") == text("""
         ROOT  (dedicated)
-        1 lore: 1 FACT
+        1 entry: 1 FACT
         index      ready, hybrid
         git        main COMMIT
         sync       no remote yet: engram remote add origin URL
         embedding  bundled, 256 dimensions
-        session    s1, 1 lore surfaced
+        session    s1, 1 entry surfaced
     """)
     assert shown(root, "doctor") == "All is well."
 
@@ -105,9 +105,9 @@ def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert shown(root, "list") == text("""
         ▆▆▁▁▁▁▁▁ 0.25  FACT                   (pending) Short                                 now     ID1
         ▆▆▆▆▆▆▁▁ 0.70  ARCHITECTURAL_DECISION The palette of the settings page was chosen…    now     ID2
-        2 lore
+        2 entries
     """)
-    assert shown(root, "list", "--limit", "1").endswith("\n1 of 2 lore; --limit N or --all shows more")
+    assert shown(root, "list", "--limit", "1").endswith("\n1 of 2 entries; --limit N or --all shows more")
     assert shown(root, "list", "--tag", "none") == "No lore fits."
     for width in (40, 60, 80, 100, 110, 200):
         monkeypatch.setattr(Output, "width", width)
@@ -136,7 +136,7 @@ def test_feedback_in_words(root: Path) -> None:
         L1   ID1  {QUEUE}
         L2   ID2  {COLOUR}
         L3   ID3  {TIDES}
-        session s1 · 3 lore surfaced
+        session s1 · 3 entries surfaced
     """)
 
 
@@ -271,16 +271,18 @@ def test_importing_and_exporting(root: Path) -> None:
     notes.mkdir()
     (notes / "a.md").write_text("One note", "utf-8")
     (notes / "b.md").write_text(f"token {SECRET}", "utf-8")
-    assert shown(root, "import", str(notes), "--dry-run").splitlines()[-1] == "Would import 1 lore, 1 problem"
+    assert (
+        shown(root, "import", str(notes), "--dry-run").splitlines()[-1] == "Would import 1 entry, 1 problem"
+    )
     done = shown(root, "import", str(notes)).splitlines()
     assert done[0].startswith("  b.md: ")
     assert "--redact" in done[1]
-    assert done[2] == "Imported 1 lore, 1 problem"
+    assert done[2] == "Imported 1 entry, 1 problem"
     assert shown(root, "import", str(notes), "--redact") == (
-        "Imported 1 lore, 1 skipped that are here already, 1 secret masked"
+        "Imported 1 entry, 1 skipped that are here already, 1 secret masked"
     )
     out = ok("export", "-o", "../out.json", cwd=root)
-    assert (out.out, out.err) == ("", f"Exported 2 lore to {root.parent / 'out.json'}\n")
+    assert (out.out, out.err) == ("", f"Exported 2 entries to {root.parent / 'out.json'}\n")
     assert shown(root, "reindex") == "Up to date: 0 new, 0 changed, 0 gone, 0 problems"
     assert shown(root, "reindex", "--rebuild") == "Rebuilt (asked for): 2 new, 0 changed, 0 gone, 0 problems"
 

@@ -296,7 +296,7 @@ def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Pa
     )
     assert shown.splitlines() == [
         "Plan · 1 step · rehearsed on 1 past query: 0 lose a helpful answer, 0 stay as they are, 1 get shorter",
-        "▾ [x] merge      1 group, 2 → 1 lore (equivalent entries become one)",
+        "▾ [x] merge      1 group, 2 → 1 entry (equivalent entries become one)",
         f'  [x] COMMIT  "{JITTER}" + 1',
         "        say the same (cosine at least 0.99); confidence afterwards 0.70",
         "        result: ID1 · 0.70 · ✓0",

@@ -100,7 +100,8 @@ def test_an_agent_is_shown_nothing_that_waits(engram: Engram) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"depth": 4}, "depth 4 is out of range"), ({"depth": 3, "table": "x"}, "no table 'x'"), ({"depth": 3, "sample_size": 0}, "sample size 0"),
+    [({"depth": 4}, "depth 4 is out of range"), ({"depth": 3, "table": "x"}, "no table 'x'"),
+     ({"depth": 3, "sample_size": 0}, "sample size 0"),
      ({"scope": "nowhere"}, "nowhere")],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_said(engram: Engram, options: dict[str, Any], said: str) -> None:

@@ -68,7 +68,7 @@ async def record_told(
     metadata: Metadata = {},  # noqa: B006 - pydantic copies it
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Recorded]:
-    """Record a lore; a category that is none here becomes a tag of a fact. Of metadata, tags and the type count."""
+    """Record an entry; a category that is none here becomes a tag of a fact. Of metadata, tags and the type count."""
     category = category or next(
         (str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "fact"
     )
@@ -165,7 +165,7 @@ async def observe_told(
 
 
 async def judge_told(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
-    """Say of one lore whether it helped."""
+    """Say of one entry whether it helped."""
     return await use(lambda engram: present.judged(_judge(engram, [ref], helpful=helpful)))
 
 

@@ -39,7 +39,7 @@ class Entity(BaseModel):
 
 
 class Noted(BaseModel):
-    """The lore that say so, new or known before; what was refused, and why."""
+    """The entries that say so, new or known before; what was refused, and why."""
 
     ids: list[str]
     refused: list[str] = []

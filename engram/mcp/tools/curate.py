@@ -30,7 +30,7 @@ Confirm = Annotated[bool, Field(description="true once the user agreed")]
 Name = Annotated[str, Field(description="Ref (L1), id or its start")]
 Scope = Annotated[str, Field(description="project, user or a team's")]
 ReviewKinds = Annotated[Words, Field(description=", ".join(curation.REVIEWED))]
-_OPEN = "project"  # where a lore out of a session may go without a person
+_OPEN = "project"  # where an entry out of a session may go without a person
 
 
 async def _ask_to_tidy(
@@ -93,7 +93,7 @@ async def promote_memory(
 
 @takes(EDIT, status={"choices": ("active", "archived", "superseded")})
 async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResult, curation.Changed]:
-    """Correct a lore; what is not given stays."""
+    """Correct lore; what is not given stays."""
 
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.edit import Edit
@@ -106,7 +106,7 @@ async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResu
 async def tag_memory(
     memory_id: Name, tags: Words = (), remove: Words = ()
 ) -> Annotated[CallToolResult, curation.Changed]:
-    """Add tags to a lore, or take some away."""
+    """Add tags to lore, or take some away."""
 
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.edit import Edit
@@ -168,9 +168,7 @@ _ID = {"memory_id": "refs"}
 # Names that agents know from memories that are curated by them.
 ALIASES = (
     Alias("memory_get", "recall_get", "Lore whole", _ID),
-    Alias(
-        "memory_forget", "recall_forget", "Delete a lore", {**_ID, "confirm": "confirm"}, unused=("reason",)
-    ),
+    Alias("memory_forget", "recall_forget", "Delete lore", {**_ID, "confirm": "confirm"}, unused=("reason",)),
     Alias("memory_status", "recall_status", "How the memory is"),
 )
 

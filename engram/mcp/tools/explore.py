@@ -37,7 +37,7 @@ async def engram_execute(
 
 
 async def memory_peek(scope: str = "") -> Answer:
-    """A first look: counts by type and status, top tags, dates, the best few lore."""
+    """A first look: counts by type and status, top tags, dates, the best lore."""
     return await use(lambda engram: shown(engram.peek(scope=scope, waiting=False)))
 
 

@@ -54,5 +54,5 @@ def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
 
 
 def _named(engram: Engram, refs: Sequence[str]) -> str:
-    """The lore that are meant, for a question. Raises NotFoundError, AmbiguousError."""
+    """The entries that are meant, for a question. Raises NotFoundError, AmbiguousError."""
     return present.named([engram.get(name).lore for name in dict.fromkeys(refs)])

@@ -41,7 +41,7 @@ class EntityLinked(BaseModel):
 
 @takes(LINK, type={"default": None})
 async def link_entity(**given: Any) -> Annotated[CallToolResult, EntityLinked]:
-    """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in a lore."""
+    """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in lore."""
     given["type"] = given["type"] or ""
     return await use(lambda engram: _told(engram.link_entity(**given)))
 

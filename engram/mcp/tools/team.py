@@ -33,7 +33,7 @@ class Agent(BaseModel):
 
 
 class Written(BaseModel):
-    """A lore that was written; `pending` says why it waits for a person, `new` that a conversation began."""
+    """An entry that was written; `pending` says why it waits for a person, `new` that a conversation began."""
 
     id: str
     pending: str = ""
@@ -64,7 +64,7 @@ class Maintenance(BaseModel):
 
 
 class Part(results.FoundLore):
-    """A lore of a context, and what it is there for: handoff, summary (of this session), lore, session, entity."""
+    """An entry of a context, and what it is there for: handoff, summary (of this session), lore, session, entity."""
 
     part: str
 
@@ -162,7 +162,7 @@ async def maintain(
 
 @takes(SEARCH)
 async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
-    """Lore that fulfil every filter; without text the newest."""
+    """Lore that fulfils every filter; without text the newest."""
 
     def work(engram: Engram) -> CallToolResult:
         found = engram.search(**given)

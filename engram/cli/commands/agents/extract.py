@@ -58,7 +58,7 @@ def run(call: Call) -> int:
         call.output.line("Nothing in it is marked as learned.")
     elif recorded:
         call.output.rule(
-            f"{counted(recorded, 'lore waits', 'lore wait')} for you: engram review --kind pending"
+            f"{counted(recorded, 'entry waits', 'entries wait')} for you: engram review --kind pending"
         )
     return 0
 

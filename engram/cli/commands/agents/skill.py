@@ -21,7 +21,7 @@ DESCRIPTION = (
 EXAMPLES = (
     "engram skill",
     "engram skill run L1 --param tag=queue",
-    'engram skill run "which lore were never helpful"',
+    'engram skill run "which entries were never helpful"',
 )
 
 

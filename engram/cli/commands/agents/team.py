@@ -183,7 +183,7 @@ def _context(call: Call) -> None:
     call.wrote = bool(found.taken)
     call.output.document(found.as_dict())
     call.output.line(safe_text(found.text, lines=True))
-    left = f", {counted(found.left_out, 'lore', 'lore')} did not fit" if found.left_out else ""
+    left = f", {counted(found.left_out, 'entry', 'entries')} did not fit" if found.left_out else ""
     call.output.rule(f"about {found.tokens:,} tokens{left}")
     for note in found.notes:
         call.output.note(note)

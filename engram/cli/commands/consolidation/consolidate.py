@@ -162,7 +162,8 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
     mark = "x" if chosen else " "
     count = f"{chosen:,}" if chosen == len(steps) else f"{chosen:,} of {len(steps):,}"
     if kind == MERGE:
-        count += f" group{'s' * (len(steps) != 1)}, {sum(len(step.lore) for step in steps):,} → {len(steps):,} lore"
+        entries = sum(len(step.lore) for step in steps)
+        count += f" group{'s' * (len(steps) != 1)}, {entries:,} → {counted(len(steps), 'entry', 'entries')}"
     output.line(
         f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({EFFECTS[kind]})', DIM)}"
     )

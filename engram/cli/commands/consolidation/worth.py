@@ -1,4 +1,4 @@
-"""`engram worth`: what each lore is worth, from use."""
+"""`engram worth`: what each entry is worth, from use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.recall_preview import WouldAnswer
 
 DESCRIPTION = (
-    "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past\n"
+    "How often each entry was shown on this machine and found helpful, what showing it cost, in how many past\n"
     "queries it is among the first three now, which of them it answers alone, and how important that makes it.\n"
     "Past queries are asked again for that. Of a named lore that is not active: which of them it would answer."
 )
@@ -85,7 +85,7 @@ def run(call: Call) -> int:
 
 
 def _held_back(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
-    """What the named lore that are not active would answer."""
+    """What the named entries that are not active would answer."""
     from engram.usecases.lookup.resolve import resolve
     from engram.usecases.recall.recall_preview import would_answer
 
@@ -95,7 +95,7 @@ def _held_back(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
 
 
 def worth_json(worth: Usefulness) -> dict[str, object]:
-    """The JSON of one lore's worth."""
+    """The JSON of one entry's worth."""
     return {**worth._asdict(), "alone": list(worth.alone)}
 
 

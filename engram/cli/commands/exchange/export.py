@@ -6,6 +6,7 @@ import os
 import sys
 
 from engram.adapters.files import places
+from engram.cli.output import counted
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
@@ -45,7 +46,7 @@ def run(call: Call) -> int:
         _refuse_file_above(target)
         count = export_markdown(call.store, target)
         call.output.document({"exported": count, "path": target})
-        call.output.note(f"Exported {count:,} lore to {target}")
+        call.output.note(f"Exported {counted(count, 'entry', 'entries')} to {target}")
         return 0
     if given.format == JSONL and call.output.json and not target:
         raise UsageError("JSON Lines are not one JSON document.", "Leave out --json, or add --output FILE.")
@@ -55,7 +56,7 @@ def run(call: Call) -> int:
         _refuse_target(call, target)
         atomic.write(os.path.realpath(target), data, "export")
         call.output.document({"exported": len(rows), "path": target})
-        call.output.note(f"Exported {len(rows):,} lore to {target}")
+        call.output.note(f"Exported {counted(len(rows), 'entry', 'entries')} to {target}")
     else:
         sys.stdout.buffer.write(data)
     return 0

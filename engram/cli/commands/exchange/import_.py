@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
-    "agents keep about this project (with --scope user: about you). Notes longer than one lore are split by their\n"
+    "agents keep about this project (with --scope user: about you). Notes longer than one entry are split by their\n"
     "headings into linked lore; folder names become tags; secrets are refused and reported. Importing the same\n"
     "again changes nothing."
 )
@@ -117,7 +117,9 @@ def _report(call: Call, done: Imported) -> None:
         call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
     for hint in dict.fromkeys(problem["hint"] for problem in done.problems if problem["hint"]):
         call.output.rule(f"  {hint}")
-    parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
+    parts = [
+        f"{'Would import' if given.dry_run else 'Imported'} {counted(done.imported, 'entry', 'entries')}"
+    ]
     if done.split:
         parts.append(f"{counted(done.split, 'long note')} split")
     if done.superseded:

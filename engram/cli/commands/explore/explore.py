@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Find your way in a large store. Depth 0 counts lore by scope, 1 by kind and says which tables `engram sql`\n"
     "can ask, 2 shows their fields (with --table also what those hold), 3 a few rows. --by groups lore instead,\n"
-    "--peek is a first look: types, statuses, commonest tags, dates, the best few lore."
+    "--peek is a first look: types, statuses, commonest tags, dates, the best few entries."
 )
 EXAMPLES = (
     "engram explore",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.activity_log import LiveEntry
 
 DESCRIPTION = (
-    "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which lore were shown,\n"
+    "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which entries were shown,\n"
     "what they cost, what was withheld and why. The record is never in git; `recall.log` turns it off."
 )
 EXAMPLES = (
@@ -81,7 +81,7 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
     """When, by which way, who, what came of it; below it what was asked, and what was withheld."""
     moment = datetime.fromtimestamp(entry.at).astimezone().strftime("%H:%M:%S")
     way = " ".join(part for part in (entry.via or "unknown", entry.agent) if part)
-    facts = [entry.action, entry.strength, counted(len(entry.ids), "lore", "lore") if entry.ids else ""]
+    facts = [entry.action, entry.strength, counted(len(entry.ids), "entry", "entries") if entry.ids else ""]
     facts += [f"{name} {count}" for name, count in entry.details.items() if count]
     facts += [
         f"{entry.tokens:,} tokens" if entry.tokens else "",

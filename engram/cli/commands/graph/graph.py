@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.options import declare, given
-from engram.cli.output import BOLD, CYAN, DIM, shorten
+from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
 from engram.cli.tables import show_table
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 
 DESCRIPTION = (
-    "Without ENTITY what lore are about, the most important first. With one (a name, an alias or a slug) what is\n"
-    "within --depth steps of it, by relationships and by lore that name both, and the lore about all of that."
+    "Without ENTITY what the lore is about, the most important first. With one (a name, an alias or a slug) what is\n"
+    "within --depth steps of it, by relationships and by lore that names both, and the lore about all of that."
 )
 EXAMPLES = (
     "engram graph",
@@ -96,8 +96,8 @@ def _line(call: Call, branch: Branch, found: Found) -> str:
     if step is not None and step.since:
         facts.append(f"since {step.since}")
     if step is not None and step.lore:
-        facts.append(f"{step.lore} lore name both")
-    facts.append(f"{found.lore:,} lore")
+        facts.append(f"{counted(step.lore, 'entry names', 'entries name')} both")
+    facts.append(counted(found.lore, "entry", "entries"))
     facts.append(f"importance {found.importance:.2f}")
     output = call.output
     way = output.styled(f"{safe_text(branch.step)} ", DIM) if branch.step else ""

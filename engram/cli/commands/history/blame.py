@@ -1,4 +1,4 @@
-"""`engram blame`: where each field and line of a lore is from."""
+"""`engram blame`: where each field and line of an entry is from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (
-    "Which commit gave each field and each line of a lore, when, and which agent or person that was."
+    "Which commit gave each field and each line of an entry, when, and which agent or person that was."
 )
 EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.diff import Difference
 
 DESCRIPTION = (
-    "What changed in a lore, or in all: since a commit or date, or between two.\n"
+    "What changed in an entry, or in all: since a commit or date, or between two.\n"
     "Without one: what is not committed yet, else what the last commit changed.\n"
     "Words in colour at a terminal, a unified diff in a pipe."
 )
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="LORE REV REV",
         nargs="*",
-        help="a lore, and up to two commits or dates; all optional",
+        help="an entry, and up to two commits or dates; all optional",
     )
 
 

@@ -1,4 +1,4 @@
-"""`engram log`: the history of a lore, or of all."""
+"""`engram log`: the history of an entry, or of all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
-    "The history of a lore from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
+    "The history of an entry from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
     "Without REF what happened to all lore, by commit."
 )
 EXAMPLES = (
@@ -75,7 +75,7 @@ def _all(call: Call) -> int:
     for operation in operations:
         line = safe_text(_line(operation))
         if len(operation.lore) > 1:
-            line += call.output.styled(f" · {counted(len(operation.lore), 'lore', 'lore')}", DIM)
+            line += call.output.styled(f" · {counted(len(operation.lore), 'entry', 'entries')}", DIM)
         call.output.line(line)
     if not operations:
         call.output.line("Git has no such commit yet.")

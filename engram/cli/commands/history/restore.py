@@ -1,4 +1,4 @@
-"""`engram restore`: bring a lore back as it was."""
+"""`engram restore`: bring an entry back as it was."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Bring a lore back as it was at a commit or date, also one that was forgotten.\n"
+    "Bring an entry back as it was at a commit or date, also one that was forgotten.\n"
     "Votes since then stay, and so does history."
 )
 EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")

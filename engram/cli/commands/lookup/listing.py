@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.options import declare, given
+from engram.cli.output import counted
 from engram.cli.present import hit_line, lore_json
 from engram.domain.entry.validation import check_words
 from engram.domain.typed import TYPE_CHECKING
@@ -75,7 +76,9 @@ def run(call: Call) -> int:
         call.output.line("No lore here yet.")
         call.output.rule('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
-        call.output.rule(f"{len(hits)} of {total:,} lore; --limit N or --all shows more")
+        call.output.rule(
+            f"{len(hits)} of {counted(total, 'entry', 'entries')}; --limit N or --all shows more"
+        )
     else:
-        call.output.rule(f"{total:,} lore")
+        call.output.rule(counted(total, "entry", "entries"))
     return 0

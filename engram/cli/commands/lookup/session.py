@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.output import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -48,7 +49,9 @@ def run(call: Call) -> int:
     for ref in refs:
         where = f"  ({ref.scope})" if ref.scope else ""
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
-    call.output.rule(safe_text(f"session {store.caller.session} · {len(refs)} lore surfaced"))
+    call.output.rule(
+        safe_text(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} surfaced")
+    )
     if syncing:
         call.output.rule("syncing in the background: engram status")
     return 0

@@ -1,4 +1,4 @@
-"""`engram show`: one lore whole."""
+"""`engram show`: one entry whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Show one lore whole, by ref (L1), id, start of an id, or words of one this session saw."
+DESCRIPTION = "Show one entry whole, by ref (L1), id, start of an id, or words of one this session saw."
 EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")
 
 

@@ -1,4 +1,4 @@
-"""`engram merge-driver`: what git calls to merge two versions of a lore file."""
+"""`engram merge-driver`: what git calls to merge two versions of an entry's file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Merge two versions of a lore file by field. Git calls it where `engram init` told it to,\n"
+    "Merge two versions of an entry's file by field. Git calls it where `engram init` told it to,\n"
     "with the names of temporary files; the result replaces OURS."
 )
 EXAMPLES = ("git config merge.engram.driver   # how git calls it",)

@@ -46,5 +46,5 @@ def run(call: Call) -> int:
         call.output.line(safe_text(f"The remote is empty: made a new store at {done.root}"))
         call.output.rule("Next: engram record …, then engram sync")
     else:
-        call.output.line(safe_text(f"Cloned {counted(done.lore, 'lore', 'lore')} to {done.root}"))
+        call.output.line(safe_text(f"Cloned {counted(done.lore, 'entry', 'entries')} to {done.root}"))
     return 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (
-    "Make two clones of a store in a scratch folder, let them disagree about a lore, sync, and show the outcome.\n"
+    "Make two clones of a store in a scratch folder, let them disagree about an entry, sync, and show the outcome.\n"
     "Real commands on real repositories, without a network; the folder is removed at the end."
 )
 EXAMPLES = ("engram demo", "engram demo --keep ./demo")

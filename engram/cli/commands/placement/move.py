@@ -53,7 +53,7 @@ def run(call: Call) -> int:
     moved = "Would move" if given.dry_run else "Moved"
     start, end = found.start, found.end
     call.output.line(
-        safe_text(f"{moved} {counted(found.lore, 'lore', 'lore')} from {start.path}  ({start.placement})")
+        safe_text(f"{moved} {counted(found.lore, 'entry', 'entries')} from {start.path}  ({start.placement})")
     )
     call.output.line(safe_text(f"to {end.path}  ({end.placement})"))
     if given.dry_run:

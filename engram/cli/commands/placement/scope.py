@@ -76,7 +76,9 @@ def _add(call: Call) -> int:
     elif done.empty:
         call.output.line(safe_text(f"The remote is empty: made a new store for {done.name} at {done.path}"))
     else:
-        call.output.line(safe_text(f"Added {done.name}: {counted(done.lore, 'lore', 'lore')} in {done.path}"))
+        call.output.line(
+            safe_text(f"Added {done.name}: {counted(done.lore, 'entry', 'entries')} in {done.path}")
+        )
     call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
     return 0
 
@@ -113,7 +115,7 @@ def _lines(one: Listed) -> Iterator[str]:
     facts = [f"weight {one.weight:g}"]
     facts += ["read-only"] if one.readonly else []
     facts += [f"{one.retention_days} days"] if one.retention_days else []
-    count = counted(one.lore_count, "lore", "lore") if one.exists else "none yet"
+    count = counted(one.lore_count, "entry", "entries") if one.exists else "none yet"
     if one.past_retention:
         count += f", {one.past_retention:,} past retention"
     yield f"{'*' if one.here else ' '} {one.name:<12} {count} · {' · '.join(facts)}"

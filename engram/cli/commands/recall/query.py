@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.options import declare, given
+from engram.cli.output import counted
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import shares
@@ -70,7 +71,7 @@ def run(call: Call) -> int:
 
 
 def _origins(call: Call, answer: Answer) -> list[Origin]:
-    """Where each lore is from: what is known, with --explain also what git knows; nothing where nobody asks."""
+    """Where each entry is from: what is known, with --explain also what git knows; nothing where nobody asks."""
     if not (call.output.json or call.arguments.explain) or not answer.lore:
         return []
     from engram.usecases.history.origin import known_origins, origin
@@ -88,4 +89,5 @@ def _closing(call: Call, strength: str, count: int, strategy: str, took_ms: floa
         call.output.line("Nothing relevant is known here.")
         return
     note = "" if strength == "strong" else " · the best of it is only weakly related"
-    call.output.rule(safe_text(f"{strength} · {count} lore · {strategy} · {took_ms:.0f} ms{note}"))
+    found = counted(count, "entry", "entries")
+    call.output.rule(safe_text(f"{strength} · {found} · {strategy} · {took_ms:.0f} ms{note}"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Active lore that fulfil every filter, of all scopes (`--scope`: of one): with a text the best answers to it,\n"
+    "Active lore that fulfils every filter, of all scopes (`--scope`: of one): with a text the best answers to it,\n"
     "without one the newest. `engram list` lists one store in any order, `engram query` recalls for a task."
 )
 EXAMPLES = (
@@ -48,7 +48,7 @@ def run(call: Call) -> int:
         call.output.line(head + styled(safe_text(lore.title), BOLD))
         facts = f"    {lore.category} · {lore.agent or 'unknown'} · {lore.created_at:%Y-%m-%d} · {one.scope}"
         call.output.line(styled(safe_text(facts), DIM))
-    call.output.rule(counted(len(found.lore), "lore", "lore") if found.lore else "No lore fits.")
+    call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No lore fits.")
     for note in found.notes:
         call.output.note(note)
     return 0

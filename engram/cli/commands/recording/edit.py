@@ -1,4 +1,4 @@
-"""`engram edit`: change a lore."""
+"""`engram edit`: change an entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engram.operations.edit import EDIT
 if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
-DESCRIPTION = "Change a lore: in your editor ($VISUAL, $EDITOR), or single fields by option."
+DESCRIPTION = "Change an entry: in your editor ($VISUAL, $EDITOR), or single fields by option."
 EXAMPLES = (
     "engram edit L1",
     "engram edit L2 --add-tag queue --category decision",

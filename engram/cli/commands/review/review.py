@@ -175,7 +175,8 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
     written = [lore for lore in planned.lore.values() if lore is not None] if planned else []
     if planned is None or not written:
         raise UsageError(
-            "--content needs one item of which a lore stays and is written.", "For example: merge, or accept."
+            "--content needs one item of which an entry stays and is written.",
+            "For example: merge, or accept.",
         )
     kept = written[-1]  # of what supersedes, the newer; of others there is one
     wanted = kept._replace(content=tidy(text_or_stdin(given.content, "text")))

@@ -69,7 +69,7 @@ def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
     if hold == "none":
         call.output.line("Nothing waits: trust.hold is none.")
     else:
-        call.output.rule(f"{counted(len(waiting), 'lore', 'lore')} waiting (trust.hold = {hold})")
+        call.output.rule(f"{counted(len(waiting), 'entry', 'entries')} waiting (trust.hold = {hold})")
     return 0
 
 

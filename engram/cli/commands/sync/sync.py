@@ -150,11 +150,11 @@ def _summary(done: Synced) -> str:
 
 
 def _held(done: Synced) -> str:
-    return f"{counted(done.held, 'lore waits', 'lore wait')} to be accepted: engram trust list"
+    return f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
 
 
 def _said(call: Call) -> dict[str, str]:
-    """By path: the title of a lore that waits to go out or to come in, and its change in a phrase."""
+    """By path: the title of an entry that waits to go out or to come in, and its change in a phrase."""
     from engram.usecases.sync.traffic import exchange
 
     found = exchange(call.store)

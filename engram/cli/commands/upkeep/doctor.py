@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.output import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--poison",
         action="store_true",
-        help="instead: test how lore are put before agents, with lore that mean harm; exit 1 if any gets through",
+        help="instead: test how lore is put before agents, with lore that means harm; exit 1 if any gets through",
     )
 
 
@@ -73,12 +74,11 @@ def _poison(call: Call) -> int:
         {"ok": not findings, "lore": report.lore, "texts": report.texts, "findings": findings}
     )
     for one in report.findings:
-        call.output.line(safe_text(f"{one.leak:<16} {one.way}: {one.name or 'several lore'}"))
+        call.output.line(safe_text(f"{one.leak:<16} {one.way}: {one.name or 'several entries'}"))
         call.output.rule(f"          {one.line}")
     said = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
     if not findings:
-        call.output.line(
-            f"Nothing got through: {report.lore} lore that mean harm, in {sum(report.texts.values()):,} texts."
-        )
+        harmful = counted(report.lore, "harmful entry", "harmful entries")
+        call.output.line(f"Nothing got through: {harmful}, in {sum(report.texts.values()):,} texts.")
     call.output.rule(f"texts by way: {said}")
     return 1 if findings else 0

@@ -44,7 +44,10 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     so_far = "" if found["index"]["ok"] else " known so far"
     lines = [f"{store['path']}  ({store['placement']})"]
     lines += _part(
-        "", f"{found['lore_count']:,} lore{so_far}{': ' + kinds if kinds else ''}", width, indent=""
+        "",
+        f"{counted(found['lore_count'], 'entry', 'entries')}{so_far}{': ' + kinds if kinds else ''}",
+        width,
+        indent="",
     )
     lines += _entity_lines(found["entities"], width)
     lines += _scope_lines(found, width)
@@ -57,16 +60,18 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, store["placement"], now, width)
     if git["conflicts"]:
-        some = counted(git["conflicts"], "lore has", "lore have")
+        some = counted(git["conflicts"], "entry has", "entries have")
         text = f"{some} a second version: engram review --kind conflict"
         lines += _part("conflicts", text, width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
-        held = counted(found["trust"]["held"], "lore waits", "lore wait")
+        held = counted(found["trust"]["held"], "entry waits", "entries wait")
         lines += _part("trust", f"{held} until you accept them: engram trust list", width)
     lines += _settings_lines(found["settings"], width)
     session = found["session"]
-    return lines + _part("session", f"{session['name']}, {session['surfaced']} lore surfaced", width)
+    return lines + _part(
+        "session", f"{session['name']}, {counted(session['surfaced'], 'entry', 'entries')} surfaced", width
+    )
 
 
 def _settings_lines(settings: Any, width: int) -> list[str]:
@@ -97,7 +102,7 @@ def _scope_lines(found: Any, width: int) -> list[str]:
         lines += _part("scopes", f"{told}: engram scope list", width)
     past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
     if past:
-        text = f"{counted(past, 'lore is', 'lore are')} past retention and not recalled"
+        text = f"{counted(past, 'entry is', 'entries are')} past retention and not recalled"
         lines += _part("" if others else "scopes", text, width)
     return lines
 
