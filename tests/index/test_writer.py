@@ -93,6 +93,8 @@ def test_texts_count_once_they_are_committed(tmp_path: Path, bulk: bool) -> None
         assert [best(one, axis) for axis in range(4)] == [0, 1, 1, 2]
         assert one.catalog.tokens([0, 1, 2, 3]) == {0: b"one", 1: b"two", 2: b"three"}
         assert one.stamps(1) == [(f"lore/{number}.md", 1, 2, 3) for number in range(3)]
+        indexes = one.catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'files_id'")
+        assert bool(indexes.fetchall()) is bulk
         assert one.words_in_step()
         assert one.check_in_step()
         assert one.verify() == []
