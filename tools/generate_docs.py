@@ -341,17 +341,22 @@ def house_map() -> str:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
-    layers, rooms = [contract for contract in contracts if contract["type"] == "layers"]
+    by_container = {
+        contract.get("containers", [""])[0]: contract["layers"]
+        for contract in contracts
+        if contract["type"] == "layers"
+    }
+    layers = by_container[""]
     adapters = next(contract["modules"] for contract in contracts if contract["type"] == "independence")
     domain = [path.parent.name for path in (ROOT / "engram/domain").glob("*/__init__.py")]
-    usecases = rooms["containers"][0]
+    usecases = "engram.usecases"
     inside = {
-        usecases: [f"{usecases}.{name}" for name in rooms["layers"]],
+        usecases: [f"{usecases}.{name}" for name in by_container[usecases]],
         "engram.adapters": sorted(adapters),
         "engram.domain": [f"engram.domain.{name}" for name in sorted(domain)],
     }
     lines = []
-    for layer in layers["layers"]:
+    for layer in layers:
         packages = layer.replace(" ", "").split("|")
         for package, edge in zip(packages, _edges(len(packages)), strict=True):
             lines.append(f"{edge} {package:<17}{_purpose(package)}")
