@@ -1,4 +1,4 @@
-"""Small stores for screens that show what happened: a lore with a past, questions that were asked."""
+"""Small stores for screens that show what happened: an entry with a history, queries that were asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = "why does the queue consumer see a message twice"
 
 
 def with_a_past(folder: Path) -> Path:
-    """Four lore and a note that refines the newest of them, which has been judged, edited and asked for."""
+    """Four entries and a note that refines the newest of them, which has been judged, edited and asked for."""
     root = make_template(folder)
     with engram.open(root, session="t", clock=SteadyClock()) as store:
         queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
