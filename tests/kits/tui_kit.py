@@ -65,7 +65,7 @@ def open_copy(template: Path, folder: Path) -> engram.Engram:
 
 
 def lore(store: engram.Engram, title: str) -> Lore:
-    """The lore with that title."""
+    """The entry with that title."""
     return shown(store, title).lore
 
 
@@ -76,7 +76,7 @@ def shown(store: engram.Engram, title: str) -> Shown:
 
 
 def titled(store: engram.Engram, start: str) -> Lore:
-    """The lore whose title begins so."""
+    """The entry whose title begins so."""
     return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
 
 
@@ -92,7 +92,7 @@ class User:
         The pilot takes a process that gets no time on a busy machine for one that has nothing to do.
         """
         await self.pilot.press(*keys)
-        keys_waiting = self.app._typist
+        keys_waiting = self.app._key_queue
         for _ in range(TYPED):
             if keys_waiting._task is None:
                 break
@@ -133,7 +133,7 @@ class User:
         await self.sees(lambda: any(all(text in toast for text in texts) for toast in self.toasts()))
 
     def titles(self) -> list[str]:
-        return [row.title for row in self.browse.lore_list.rows]
+        return [row.title for row in self.browse.entry_list.rows]
 
     def types(self, text: str) -> None:
         """Everything at once, as a paste into a terminal or a slow line brings it."""

@@ -1,4 +1,4 @@
-"""Small stores for screens that show what happened: an entry with a past, questions that were asked."""
+"""Small stores for screens that show what happened: an entry with a history, queries that were asked."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
 """A tour: one run of the app in which every key of a screen is pressed, and what it did is looked for.
 
 `Tour.left_out` names the actions of a screen's table that a tour did not come to, so that a new action without a
-scenario fails the tour. A change is taken back and brought back where it was done.
+scenario fails the tour. A change is undone and redone where it was done.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from effort import is_thorough
 from tui_kit import NARROW, User
 
 from engram_tui.shell import actions
-from engram_tui.shell.table import actions_of
 
 if TYPE_CHECKING:
     import engram
@@ -63,15 +63,17 @@ class Tour:
         await self.does(name, sees, types=types, told=told)
         # Taking back and bringing back is the same at every size, and for every change that can be taken back.
         if self.narrow and (not self.times["redo"] or is_thorough()):
-            await self.does("undo", lambda: not sees(), told="Taken back")
-            await self.does("redo", sees, told="Brought back")
+            await self.does("undo", lambda: not sees(), told="Undone")
+            await self.does("redo", sees, told="Redone")
         if not stays:
-            await self.does("undo", lambda: not sees(), told="Taken back")
+            await self.does("undo", lambda: not sees(), told="Undone")
 
     def left_out(self, screen: str, *, with_frame: bool = False) -> set[str]:
-        """The actions of a screen that were not tried; with those of the frame and of lists."""
+        """The actions of a screen (its package) that were not tried; with those of the frame and of lists."""
         frame = (*actions.ACTIONS, *actions.MOVES) if with_frame else ()
-        return {action.name for action in (*actions_of(screen), *frame)} - self.tried
+        return {
+            action.name for action in (*import_module(f"engram_tui.{screen}.actions").ACTIONS, *frame)
+        } - self.tried
 
     def _action(self, name: str) -> Action:
         return next(

@@ -30,23 +30,23 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
 
 
 def files(store: engram.Engram) -> list[Path]:
-    """The files of all lore."""
+    """The files of all entries."""
     return list(Path(store.path, "lore").rglob("*.md"))
 
 
-async def test_wide_shows_list_and_lore_side_by_side(store: engram.Engram) -> None:
+async def test_wide_shows_list_and_entry_side_by_side(store: engram.Engram) -> None:
     async with using(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         first = next(line for line in user.screen().splitlines() if "▌" in line)
         assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent    now     · │")
         assert user.titles()[-1] == "Money is stored as integer cents, never as float."
         assert "PATTERN_OUTCOME · trusted" in user.screen()
-        assert "· main · 4 lore · hybrid" in user.text("heading")
-        assert user.text("counts") == "4 lore"
-        assert user.text("facets").startswith("all lore · newest first")
+        assert "· main · 4 entries · hybrid" in user.text("heading")
+        assert user.text("counts") == "4 entries"
+        assert user.text("facets").startswith("all entries · newest first")
 
 
-async def test_a_held_key_reads_one_lore_at_its_end_and_a_short_list_is_read_once(
+async def test_a_key_held_down_reads_one_entry_at_its_end_and_a_short_list_is_read_once(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram_tui.browse import queries
@@ -75,8 +75,8 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
         await user.sees_text("Retry with full jitter", "FAILURE · trusted")
         await user.press("escape")
         await user.sees_text("PATTERN     Queue consumers")
-        assert user.browse.lore_list.has_focus
-        assert user.browse.lore_list.cursor == 1
+        assert user.browse.entry_list.has_focus
+        assert user.browse.entry_list.cursor == 1
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
@@ -97,11 +97,11 @@ async def test_search_filters_as_one_types_and_leaves_no_trace(store: engram.Eng
         assert len(user.titles()) < 4
         assert user.text("counts").startswith(f"{len(user.titles())} of 4 · strong · ")
         await user.press("enter")
-        assert user.browse.lore_list.has_focus
+        assert user.browse.entry_list.has_focus
         await user.sees_text("found by words")
         await user.press("escape")
         await user.sees(lambda: len(user.titles()) == 4)
-        assert user.text("counts") == "4 lore"
+        assert user.text("counts") == "4 entries"
     assert store.session_refs() == {}
 
 
@@ -110,7 +110,7 @@ async def test_a_late_answer_is_dropped(store: engram.Engram) -> None:
         await user.searches("retry jitter")
         before = user.titles()
         user.browse.take_matches(Matches("retry", [], "none", "hybrid", 1.0, ()))
-        user.browse.take_lore("another lore", shown(store, RETRY))
+        user.browse.take_entry("another entry", shown(store, RETRY))
         assert user.titles() == before
 
 
@@ -125,18 +125,18 @@ async def test_saying_it_twice_changes_nothing_and_says_so(store: engram.Engram)
         await user.press("h")
         await user.told("Helpful", "helpful 1×")
         await user.press("h")
-        await user.told("Said before in this session", "stays .78")
+        await user.told("was judged in this session before", "stays .78")
 
 
 async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.press("s", "s", "s", "s", "s", "S")
-        await user.sees_text("all lore · by title")
+        await user.sees_text("all entries · by title")
         await user.sees(lambda: user.titles() == sorted(user.titles()))
         await user.searches("retry sessions money queue")
         found = user.titles()
         await user.press("enter", "s")
-        await user.sees_text("all lore · newest first")
+        await user.sees_text("all entries · newest first")
         assert user.browse.matches is not None
         assert user.titles() == [row.title for row in sorted_rows(user.browse.matches.rows, "created")]
         assert sorted(user.titles()) == sorted(found)
@@ -146,13 +146,13 @@ async def test_what_others_write_shows_by_itself_and_the_place_stays(store: engr
     async with using(store) as user:
         await user.press("space", "G")
         with engram.open(store.path, session="another") as other:
-            await asyncio.to_thread(lambda: other.record("Written meanwhile.", category="FACT"))
-        await user.sees(lambda: user.titles()[0] == "Written meanwhile.")
-        current = user.browse.lore_list.current
+            await asyncio.to_thread(lambda: other.record("Outcome meanwhile.", category="FACT"))
+        await user.sees(lambda: user.titles()[0] == "Outcome meanwhile.")
+        current = user.browse.entry_list.current
         assert current is not None
         assert current.title == MONEY
-        assert [store.get(name).lore.title for name in user.browse.lore_list.marked] == [QUEUE]
-        await user.sees(lambda: "5 lore" in user.text("heading"))
+        assert [store.get(name).lore.title for name in user.browse.entry_list.marked] == [QUEUE]
+        await user.sees(lambda: "5 entries" in user.text("heading"))
 
 
 async def test_an_editor_that_writes_in_place_is_noticed(store: engram.Engram) -> None:
@@ -164,12 +164,12 @@ async def test_an_editor_that_writes_in_place_is_noticed(store: engram.Engram) -
         await user.sees(lambda: any("whole cents" in title for title in user.titles()))
 
 
-async def test_an_empty_store_shows_how_lore_gets_in(tmp_path: Path) -> None:
+async def test_an_empty_store_shows_how_to_fill_it(tmp_path: Path) -> None:
     with engram.open(tmp_path / "empty", session="t") as empty:
         async with using(empty, NARROW) as user:
-            await user.sees_text("No lore here yet", "engram record", "engram import", "engram connect")
+            await user.sees_text("This store is empty", "engram record", "engram import", "engram connect")
             await user.press("j", "h", "enter")
-            await user.sees_text("How lore gets in")
+            await user.sees_text("Fill the store")
             user.types("import\n")
             await user.told("Copied", "engram import FOLDER")
             assert user.app.clipboard == "engram import FOLDER"
@@ -180,11 +180,11 @@ async def test_lore_that_vanished_is_one_line_and_no_traceback(store: engram.Eng
         for file in files(store):
             file.unlink()
         await user.press("h")
-        await user.sees(lambda: "There is no lore" in user.screen() or "No lore here yet" in user.screen())
+        await user.sees(lambda: "There is no lore" in user.screen() or "This store is empty" in user.screen())
         assert "Traceback" not in user.screen()
         await user.press("r")
-        await user.sees_text("No lore here yet")
-        assert user.text("trouble") == ""
+        await user.sees_text("This store is empty")
+        assert user.text("error") == ""
 
 
 async def test_a_store_that_cannot_be_read_is_one_line(

@@ -1,4 +1,4 @@
-"""The consolidate screen: what is ticked is rehearsed, done as one commit after a yes, and taken back."""
+"""The consolidate screen: what is ticked is rehearsed, applied as one commit after a yes, and undone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engram_tui.consolidate.screen import ConsolidateScreen
 from engram_tui.review import pair_search
 from engram_tui.review.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
-from engram_tui.widgets.difference import DifferenceScreen
+from engram_tui.shell.text_screen import DifferenceScreen
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +46,18 @@ def commits(store: engram.Engram) -> int:
 
 
 @DONE_AT
-async def test_a_plan_is_applied_as_one_commit_and_taken_back(
+async def test_a_plan_is_applied_as_one_commit_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
         found, before, number = await planned(user), state(store), commits(store)
         await user.sees_text(
-            "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 lore", "archive   3"
+            "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 entry", "archive   3"
         )
         user.app.can_undo = False
         await user.press("p")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
-        await user.sees_text("3 lore become 1", "One commit here")
+        await user.sees_text("3 entries become 1", "One commit here")
         await user.press("n")
         await user.sees(lambda: user.app.screen is found)
         assert state(store) == before
@@ -69,9 +69,9 @@ async def test_a_plan_is_applied_as_one_commit_and_taken_back(
         assert after[FRIDAY] == "superseded"
         assert [after[f"Host {host} is down."] for host in HOSTS] == ["archived"] * 3
         assert not {*OTHERS} & {*after}
-        await user.sees_text("Nothing to tidy up.")
+        await user.sees_text("Nothing to consolidate.")
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         assert state(store) == before
         await user.sees(lambda: len(found.choices.steps) == 5)
 
@@ -89,7 +89,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         await user.press("G", "space")
         await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
         await user.sees_text("[-] archive")
-        chosen = {lore_id for step in found.choices.selected for lore_id in step.lore}
+        chosen = {entry_id for step in found.choices.selected for entry_id in step.lore}
         await user.press("p")
         await user.told("Consolidate", "archive 2")
         archived = {
@@ -107,7 +107,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
     async with using(store, size) as user:
         found = await planned(user)
         await user.press("j", "enter")
-        await user.sees_text("The one lore that 3 become", "tags retry, queue, jitter", "folded in")
+        await user.sees_text("The entry that 3 become", "tags retry, queue, jitter", "merged in")
         await user.press("escape", "g", "enter")
         await user.sees(lambda: len(found.tree_list.rows) == 7)
         await user.press("right", "j", "h")
@@ -116,7 +116,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
         assert found.choices.selected == []
         await user.press("asterisk", "d")
         await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
-        await user.sees_text("how should clients of the queue retry", "3 → 1 lore", "folded into another")
+        await user.sees_text("how should clients of the queue retry", "3 → 1 entry", "merged into another")
         await user.press("escape", "r")
         await user.sees(lambda: not found.doing and found.choices.is_rehearsed)
         assert len(store.list(limit=None).lore) == 8
@@ -125,8 +125,8 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
 async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_search, "MANY", 1)
-    monkeypatch.setattr(pair_search, "_started", lambda _path: None)
+    monkeypatch.setattr(pair_search, "LARGE", 1)
+    monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
     async with using(store, NARROW) as user:
         found, number = await planned(user), commits(store)
         await user.press("j", "m")

@@ -1,4 +1,4 @@
-"""The screen of one lore: its parts, its links both ways, its versions side by side, why it was shown; every key of it."""
+"""The screen of one entry: its parts, its links both ways, its versions side by side, why it was shown; every key of it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tui_stores import NOTE, with_a_past
 import engram
 from engram.usecases.recording.edit import Edit
 from engram_tui.entry.format import sparkline
-from engram_tui.entry.parts import Lines
-from engram_tui.entry.screen import LoreScreen
+from engram_tui.entry.screen import EntryScreen
 from engram_tui.shell.picker import Picker
 from engram_tui.widgets.compare import Compare
+from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     from engram_tui.shell.action import Action
@@ -37,15 +37,15 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
         yield opened
 
 
-def screen(user: User) -> LoreScreen:
-    return cast("LoreScreen", user.app.current)
+def screen(user: User) -> EntryScreen:
+    return cast("EntryScreen", user.app.current)
 
 
-async def reads(user: User, title: str) -> LoreScreen:
-    """Open the lore with this title from the list, and wait until all of it is there."""
+async def reads(user: User, title: str) -> EntryScreen:
+    """Open the entry with this title from the list, and wait until all of it is there."""
     at = user.titles().index(title)
     await user.press("g", *["j"] * at, "enter")
-    await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and screen(user).shown is not None)
+    await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and screen(user).shown is not None)
     await user.sees(lambda: screen(user).versions)
     return screen(user)
 
@@ -83,7 +83,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
         await user.sees(lambda: one.focused and one.focused.id == "queries")
         await user.press("enter")  # the query once more
         await user.sees(lambda: user.app.screen is user.browse and user.browse.matches)
-        assert user.browse.wanted == "idempotent queue consumers"
+        assert user.browse.search_text == "idempotent queue consumers"
 
 
 @SIZE
@@ -105,7 +105,7 @@ async def test_links_lead_there_and_esc_back_the_way_one_came(
         await user.sees(lambda: one.shown and one.shown.lore.title == RETRY)
         await user.press("K", "J", "escape")
         await user.sees(lambda: user.app.screen is user.browse)
-        current = user.browse.lore_list.current
+        current = user.browse.entry_list.current
         assert current is not None
         assert current.title == RETRY  # the cursor followed
 
@@ -115,7 +115,7 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
     async with using(store, size) as user:
         one = await reads(user, QUEUE)
         await user.press("v")
-        listed = one.query_one("#versions", Lines)
+        listed = one.query_one("#versions", OptionLines)
         await user.sees(lambda: listed.option_count == len(one.versions) == 4)
         await user.press("j", "enter")  # the edit of the text, beside what was before it
         await user.sees(lambda: isinstance(user.app.screen, Compare))
@@ -138,7 +138,7 @@ async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store
     async with using(store) as user:
         one = await reads(user, RETRY)
         with engram.open(store.path, session="another") as other:
-            other.edit(one.lore_id, Edit(category="FACT"))
+            other.edit(one.entry_id, Edit(category="FACT"))
         await user.sees_text("FACT · ")
         await user.press("question_mark")
         await user.sees(lambda: isinstance(user.app.screen, Picker))
@@ -146,7 +146,7 @@ async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store
         await user.sees(lambda: one.focused and one.focused.id == "versions")
         await user.press("1")
         await user.sees(lambda: user.app.screen is user.browse)
-        assert [type(each) for each in user.app.screen_stack].count(LoreScreen) == 0
+        assert [type(each) for each in user.app.screen_stack].count(EntryScreen) == 0
 
 
 async def test_every_action_runs_a_method_and_no_key_means_two_things(store: engram.Engram) -> None:
@@ -154,7 +154,7 @@ async def test_every_action_runs_a_method_and_no_key_means_two_things(store: eng
         one = await reads(user, QUEUE)
         taken: dict[str, Action] = {}
         for action in one.actions():
-            assert hasattr(one, f"action_{action.called.partition('(')[0]}"), action.name
+            assert hasattr(one, f"action_{action.call.partition('(')[0]}"), action.name
             for key in action.keys.split(","):
                 assert taken.setdefault(key, action) is action, key
 

@@ -60,7 +60,7 @@ async def test_three_choices_with_a_line_each_and_leaving_makes_nothing(
             assert text in drawn(app)
         await pilot.press("j", "k", "enter")
         await pilot.pause(0.05)
-        assert "For this folder alone" in drawn(app)
+        assert "For this folder only" in drawn(app)
         await pilot.press("escape", "escape")
         assert await ends(pilot) is None
     assert is_first_run(str(folder))

@@ -1,4 +1,4 @@
-"""The insight screen, driven by keys: findings beside each other, redrawn when the store changes, and the lore they name."""
+"""The insight screen, driven by keys: findings beside each other, redrawn when the store changes, and the entries they name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.En
         await user.sees_text("5 entries, all of them")
 
 
-async def test_a_lore_that_is_named_is_read_there(store: engram.Engram) -> None:
+async def test_an_entry_that_is_named_is_read_there(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         screen = await opened(user)
         await user.press("enter")
@@ -83,7 +83,7 @@ async def test_a_lore_that_is_named_is_read_there(store: engram.Engram) -> None:
         await user.press("enter")
         await user.sees_text("The broker redelivers", "PATTERN_OUTCOME")
         assert screen.preview.has_focus
-        assert screen.chosen() == (lore(store, QUEUE).id,)
+        assert screen.selected_ids() == (lore(store, QUEUE).id,)
         await user.press("escape")
         await user.sees_text("Growth")
         assert screen.findings.has_focus

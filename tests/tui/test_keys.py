@@ -1,4 +1,4 @@
-"""Every key of the screens that show lore, at both sizes: what it did is in the store, or on the screen."""
+"""Every key of the screens that show entries, at both sizes: what it did is in the store, or on the screen."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tui_kit import (
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
-from engram_tui.entry.screen import LoreScreen
+from engram_tui.entry.screen import EntryScreen
 from engram_tui.insight.screen import InsightScreen, Panel
 from engram_tui.live.screen import LiveScreen
-from engram_tui.new_entry.form import NewLoreForm
+from engram_tui.new_entry.form import NewEntryForm
 from engram_tui.settings.screen import SettingsScreen
-from engram_tui.shell.command_log_screen import CommandLogScreen
 from engram_tui.shell.picker import Picker
+from engram_tui.shell.text_screen import CommandLogScreen
 from engram_tui.widgets.compare import Compare
 
 if TYPE_CHECKING:
@@ -84,21 +84,21 @@ DEEDS = {
 JUDGEMENTS = {"helpful", "incorrect", "not_relevant"}
 
 
-async def deeds_and_judgements(tour: Tour, title: str, *, everyday: bool) -> None:
-    """All of both; every day they are done at one size in the list, at the other in the screen of a lore."""
+async def commands_and_judgements(tour: Tour, title: str, *, everyday: bool) -> None:
+    """All of both; every day they are done at one size in the list, at the other in the screen of an entry."""
     if everyday or is_thorough():
         await all_judgements(tour, title)
-        await all_deeds(tour, title)
+        await all_commands(tour, title)
         assert tour.tried >= DEEDS | JUDGEMENTS
     tour.tried |= DEEDS | JUDGEMENTS
 
 
-async def all_deeds(tour: Tour, title: str) -> None:
-    """What can be done to a lore, from whatever screen shows it: each is taken back and brought back."""
+async def all_commands(tour: Tour, title: str) -> None:
+    """What can be done to an entry, from whatever screen shows it: each is undone and redone."""
     user, store = tour.user, tour.store
-    path, lore_id = Path(store.path, shown(store, title).path), lore(store, title).id
+    path, entry_id = Path(store.path, shown(store, title).path), lore(store, title).id
     await tour.does("copy_path", lambda: user.app.clipboard == str(path))
-    await tour.does("copy_name", lambda: user.app.clipboard in (lore_id, store.get(lore_id).ref))
+    await tour.does("copy_name", lambda: user.app.clipboard in (entry_id, store.get(entry_id).ref))
     await tour.does("open_file", lambda: True, told=str(path.name)[:20])
     is_archived = lambda: lore(store, title).status == "archived"  # noqa: E731
     await tour.changes("archive", is_archived, told="is archived", stays=True)
@@ -115,8 +115,8 @@ async def all_deeds(tour: Tour, title: str) -> None:
     area.text = area.text.replace("jitter", "wobble")
     await user.press("ctrl+s")
     await user.told("Edit", "is changed")
-    assert "wobble" in store.get(lore_id).lore.content
-    await tour.does("undo", lambda: "jitter" in store.get(lore_id).lore.content, told="Taken back")
+    assert "wobble" in store.get(entry_id).lore.content
+    await tour.does("undo", lambda: "jitter" in store.get(entry_id).lore.content, told="Undone")
 
 
 async def all_judgements(tour: Tour, title: str) -> None:
@@ -133,7 +133,7 @@ async def all_judgements(tour: Tour, title: str) -> None:
 async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         tour, browse = Tour(user, store), user.browse
-        rows = browse.lore_list
+        rows = browse.entry_list
         await tour.does("list_bottom", lambda: rows.cursor == 3)
         await tour.does("list_up", lambda: rows.cursor == 2)
         await tour.does("list_top", lambda: rows.cursor == 0)
@@ -141,14 +141,14 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("half_page_up", lambda: rows.cursor == 0)
         await tour.does("list_down", lambda: rows.cursor == 1)
         assert user.titles()[1] == RETRY
-        await deeds_and_judgements(tour, RETRY, everyday=size == NARROW)
+        await commands_and_judgements(tour, RETRY, everyday=size == NARROW)
         await tour.does("mark", lambda: list(rows.marked) == [lore(store, RETRY).id] and rows.cursor == 2)
         await tour.does("mark_all", lambda: len(rows.marked) == 4)
         await user.press("a")
-        await user.told("4 lore are archived")
+        await user.told("4 entries are archived")
         assert {one.lore.status for one in store.list(limit=None).lore} == {"archived"}
         await user.press("u")
-        await user.told("Taken back", "4 lore")
+        await user.told("Undone", "4 entries")
         await tour.does("clear", lambda: not rows.marked)
         await tour.changes("forget", lambda: len(store.list(limit=None).lore) == 3, told="forgotten")
         await tour.does("sort", lambda: browse.order == "updated")
@@ -166,7 +166,7 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("next_lore", lambda: browse.preview.shown_id == lore(store, RETRY).id)
         await tour.does("previous_lore", lambda: browse.preview.shown_id == lore(store, QUEUE).id)
         await tour.does("back", lambda: rows.has_focus)
-        await tour.does("open", lambda: isinstance(user.app.screen, LoreScreen))
+        await tour.does("open", lambda: isinstance(user.app.screen, EntryScreen))
         assert tour.left_out("browse") == set()
 
 
@@ -174,7 +174,7 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
 @of("four")
 async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
-        rows, first, last = user.browse.lore_list, size == NARROW, size == WIDE
+        rows, first, last = user.browse.entry_list, size == NARROW, size == WIDE
         await user.searches("retry sessions money queue")
         assert len(rows.rows) > 1
         await user.press("down" if first else "ctrl+n")
@@ -183,10 +183,10 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         await user.sees(lambda: rows.cursor == 0)
         await user.press("enter" if first else "tab")
         await user.sees(lambda: rows.has_focus)
-        assert user.browse.wanted
+        assert user.browse.search_text
         await user.press("slash", "escape")
-        await user.sees(lambda: len(rows.rows) == 4 and not user.browse.wanted)
-        assert last or user.app.steps.done == []
+        await user.sees(lambda: len(rows.rows) == 4 and not user.browse.search_text)
+        assert last or user.app.undo_stack.done == []
 
 
 @DONE_AT
@@ -194,21 +194,21 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
 async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         tour, app = Tour(user, store), user.app
-        await tour.does("show_keys", lambda: user.browse.lore_list.cursor == 3, types="to the last\n")
+        await tour.does("show_keys", lambda: user.browse.entry_list.cursor == 3, types="to the last\n")
         await tour.does("palette", lambda: isinstance(app.screen, Picker))
         user.types("pin it\n")
         await user.told("Pin", "is pinned")
         assert lore(store, MONEY).pinned
         await user.press("g")
         await tour.does("repeat", lambda: lore(store, QUEUE).pinned, told="is pinned")
-        await tour.does("undo", lambda: not lore(store, QUEUE).pinned, told="Taken back")
-        await tour.does("redo", lambda: lore(store, QUEUE).pinned, told="Brought back")
-        await tour.does("new_lore", lambda: isinstance(app.screen, NewLoreForm))
+        await tour.does("undo", lambda: not lore(store, QUEUE).pinned, told="Undone")
+        await tour.does("redo", lambda: lore(store, QUEUE).pinned, told="Redone")
+        await tour.does("new_lore", lambda: isinstance(app.screen, NewEntryForm))
         await user.press("escape")
         write_over(Path(store.path, shown(store, MONEY).path), b"integer cents", b"whole cents")
         await tour.does("refresh", lambda: any("whole cents" in title for title in user.titles()))
         await tour.does("log", lambda: isinstance(app.screen, CommandLogScreen))
-        assert "engram undo" in app.commands.written()
+        assert "engram undo" in app.command_log.text()
         await user.press("escape")
         await tour.does("theme", lambda: app.theme == "light", told="light")
         await tour.does("settings", lambda: isinstance(app.screen, SettingsScreen))
@@ -228,8 +228,8 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         tour = Tour(user, store)
         await user.press("j", "enter")  # the newest is the note
-        await user.sees(lambda: isinstance(user.app.screen, LoreScreen))
-        one = cast("LoreScreen", user.app.screen)
+        await user.sees(lambda: isinstance(user.app.screen, EntryScreen))
+        one = cast("EntryScreen", user.app.screen)
         await user.sees(lambda: one.links and len(one.versions) == 4 and one.queries)
         part = lambda: one.focused.id if one.focused else ""  # noqa: E731
         await tour.does("next_part", lambda: part() == "facts")
@@ -244,15 +244,15 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         await user.sees(lambda: one.came_from == [lore(store, QUEUE).id])
         await tour.does("leave_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
         await tour.does("next_lore", lambda: one.shown and one.shown.lore.title == RETRY)
-        await deeds_and_judgements(tour, RETRY, everyday=size == WIDE)
+        await commands_and_judgements(tour, RETRY, everyday=size == WIDE)
         await tour.does("previous_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
         await tour.changes(
             "forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten", stays=True
         )
-        await user.sees_text("not here any more")
+        await user.sees_text("does not exist any more")
         await user.press("h")  # nothing to judge
         await tour.does("undo", lambda: one.shown and one.shown.lore.title == QUEUE)
-        assert tour.left_out("lore") == set()
+        assert tour.left_out("entry") == set()
 
 
 @DONE_AT
@@ -269,7 +269,7 @@ async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("previous_entry", lambda: lines.cursor < at)
         await tour.does("next_entry", lambda: lines.cursor == at)
         await user.press("K", "j")  # the first lore of the first question
-        await user.sees(lambda: live.chosen() == (lore(store, QUEUE).id,))
+        await user.sees(lambda: live.selected_ids() == (lore(store, QUEUE).id,))
         for name, confidence, said in (("helpful", 0.78, ".70 → .78"), ("incorrect", 0.55, ".70 → .55")):
             await tour.changes(
                 name, lambda wanted=confidence: lore(store, QUEUE).confidence == wanted, told=said
@@ -303,6 +303,6 @@ async def test_insight(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("to_bottom", lambda: place() == screen.findings.max_scroll_y)
         await tour.does("to_top", lambda: place() == 0)
         await tour.does("read", lambda: screen.is_reading(), types="\n")
-        assert screen.chosen() == (lore(store, QUEUE).id,)
+        assert screen.selected_ids() == (lore(store, QUEUE).id,)
         await tour.does("back", lambda: screen.findings.has_focus)
         assert tour.left_out("insight") == set()

@@ -42,7 +42,7 @@ def titles(user: User) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-async def test_questions_show_with_their_lore_and_what_was_withheld(
+async def test_queries_show_with_their_entries_and_what_was_withheld(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
@@ -100,7 +100,7 @@ async def test_lore_that_is_gone_is_said(store: engram.Engram) -> None:
     store.forget(lore(store, QUEUE).id)
     async with using(store) as user:
         await opened(user)
-        await user.sees_text("is not here any more")
+        await user.sees_text("does not exist any more")
 
 
 async def test_hostile_questions_stay_text(store: engram.Engram) -> None:

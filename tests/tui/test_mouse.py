@@ -11,7 +11,7 @@ from textual.widgets import OptionList
 from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, using
 
 from engram_tui.browse.facet_pane import FacetLines
-from engram_tui.entry.screen import LoreScreen
+from engram_tui.entry.screen import EntryScreen
 from engram_tui.shell.frame import KeyLine, TabLine
 from engram_tui.shell.picker import Picker
 
@@ -37,7 +37,7 @@ async def test_a_click_chooses_and_two_open_and_the_footer_acts(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
-        rows = user.browse.lore_list
+        rows = user.browse.entry_list
         await user.pilot.click("#list", offset=(20, 1))
         await user.sees(lambda: rows.cursor == 1)
         at = user.text("keys").index("h helpful")
@@ -45,12 +45,12 @@ async def test_a_click_chooses_and_two_open_and_the_footer_acts(
         await user.told("Helpful", "helpful 1×")
         assert lore(store, RETRY).validation_count == 1
         await user.pilot.click("#list", offset=(20, 3), times=2)
-        await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and user.app.screen.shown)
+        await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and user.app.screen.shown)
         await user.sees_text(MONEY)
         await user.press("escape")
         if size == WIDE:
             await user.pilot.click(TabLine, offset=(user.text("tabs").index("5 Insight") + 3, 0))
-            await user.sees(lambda: user.app.under == "insight")
+            await user.sees(lambda: user.app.current_tab == "insight")
 
 
 async def test_a_click_picks_from_a_list_of_choices(store: engram.Engram) -> None:

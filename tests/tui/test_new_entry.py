@@ -1,4 +1,4 @@
-"""The form for a new lore: what is known already shows while one types, and what is typed is never lost."""
+"""The form for a new entry: what is known already shows while one types, and what is typed is never lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widgets import Input, TextArea
 from tui_kit import NARROW, RETRY, WIDE, User, lore, make_template, open_copy, using
 
 from engram.domain.errors import ValidationError
-from engram_tui.new_entry.form import NewLoreForm
+from engram_tui.new_entry.form import NewEntryForm
 from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:
@@ -33,21 +33,21 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
         yield opened
 
 
-async def opens(user: User) -> NewLoreForm:
+async def opens(user: User) -> NewEntryForm:
     await user.press("N")
-    await user.sees(lambda: isinstance(user.app.screen, NewLoreForm) and user.app.focused)
-    return cast("NewLoreForm", user.app.screen)
+    await user.sees(lambda: isinstance(user.app.screen, NewEntryForm) and user.app.focused)
+    return cast("NewEntryForm", user.app.screen)
 
 
 @SIZE
-async def test_a_lore_is_written_with_all_its_fields_and_undone(
+async def test_an_entry_is_recorded_with_all_its_fields_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
         form = await opens(user)
         assert isinstance(form.focused, TextArea)
         user.types("Nagle and delayed acks add 40 ms.\n\nqNh")  # letters are letters
-        await user.sees_text("✓ nothing like it is known here", "guessed")
+        await user.sees_text("✓ no similar entry", "guessed")
         await user.press("tab", "enter")
         await user.sees(lambda: isinstance(user.app.screen, Picker))
         user.types("performance\n")
@@ -67,7 +67,7 @@ async def test_a_lore_is_written_with_all_its_fields_and_undone(
         assert found.content.endswith("\n\nqNh")
         await user.sees(lambda: found.title in user.titles())
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         await user.sees(lambda: found.title not in user.titles())
         assert user.app.unsaved is None
 
@@ -80,7 +80,7 @@ async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: 
         user.types(f" {SECRET}")
         await user.sees_text("✗ ")
         await user.press("ctrl+s")
-        await user.sees(lambda: user.app.screen is user.browse and user.text("trouble"))
+        await user.sees(lambda: user.app.screen is user.browse and user.text("error"))
         assert len(store.list().lore) == 4
         again = await opens(user)
         assert again is not form

@@ -1,4 +1,4 @@
-"""Every key of the screens where one decides, at both sizes: review, consolidation, sync, settings, a new lore."""
+"""Every key of the screens where one decides, at both sizes: review, consolidation, sync, settings, a new entry."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tui_tour import Tour
 
 import engram_tui
 from engram_tui.consolidate.screen import ConsolidateScreen
-from engram_tui.new_entry.form import NewLoreForm
+from engram_tui.new_entry.form import NewEntryForm
 from engram_tui.review.merge_editor import MergeEditor
 from engram_tui.review.screen import ReviewScreen
 from engram_tui.settings.screen import SettingsScreen
 from engram_tui.shell.prompts import Confirm
+from engram_tui.shell.text_screen import DifferenceScreen
 from engram_tui.sync.screen import SyncScreen
-from engram_tui.widgets.difference import DifferenceScreen
 
 if TYPE_CHECKING:
     from sync_kit import Clones
@@ -95,13 +95,13 @@ async def test_review(store: engram.Engram, size: tuple[int, int]) -> None:
         await user.press("2")
         await user.sees(lambda: isinstance(user.app.screen, ReviewScreen))
         review = cast("ReviewScreen", user.app.screen)
-        await user.sees(lambda: not review._sought)
+        await user.sees(lambda: not review._pending_kinds)
         queue = review.queue
 
         async def at(kind: str) -> str:
-            queue.look_at(kind)
+            queue.go_to_kind(kind)
             review.show_item()
-            await user.sees(lambda: review.exhibit and review.exhibit.item == queue.current)
+            await user.sees(lambda: review.details and review.details.item == queue.current)
             return queue.current.title if queue.current else ""
 
         await tour.does("next_item", lambda: queue.at == 1)
@@ -175,7 +175,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("open_kind", lambda: choices.is_open("merge"))
         await user.press("j")
         await tour.does("open_result", found.is_reading)
-        await user.sees_text("The one lore that 3 become")
+        await user.sees_text("The entry that 3 become")
         await tour.does("close_result", lambda: tree.has_focus)
         await tour.does("toggle_step", lambda: len(choices.selected) == 4)
         await tour.does("take_all", lambda: len(choices.selected) == 5)
@@ -204,14 +204,14 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
         await user.sees(lambda: isinstance(user.app.screen, SyncScreen) and user.app.screen.view)
         screen = cast("SyncScreen", user.app.screen)
         before, head = git(hub, "rev-parse", "main"), lambda: git(Path(store.path), "rev-parse", "HEAD")
-        await tour.does("sync_look", lambda: "↓5" in user.screen(), told="bring in 5")
+        await tour.does("sync_look", lambda: "↓5" in user.screen(), told="pull 5")
         assert git(hub, "rev-parse", "main") == before
-        await tour.does("sync_pull", lambda: screen.result is not None, told="5 in")
+        await tour.does("sync_pull", lambda: screen.result is not None, told="5 pulled")
         assert git(hub, "rev-parse", "main") == before != head()
-        await tour.does("sync_push", lambda: git(hub, "rev-parse", "main") == head(), told="out")
+        await tour.does("sync_push", lambda: git(hub, "rev-parse", "main") == head(), told="pushed")
         store.record("One more that is to go out.", category="FACT")
         await tour.does(
-            "sync", lambda: "One more" in git(hub, "grep", "-h", "One more", "main"), told="1 out"
+            "sync", lambda: "One more" in git(hub, "grep", "-h", "One more", "main"), told="1 pushed"
         )
         await user.press("g")
         await tour.does("read", screen.is_reading)
@@ -220,8 +220,8 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
         address = f"second {bare(tmp_path / 'second.git')}\n"
         await tour.changes("add_remote", lambda: names() == ["origin", "second"], types=address, stays=True)
         await user.sees(lambda: screen.view and len(screen.view.remotes) == 2)
-        await tour.changes("remove_remote", lambda: names() == ["origin"], types="second\n", told="forgotten")
-        assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_tui_sync
+        await tour.changes("remove_remote", lambda: names() == ["origin"], types="second\n", told="removed")
+        assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_sync
 
 
 @DONE_AT
@@ -241,8 +241,8 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
         await user.told("recall.limit is set in your own file: 8")
         limit = lambda: store.store.settings.get("recall.limit")  # noqa: E731
         assert limit() == 8
-        await tour.does("undo", lambda: limit() == 5, told="Taken back")
-        await tour.does("redo", lambda: limit() == 8, told="Brought back")
+        await tour.does("undo", lambda: limit() == 5, told="Undone")
+        await tour.does("redo", lambda: limit() == 8, told="Redone")
         await user.sees(screen.is_own)
         await tour.changes("unset", lambda: limit() == 5, told="not set")
         assert "limit = 8" in own.read_text("utf-8")
@@ -256,7 +256,7 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
 async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
     async def written(user: User) -> None:
         await user.press("N")
-        await user.sees(lambda: isinstance(user.app.screen, NewLoreForm))
+        await user.sees(lambda: isinstance(user.app.screen, NewEntryForm))
 
     async with using(store, size) as user:
         await written(user)
@@ -269,7 +269,7 @@ async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         await user.told("Record", "is recorded", "u undoes it")
         assert lore(store, "Nagle and delayed acks add 40 ms.").status == "active"
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         assert len(store.list(limit=None).lore) == 4
 
 
@@ -278,7 +278,9 @@ async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
 async def test_the_merge_editor(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         await user.press("2")
-        await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not user.app.screen._sought)
+        await user.sees(
+            lambda: isinstance(user.app.screen, ReviewScreen) and not user.app.screen._pending_kinds
+        )
         review = cast("ReviewScreen", user.app.screen)
         review._go_to_kind("conflict")
         await user.press("m")

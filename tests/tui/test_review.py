@@ -14,7 +14,7 @@ from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, titled,
 import engram
 from engram_tui.review.merge_editor import MergeEditor
 from engram_tui.review.screen import ReviewScreen
-from engram_tui.widgets.difference import DifferenceScreen
+from engram_tui.shell.text_screen import DifferenceScreen
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +37,11 @@ def screen(user: User) -> ReviewScreen:
 async def reviewing(user: User, kind: str = "") -> ReviewScreen:
     """The screen with everything found, at the first item of a kind."""
     await user.press("2")
-    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not screen(user)._sought)
+    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not screen(user)._pending_kinds)
     found = screen(user)
     if kind:
         found._go_to_kind(kind)
-    await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
+    await user.sees(lambda: found.details and found.details.item == found.queue.current)
     return found
 
 
@@ -66,7 +66,7 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
         await user.sees_text("1 of ", "problem", "nonsense", "why", "fix the file in your editor (proposed)")
         await user.press("j")
         await user.sees_text(
-            "conflict", "what stands", "the other version, by P3ZD0000", "It takes 90 seconds"
+            "conflict", "current version", "other version, by P3ZD0000", "It takes 90 seconds"
         )
         await user.press("k", "k")
         await user.sees(lambda: found.queue.at == len(found.queue.items) - 1)
@@ -81,7 +81,7 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
 
 
 @DONE_AT
-async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
+async def test_accepting_moves_on_at_once_is_undone_and_redone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
@@ -95,11 +95,11 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
         assert commits(store) == before + 1
         await user.sees_text("1 decided")
         await user.press("u")
-        await user.told("Taken back", title)
+        await user.told("Undone", title)
         await user.sees(lambda: current(found) == title and len(found.queue.items) == waiting)
         assert lore(store, title).status == "pending"
         await user.press("U")
-        await user.told("Brought back", title)
+        await user.told("Redone", title)
         assert lore(store, title).status == "active"
 
 
@@ -117,8 +117,8 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
         return look(*asked, **kinds)  # type: ignore[arg-type]
 
     monkeypatch.setattr(queue, "review", slow)
-    monkeypatch.setattr(pair_search, "MANY", 1)
-    monkeypatch.setattr(pair_search, "_started", lambda _path: None)
+    monkeypatch.setattr(pair_search, "LARGE", 1)
+    monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
     async with using(store, WIDE) as user:
         user.app.go("review")
         await user.sees_text("1 of ", "problem", "nonsense", "looking for")
@@ -129,7 +129,7 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
         await user.sees(lambda: "stale" in user.text("kinds") or "weak" in user.text("kinds"))
 
 
-async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_in(
+async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_accepted(
     store: engram.Engram,
 ) -> None:
     store.query("which node does the nightly build need")
@@ -141,7 +141,7 @@ async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_
         await user.sees_text("would have answered 1 of the last 2 queries · costs about ")
 
 
-async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
+async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         first, second, third = (item.title for item in found.queue.items if item.kind == "pending")
@@ -167,7 +167,7 @@ async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engr
         await user.sees(lambda: {ORDERS, QUESTION}.isdisjoint(titles(store)))
         assert lore(store, NIGHTLY).status == "pending"
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         assert {ORDERS, QUESTION} <= set(titles(store))
 
 
@@ -180,11 +180,11 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
             await user.told(title, WEAK, "u undoes it")
             assert store.review(kinds="weak").total == 0
             await user.press("u")
-            await user.told("Taken back", WEAK)
+            await user.told("Undone", WEAK)
             await user.sees(lambda: current(found) == WEAK)
             assert store.review(kinds="weak").total == 1
         await user.press("U")
-        await user.told("Brought back")
+        await user.told("Redone")
         assert store.review(kinds="weak").total == 0
         assert commits(store) == before
 
@@ -203,7 +203,7 @@ async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.En
         assert lore(store, MINUTES).relations[0].id == lore(store, HOURS).id
         found._go_to_kind("problem")
         await user.press("r")
-        await user.told("Review", "reject fits no problem; possible: edit, snooze")
+        await user.told("Review", "reject does not apply to a problem; possible: edit, snooze")
 
 
 async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> None:
@@ -237,7 +237,7 @@ async def test_of_a_conflict_left_right_or_both_stay(
         assert titled(store, CACHE).tags == tags
         await user.sees(lambda: user.toasts())
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         assert len(titled(store, CACHE).conflicts) == 2
 
 
@@ -257,7 +257,7 @@ async def test_duplicates_become_one_by_paragraph_and_field(
     async with using(store, size) as user:
         before, kept = commits(store), lore(store, RETRY)
         editor = await editing(user, "duplicate")
-        await user.sees_text("left: older", "right: newer", "tags", "what is saved")
+        await user.sees_text("left: older", "right: newer", "tags", "result")
         user.types("rjb")
         await user.sees(
             lambda: (
@@ -275,31 +275,33 @@ async def test_duplicates_become_one_by_paragraph_and_field(
         assert len(made.merged_from) == 1
         assert commits(store) == before + 1
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         assert {RETRY, AGAIN} <= set(titles(store))
 
 
 async def test_keys_typed_before_the_editor_is_there_wait_for_it(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram_tui.review import merge_source
+    from engram_tui.review import versions
 
-    read, typed = merge_source.read_source, threading.Event()
+    read, typed = versions.read_merge_source, threading.Event()
 
     def slow(*asked: object) -> object:
         typed.wait(10)  # a disk that is slow: longer than a burst of keys
         return read(*asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(merge_source, "read_source", slow)
+    monkeypatch.setattr(versions, "read_merge_source", slow)
     async with using(store, NARROW) as user:
         await reviewing(user, "duplicate")
         user.types("mr")  # `r` is right in the editor, and reject behind it
         await user.pilot.pause(0.1)
         typed.set()
         await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
-        await user.sees(lambda: user.app.screen.query_one(TextArea).text.startswith(AGAIN))
+        await user.sees(
+            lambda: [area.text for area in user.app.screen.query(TextArea) if area.text.startswith(AGAIN)]
+        )
         assert {RETRY, AGAIN} <= set(titles(store))
-        assert not user.app.steps.done
+        assert not user.app.undo_stack.done
 
 
 async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engram) -> None:
@@ -326,7 +328,7 @@ async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engr
         assert titled(store, CACHE).content.endswith("It takes 40 seconds.!")
 
 
-async def test_a_result_that_is_no_lore_brings_the_item_back(store: engram.Engram) -> None:
+async def test_a_result_that_is_no_entry_brings_the_item_back(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         editor = await editing(user, "duplicate")
         editor.area.text = "x" * 5000
@@ -362,7 +364,7 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         for _ in range(3):
-            await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
+            await user.sees(lambda: found.details and found.details.item == found.queue.current)
             assert "\x1b" not in user.screen()
             assert "\u202e" not in user.screen()
             await user.press("j")

@@ -1,4 +1,4 @@
-"""How a lore is written in a line, and which markdown is light enough to render."""
+"""How an entry is written in a line, and which markdown is light enough to render."""
 
 from __future__ import annotations
 
@@ -12,23 +12,14 @@ from hypothesis import strategies as st
 import engram
 from engram.domain.entry.lore import Lore
 from engram_tui.browse.facets import Facets
-from engram_tui.browse.queries import read_page, short_path
-from engram_tui.browse.wording import counts
-from engram_tui.shell.frame import Heading, heading_line
-from engram_tui.widgets.markdown_cost import is_light, nesting
+from engram_tui.browse.messages import counts
+from engram_tui.browse.queries import read_page
+from engram_tui.shell.frame import heading_line
+from engram_tui.shell.store_watch import Heading, short_path
+from engram_tui.widgets.format import age, bar, fraction, short_category
+from engram_tui.widgets.markdown_pane import is_light, nesting
 from engram_tui.widgets.preview import body_of
-from engram_tui.widgets.rows import (
-    SORT_NAMES,
-    Row,
-    age,
-    bar,
-    fraction,
-    ids_of,
-    row_of_shown,
-    short_category,
-    sorted_rows,
-    with_rows,
-)
+from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, row_of_shown, sorted_rows, with_rows
 
 ROWS = [
     Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),
@@ -55,7 +46,7 @@ def test_fractions_round_as_the_file_does(value: int, written: str) -> None:
     [(-5, "now"), (59, "now"), (60, "1 min"), (7200, "2 h"), (86_400 * 6, "6 d"), (86_400 * 20, "2 w"),
      (86_400 * 364, "12 mo"), (86_400 * 800, "2 y")],
 )  # fmt: skip
-def test_ages_are_told_in_their_largest_unit(seconds: float, words: str) -> None:
+def test_ages_are_written_in_their_largest_unit(seconds: float, words: str) -> None:
     assert age(seconds) == words
 
 
@@ -117,13 +108,13 @@ def test_the_text_does_not_repeat_its_title(content: str, body: str) -> None:
 def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
     heading = Heading("", "main", 2, 0, 10_412, "hybrid", 3)
     line = heading_line("~/" + "deep/" * 60, heading, cells)
-    assert line.endswith("/ · main ↑2 ↓0 · 10,412 lore · hybrid · 3 waiting for review") or cells == 60
+    assert line.endswith("/ · main ↑2 ↓0 · 10,412 entries · hybrid · 3 waiting for review") or cells == 60
     assert len(line) <= max(cells, 80)
 
 
 def test_counts_of_the_whole_list_and_of_a_part() -> None:
-    assert counts(None, 10_412, 10_412) == "10,412 lore"
-    assert counts(None, 12, 10_412) == "12 of 10,412 lore"
+    assert counts(None, 10_412, 10_412) == "10,412 entries"
+    assert counts(None, 12, 10_412) == "12 of 10,412 entries"
 
 
 def test_home_is_written_as_a_tilde(home: object) -> None:

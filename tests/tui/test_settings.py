@@ -12,8 +12,8 @@ from textual.widgets import Input
 from tui_kit import NARROW, WIDE, User, make_template, open_copy, using
 
 from engram.domain.errors import ConfigError
-from engram_tui.entry.parts import Lines
 from engram_tui.settings.screen import SettingsScreen
+from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     import engram
@@ -44,7 +44,7 @@ async def opens(user: User, name: str) -> SettingsScreen:
     await user.sees(lambda: isinstance(user.app.screen, SettingsScreen) and user.app.screen.settings)
     screen = cast("SettingsScreen", user.app.screen)
     names = [one.key.name for one in screen.settings]
-    screen.query_one(Lines).highlighted = names.index(name)
+    screen.query_one(OptionLines).highlighted = names.index(name)
     await user.sees(lambda: screen.current and screen.current.key.name == name)
     return screen
 
@@ -81,20 +81,20 @@ async def test_numbers_are_checked_and_yes_or_no_is_picked(store: engram.Engram,
             await user.sees(lambda: user.app.screen.query(Input))
             user.app.screen.query_one(Input).value = typed
             await user.press("enter")
-            await user.sees(lambda said=said: user.app.screen is screen and said in user.text("trouble"))
+            await user.sees(lambda said=said: user.app.screen is screen and said in user.text("error"))
         await user.press("enter")
         user.app.screen.query_one(Input).value = "8"
         await user.press("enter")
         await user.told("Settings", "recall.limit is set in your own file: 8")
         assert "limit = 8" in own(tmp_path)
         assert store.store.settings.get("recall.limit") == 8
-        await user.sees(lambda: user.text("trouble") == "")
+        await user.sees(lambda: user.text("error") == "")
         names = [one.key.name for one in screen.settings]
-        screen.query_one(Lines).highlighted = names.index("recall.log")
+        screen.query_one(OptionLines).highlighted = names.index("recall.log")
         await user.press("enter")
         user.types("false\n")
         await user.told("recall.log is set in your own file: false")
-        assert "engram config recall.log false --user" in user.app.commands.written()
+        assert "engram config recall.log false --user" in user.app.command_log.text()
         await user.press("1")
         await user.sees(lambda: user.app.screen is user.browse)
 

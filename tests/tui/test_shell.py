@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tui_kit import MONEY, QUEUE, RETRY, make_template, open_copy, using
 
-from engram_tui.shell.action import Action, written
+from engram_tui.app import TABS
+from engram_tui.shell import actions
+from engram_tui.shell.action import Action, key_label
 from engram_tui.shell.frame import fitting
-from engram_tui.shell.table import ENTRIES, actions_of, every_action
 
 if TYPE_CHECKING:
     import engram
@@ -30,10 +31,8 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
 
 
 def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:
-    from engram_tui.shell import actions
-
-    for entry in ENTRIES:
-        found = [*actions_of(entry.name), *actions.ACTIONS, *actions.MOVES]
+    for tab in TABS:
+        found = [*tab.actions(), *actions.ACTIONS, *actions.MOVES]
         names = [action.name for action in found]
         assert len(names) == len(set(names))
         taken: dict[str, Action] = {}
@@ -47,20 +46,23 @@ async def test_every_action_runs_a_method(store: engram.Engram) -> None:
     async with using(store) as user:
         for action in user.browse.actions():
             where = user.browse.query_one(action.target) if action.target else user.browse
-            assert hasattr(where, f"action_{action.called.partition('(')[0]}"), action.name
+            assert hasattr(where, f"action_{action.call.partition('(')[0]}"), action.name
             assert action.title
             assert action.help
 
 
 def test_the_footer_keeps_help_and_quit_whatever_the_width() -> None:
-    shown = [(action, action.keys) for action in every_action().values() if action.footer]
+    every_action = {
+        action.name: action for tab in TABS for action in (*actions.ACTIONS, *tab.actions())
+    }.values()
+    shown = [(action, action.keys) for action in every_action if action.footer]
     for room in (30, 50, 80, 200):
         names = [action.name for action, _ in fitting(shown, room)]
         assert names[-2:] == ["show_keys", "leave"]
 
 
 def test_keys_are_written_as_people_write_them() -> None:
-    assert [written(keys) for keys in ("question_mark", "ctrl+d,pagedown", "asterisk")] == [
+    assert [key_label(keys) for keys in ("question_mark", "ctrl+d,pagedown", "asterisk")] == [
         "?",
         "ctrl+d",
         "*",
@@ -79,7 +81,7 @@ async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> No
         user.types("\x1bjjj/jjj")
         await user.sees(lambda: user.browse.search_line.value == "jjj")
         await user.pilot.pause(0.2)
-        assert user.app.steps.done == []
+        assert user.app.undo_stack.done == []
         assert {shown.lore.confidence for shown in store.list().lore} == {0.7}
 
 
@@ -92,7 +94,7 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
         await user.sees_text("Filter by category", "FACT")
         user.types("FACT\n")
         await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
-        assert user.text("counts") == "1 of 5 lore"
+        assert user.text("counts") == "1 of 5 entries"
         assert user.text("facets").startswith("category FACT")
         await user.searches("queue")
         assert user.titles() == ["Pinned note of another kind."]
@@ -144,7 +146,7 @@ async def test_keys_of_the_configuration_take_the_place_of_ours(
         await user.press("p")
         await user.press("P")
         await user.told("Pin", "is pinned")
-        assert len(user.app.steps.done) == 1
+        assert len(user.app.undo_stack.done) == 1
         await user.press("question_mark")
         await user.sees_text("P        pin")
 

@@ -13,7 +13,7 @@ from tui_kit import NARROW, QUEUE, WIDE, make_template, using
 from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
-from engram_tui.entry.screen import LoreScreen
+from engram_tui.entry.screen import EntryScreen
 from engram_tui.review.screen import ReviewScreen
 from engram_tui.shell.picker import Picker
 
@@ -28,7 +28,7 @@ SIZES = pytest.mark.parametrize(
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[engram.Engram]:
-    """Four lore, by a clock that stands still."""
+    """Four entries, by a clock that stands still."""
     clock = SteadyClock(NOON)
     with engram.open(make_template(tmp_path, clock), session="t", clock=clock) as opened:
         yield opened
@@ -41,7 +41,7 @@ def review_of(app: EngramApp) -> ReviewScreen | None:
 @SIZES
 async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], name: str) -> None:
     async with using(store, size) as user:
-        await user.sees_text("4 lore", "The broker redelivers" if size == WIDE else QUEUE)
+        await user.sees_text("4 entries", "The broker redelivers" if size == WIDE else QUEUE)
         await at_rest(user)
         is_as_kept(f"browse-{name}.txt", text_of(user))
         await user.press("question_mark")
@@ -58,10 +58,10 @@ async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], 
 async def test_a_lore(store: engram.Engram, size: tuple[int, int], name: str) -> None:
     async with using(store, size) as user:
         await user.press("enter")
-        await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and user.app.screen.versions)
-        await user.sees_text("The broker redelivers", "Links" if size == NARROW else "names no other lore")
+        await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and user.app.screen.versions)
+        await user.sees_text("The broker redelivers", "Links" if size == NARROW else "no links to or from")
         await at_rest(user)
-        is_as_kept(f"lore-{name}.txt", text_of(user))
+        is_as_kept(f"entry-{name}.txt", text_of(user))
 
 
 @SIZES
@@ -70,11 +70,11 @@ async def test_review(tmp_path: Path, size: tuple[int, int], name: str) -> None:
     with engram.open(review_store.make(tmp_path, clock), session="t", clock=clock) as store:
         async with using(store, size) as user:
             await user.press("2")
-            await user.sees(lambda: (found := review_of(user.app)) and not found._sought)
+            await user.sees(lambda: (found := review_of(user.app)) and not found._pending_kinds)
             found = review_of(user.app)
             assert found is not None
             found._go_to_kind("contradiction")
-            await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
+            await user.sees(lambda: found.details and found.details.item == found.queue.current)
             await user.sees_text("costs about")
             await at_rest(user)
             is_as_kept(f"review-{name}.txt", text_of(user))
@@ -82,6 +82,6 @@ async def test_review(tmp_path: Path, size: tuple[int, int], name: str) -> None:
 
 async def test_the_colours_of_browse(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
-        await user.sees_text("4 lore", QUEUE)
+        await user.sees_text("4 entries", QUEUE)
         await at_rest(user)
         is_as_kept("browse.svg", svg_of(user))

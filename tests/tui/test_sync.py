@@ -66,15 +66,15 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
     store, before = clones["a"], at_the_hub(clones)
     async with using(store, WIDE) as user:
         screen = await opened(user)
-        await user.sees_text("Waits to go out · 3", "confidence .70 → .78", "Waits to come in · nothing")
+        await user.sees_text("To push · 3", "confidence .70 → .78", "To pull · nothing")
         await user.press("d")
-        await user.told("Dry run", "bring in 5, send 0, merge 0. 3 not committed yet")
-        await user.sees_text("Waits to come in · 5", "tags +cents", "forgotten", "main ↑0 ↓5")
+        await user.told("Dry run", "pull 5, push 0, merge 0. 3 not committed yet")
+        await user.sees_text("To pull · 5", "tags +cents", "forgotten", "main ↑0 ↓5")
         assert at_the_hub(clones) == before
         assert NEW_THERE not in contents(store.path)
         await user.press("s")
-        await user.told("Sync", "5 in, 3 out, 2 merged by field", "1 kept for review")
-        await user.sees_text("This sync · 5 came in", "merged 2 versions", "Both sides are even")
+        await user.told("Sync", "5 pulled, 3 pushed, 2 merged by field", "1 kept for review")
+        await user.sees_text("This sync · 5 came in", "merged 2 versions", "Both sides are equal")
         assert NEW_THERE in contents(store.path)
         assert at_the_hub(clones) == git(Path(store.path), "rev-parse", "HEAD") != before
         await chosen(user, NEW_THERE)
@@ -85,8 +85,8 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         assert screen.line_list.has_focus
         await chosen(user, GONE)
         await user.sees_text("forgotten · tester on")
-        assert any("engram sync" in ran.command for ran in user.app.commands._ran)
-        assert any("push" in ran.command for ran in user.app.commands._ran)
+        assert any("engram sync" in ran.command for ran in user.app.command_log._commands)
+        assert any("push" in ran.command for ran in user.app.command_log._commands)
 
 
 async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:
@@ -94,19 +94,19 @@ async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clone
     async with using(store, NARROW) as user:
         await opened(user)
         await user.press("p")
-        await user.told("Sync", "5 in, 2 merged")
-        await user.sees_text("This sync · 5 came in", "Waits to go out · 3")
+        await user.told("Sync", "5 pulled, 2 merged")
+        await user.sees_text("This sync · 5 came in", "To push · 3")
         assert at_the_hub(clones) == before
         await chosen(user, NEW_THERE)
         await user.press("enter")
         await user.sees_text("FACT · trusted")
-        assert "Waits" not in user.screen()
+        assert "To push" not in user.screen()
         await user.press("escape")
         with engram.open(store.path, session="another") as other:
             other.record("One more.", category="FACT")
-        await user.sees_text("Waits to go out · 4", "One more.")
+        await user.sees_text("To push · 4", "One more.")
         await user.press("P")
-        await user.told("Sync", "4 out")
+        await user.told("Sync", "4 pushed")
         assert "One more." in git(clones.hub, "grep", "-h", "One more", "main")
 
 
@@ -125,11 +125,11 @@ async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
             for key in ("escape", "ctrl+c"):
                 user.app.clear_notifications()
                 await user.press("s")
-                await user.sees_text("fetching from origin", "esc ends it")
+                await user.sees_text("fetching from origin", "esc cancels")
                 with server.accept()[0] as connection:
                     connection.settimeout(30)
                     await user.press(key)
-                    await user.told("Sync ended", "Nothing was changed", "Nothing is half done")
+                    await user.told("Sync cancelled", "Nothing was changed", "Nothing is half done")
                     while connection.recv(100):  # to the end that comes when git is gone, too
                         pass
                 assert not screen.is_syncing()
@@ -147,8 +147,8 @@ async def test_a_failure_says_what_to_do_and_stays_to_be_read(
     async with using(store, NARROW) as user:
         await opened(user)
         await user.press("s")
-        await user.sees(lambda: user.app.screen.query_one("#trouble").display)
-        await user.sees_text("The last sync failed", "Last good one")
+        await user.sees(lambda: user.app.screen.query_one("#error").display)
+        await user.sees_text("The last sync failed", "The last successful")
         status = store.status()["git"]["sync"]  # type: ignore[index]
         assert status["error"]["kind"] == "offline"
         assert status["error"]["hint"][:20] in " ".join(user.screen().split())
@@ -159,27 +159,27 @@ async def test_a_remote_is_added_its_first_sync_is_asked_for_and_it_is_forgotten
     with engram.open(make_template(tmp_path), session="t") as store:
         async with using(store, NARROW) as user:
             screen = await opened(user)
-            await user.sees_text("This lore is only here.", "no remote yet")
+            await user.sees_text("This store has no remote.", "no remote yet")
             assert not screen.can_sync()
             await user.press("a")
             await user.sees(lambda: isinstance(user.app.screen, Prompt))
             user.types(f"{hub}\n")
-            await user.told("Remote", "origin is where")
+            await user.told("Remote", "origin is a remote")
             assert [one.url for one in store.remotes()] == [str(hub)]
-            await user.sees_text("Waits to go out · 4", "main · not synced with it yet")
+            await user.sees_text("To push · 4", "main · not synced with it yet")
             await user.press("s")
             await user.sees(lambda: isinstance(user.app.screen, Confirm))
-            await user.sees_text("4 lore go to", "undo cannot call them back")
+            await user.sees_text("4 entries will be pushed to", "undo cannot take them back")
             await user.press("n", "s")
             await user.sees(lambda: isinstance(user.app.screen, Confirm))
             assert git(hub, "branch") == ""
             await user.press("y")
-            await user.told("Sync", "4 out")
+            await user.told("Sync", "4 pushed")
             assert git(hub, "rev-parse", "main") == git(Path(store.path), "rev-parse", "HEAD")
             await user.press("x")
             await user.sees(lambda: isinstance(user.app.screen, Picker))
             await user.press("enter")
-            await user.told("Remote", "origin is forgotten")
+            await user.told("Remote", "origin is removed")
             assert store.remotes() == ()
 
 
@@ -231,7 +231,7 @@ async def test_a_store_on_a_branch_goes_by_the_remotes_of_its_repository(tmp_pat
         store.record("Told beside the code.", category="FACT")
         async with using(store, NARROW) as user:
             screen = await opened(user)
-            await user.sees_text("This lore is only here.", "git remote add origin URL")
+            await user.sees_text("This store has no remote.", "git remote add origin URL")
             assert not screen.can_have_remotes()
             git(code, "remote", "add", "origin", str(hub))
             await user.press("r")

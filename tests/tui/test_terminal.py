@@ -97,7 +97,7 @@ class Terminal:
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A store of two lore."""
+    """A store of two entries."""
     with engram.open(tmp_path / "s", session="t") as store:
         store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
         store.record("Money is stored as integer cents.", category="FACT")
@@ -106,7 +106,7 @@ def path(tmp_path: Path) -> str:
 
 def test_browse_search_read_and_leave(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
-        terminal.shows("2 lore", "Money is stored")
+        terminal.shows("2 entries", "Money is stored")
         terminal.types("/idempotent")
         terminal.shows(" of 2 · ")
         terminal.types("\r\r")
@@ -120,7 +120,7 @@ def test_browse_search_read_and_leave(path: str) -> None:
 
 def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
-        terminal.shows("2 lore", "Money is stored")
+        terminal.shows("2 entries", "Money is stored")
         terminal.types("/dhx")  # the letters of three actions that would change lore
         terminal.shows("of 2 · ")
         terminal.types("\x1b")
@@ -148,7 +148,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(path: str) -> None:
 
 def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
-        terminal.shows("2 lore", "Money is stored")
+        terminal.shows("2 entries", "Money is stored")
         terminal.types("sp")  # another order; a pin
         terminal.shows("is pinned")
         os.close(terminal.screen)
@@ -160,9 +160,9 @@ def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_being_told_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
+def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
     with Terminal(START.format(path=path)) as terminal:
-        terminal.shows("2 lore", "Money is stored")
+        terminal.shows("2 entries", "Money is stored")
         terminal.process.send_signal(number)
         assert terminal.exit_code() == 128 + number
     assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("\x1b[?1049h")
@@ -171,7 +171,7 @@ def test_being_told_to_end_gives_the_screen_back(path: str, number: signal.Signa
 def test_the_death_of_the_parent_ends_it(path: str) -> None:
     wrapped = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {START.format(path=path)!r}])"
     with Terminal(wrapped) as terminal:
-        terminal.shows("2 lore", "Money is stored")
+        terminal.shows("2 entries", "Money is stored")
         terminal.process.kill()
         terminal.process.wait()
         terminal.exit_code()  # until nobody has the terminal open any more

@@ -60,7 +60,7 @@ async def visiting() -> AsyncIterator[Visitor]:
     try:
         jar = aiohttp.CookieJar(unsafe=True)  # it keeps cookies of addresses without a name, as browsers do
         async with aiohttp.ClientSession(cookie_jar=jar) as client:
-            yield Visitor(client, serving.entrance.address)
+            yield Visitor(client, serving.access.address)
     finally:
         await runner.cleanup()
 
@@ -134,7 +134,7 @@ async def test_every_answer_forbids_what_is_from_elsewhere() -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A store of two lore."""
+    """A store of two entries."""
     with engram.open(tmp_path / "s", session="t") as store:
         store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
         store.record("Money is stored as integer cents.", category="FACT")
@@ -194,14 +194,14 @@ async def test_a_page_drives_an_app_of_its_own_and_ctrl_c_ends_both(path: str, t
         origin = address.split("/?")[0]
         async with client.ws_connect(f"{socket_address}?width=100&height=30", origin=origin) as socket:
             screen = Screen(socket)
-            await screen.shows("2 lore", "Money is stored")
+            await screen.shows("2 entries", "Money is stored")
             await socket.send_str("[")  # of no app's page: that page's connection alone ends
             async with asyncio.timeout(LIMIT):
                 while not socket.closed:
                     await socket.receive()
         async with client.ws_connect(f"{socket_address}?width=80&height=24", origin=origin) as socket:
             screen = Screen(socket)
-            await screen.shows("2 lore", "Money is stored")
+            await screen.shows("2 entries", "Money is stored")
             await screen.types("p")
             await screen.shows("is pinned")
             children = children_of(process.pid)
@@ -246,7 +246,7 @@ async def test_a_real_browser_shows_the_app_and_hands_it_keys(path: str, tmp_pat
         assert "token" not in await page.value("location.href")
         assert await page.value("document.cookie") == ""
         async with asyncio.timeout(LIMIT):
-            while b"2 lore" not in page.received:
+            while b"2 entries" not in page.received:
                 await page.until("true")
             await page.press("p")
             while b"is pinned" not in page.received:

@@ -1,4 +1,4 @@
-"""The first run: where there is no store yet, one is made, joined, or looked at; at most two questions, then the app opens."""
+"""The first run: where there is no store yet, create one, join one, or look at a demonstration."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engram.adapters.files.places import user_store
-from engram_tui.browse.queries import short_path
+from engram_tui.shell.errors import EXPECTED, describe_error
 from engram_tui.shell.prompts import Prompt
-from engram_tui.shell.sanitize import Gate, words
-from engram_tui.shell.store_screen import EXPECTED, one_line
-from engram_tui.shell.terminal_watch import lasting
+from engram_tui.shell.sanitize import SanitizeFilter, safe_line
+from engram_tui.shell.store_watch import short_path
+from engram_tui.shell.terminal_watch import tolerant_driver
 from engram_tui.shell.themes import theme_named
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class FirstRun(App[str | None]):
         text-wrap: nowrap; text-overflow: ellipsis;
     }
     OptionList:nocolor > .option-list--option-highlighted { text-style: reverse; }
-    #said { color: $text-warning; }
+    #status { color: $text-warning; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "start_over", show=False),
@@ -61,36 +61,36 @@ class FirstRun(App[str | None]):
     ]
 
     def __init__(self, folder: str) -> None:
-        """`folder` is where the caller stands."""
+        """`folder` is the current folder."""
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
-        self._filters.append(Gate())
+        self._filters.append(SanitizeFilter())
         self._folder = folder
         self._scratch = ""
-        self._asked = False  # the second question of a store of one's own is open
+        self._asked = False  # the second question, where to create it, is open
 
     def get_driver_class(self) -> type[Driver]:
-        """The driver of this platform, one that a terminal may leave behind."""
-        return lasting(super().get_driver_class())
+        """Return the driver of this platform, one whose terminal may go away."""
+        return tolerant_driver(super().get_driver_class())
 
     def compose(self) -> ComposeResult:
-        """What this is, three choices, and what came of one."""
+        """Yield what this is, three choices, and the status of the chosen one."""
         with Vertical(id="box") as box:
             box.border_title, box.border_subtitle = "Engram", "enter chooses · q leaves"
             yield Static(
                 "What agents and people learn, kept where you work. There is no store here yet.", markup=False
             )
             yield OptionList(*_options(CHOICES), markup=False, compact=True)
-            yield Static(id="said", markup=False)
+            yield Static(id="status", markup=False)
 
     def on_mount(self) -> None:
-        """Our colours."""
+        """Use the app's colours."""
         if "NO_COLOR" not in os.environ:
             theme = theme_named("dark")
             self.register_theme(theme)
             self.theme = theme.name
 
     def clean(self) -> None:
-        """Take the demonstration away."""
+        """Delete the demonstration."""
         if self._scratch:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
@@ -98,7 +98,7 @@ class FirstRun(App[str | None]):
 
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
-        """The first or the second question is answered."""
+        """Handle the answer to the first or the second question."""
         name = str(event.option.id)
         if name == OWN:
             self._ask_where()
@@ -106,21 +106,21 @@ class FirstRun(App[str | None]):
             prompt = Prompt("Join", hint="git@example.org:team/lore.git", explain="The address of the store:")
             self.push_screen(prompt, self._addressed)
         elif name == DEMO:
-            self._work("making a demonstration …", self._demonstrate)
+            self._work("creating a demonstration …", self._demonstrate)
         else:
             target = user_store() if name == EVERYWHERE else self._folder
-            self._work("making it …", partial(_make, target))
+            self._work("creating it …", partial(_create, target))
 
     def _ask_where(self) -> None:
         self._asked = True
         here = short_path(self._folder)
         own = short_path(user_store())
         listed = self.query_one(OptionList).clear_options()
-        alone = f"{here}{_kept(self._folder)}"
-        places = {EVERYWHERE: ("For everything I do", own), HERE: ("For this folder alone", alone)}
+        only = f"{here}{_branch_note(self._folder)}"
+        places = {EVERYWHERE: ("For everything I do", own), HERE: ("For this folder only", only)}
         listed.add_options(_options(places))
         listed.highlighted = 0
-        self._say("Where is it to be?  esc goes back")
+        self._show_status("Where should it be?  esc goes back")
 
     def _addressed(self, url: str | None) -> None:
         if url and url.strip():
@@ -141,7 +141,7 @@ class FirstRun(App[str | None]):
             self._work(f"joining {url} …", partial(_join, url, os.path.expanduser(path.strip())))
 
     def action_start_over(self) -> None:
-        """To the first question, or out."""
+        """Go back to the first question, or leave."""
         if not self._asked:
             self.exit(None)
             return
@@ -149,10 +149,10 @@ class FirstRun(App[str | None]):
         listed = self.query_one(OptionList).clear_options()
         listed.add_options(_options(CHOICES))
         listed.highlighted = 0
-        self._say("")
+        self._show_status("")
 
     def action_leave(self) -> None:
-        """Out; nothing was made."""
+        """Leave; nothing was created."""
         self.exit(None)
 
     def action_move(self, rows: int) -> None:
@@ -163,14 +163,14 @@ class FirstRun(App[str | None]):
     # Doing it
 
     def _work(self, doing: str, make: Callable[[], str]) -> None:
-        self._say(doing)
+        self._show_status(doing)
         self.query_one(OptionList).disabled = True
 
         def run() -> None:
             try:
                 path = make()
             except EXPECTED as error:
-                self.call_from_thread(self._failed, one_line(error))
+                self.call_from_thread(self._failed, describe_error(error))
             else:
                 self.call_from_thread(self.exit, path)
 
@@ -180,7 +180,7 @@ class FirstRun(App[str | None]):
         listed = self.query_one(OptionList)
         listed.disabled = False
         listed.focus()
-        self._say(line)
+        self._show_status(line)
 
     def _demonstrate(self) -> str:
         from engram.usecases.placement.demo import demo
@@ -188,21 +188,24 @@ class FirstRun(App[str | None]):
         self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
         return os.path.join(demo(self._scratch).folder, "ada")
 
-    def _say(self, line: str) -> None:
-        self.query_one("#said", Static).update(words(line))
+    def _show_status(self, line: str) -> None:
+        self.query_one("#status", Static).update(safe_line(line))
 
 
 def _options(choices: dict[str, tuple[str, str]]) -> list[Option]:
-    return [Option(f"{words(title)}\n    {words(line)}", id=name) for name, (title, line) in choices.items()]
+    return [
+        Option(f"{safe_line(title)}\n    {safe_line(line)}", id=name)
+        for name, (title, line) in choices.items()
+    ]
 
 
-def _kept(folder: str) -> str:
+def _branch_note(folder: str) -> str:
     from engram.adapters.git.run.layout import find_repository
 
     return " (a branch of its repository)" if find_repository(folder) is not None else ""
 
 
-def _make(target: str) -> str:
+def _create(target: str) -> str:
     from engram.usecases.opening.init import init
 
     return init(target).root

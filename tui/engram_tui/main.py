@@ -1,4 +1,4 @@
-"""Opening the app on a store: the one function that a command line calls."""
+"""Running the app, for the command line: the first run, then the app on a store."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-START = 3.0  # seconds after which the start is certainly over
+START = 3.0  # seconds after which the app has certainly started
 
 
 @contextmanager
-def undisturbed_start() -> Iterator[None]:
-    """Within this the first seconds go without looking for garbage, a sixth of the time to the first paint.
+def uncollected_start() -> Iterator[None]:
+    """Within this no garbage is collected in the first seconds: it takes a sixth of the time to the first paint.
 
-    What is there after them stays until the end, so no later look has to go through it.
+    What exists then stays until the end, so it is exempt from later collections.
     """
     gc.disable()
-    settled = threading.Timer(START, _settle)
-    settled.daemon = True
-    settled.start()
+    timer = threading.Timer(START, _freeze)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        settled.cancel()
+        timer.cancel()
         gc.enable()
 
 
-def _settle() -> None:
+def _freeze() -> None:
     gc.freeze()
     gc.enable()
 
 
 @contextmanager
 def first_run(*, chosen: bool) -> Iterator[str | None]:
-    """Where there is no store yet and none was `chosen`, ask which it is to be.
+    """Ask which store to open where there is none yet and none was `chosen`.
 
-    The path to open ("": as without asking), or None where nothing is to be opened. A demonstration is gone afterwards.
+    Yields its path ("": the default one), or None to open nothing. A demonstration is deleted afterwards.
     """
     from engram.usecases.opening.open_store import is_first_run
 
@@ -65,28 +65,29 @@ def first_run(*, chosen: bool) -> Iterator[str | None]:
 
 
 def run(store: Engram) -> int:
-    """Show the app until its user leaves; returns the exit code. The caller closes the store.
+    """Run the app until the user leaves; returns the exit code. The caller closes the store.
 
-    Raises UsageError where there is no terminal to draw on, and no browser at the other end of the pipes.
+    Raises UsageError where there is neither a terminal nor a browser to draw on.
     """
     in_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     )
     if not (in_terminal or in_browser()):
         raise UsageError(
-            "The app needs a terminal, and this is none.",
+            "The app needs a terminal.",
             "In scripts and pipes use `engram list` or `engram query`.",
         )
     from engram_tui.app import EngramApp
-    from engram_tui.shell.terminal_watch import Lifeline
+    from engram_tui.shell.terminal_watch import TerminalWatch
 
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
     assert sys.__stdin__ is not None
-    with Lifeline(app, sys.__stdin__.fileno() if in_terminal else None).held():
+    terminal = sys.__stdin__.fileno() if in_terminal else None
+    with TerminalWatch(terminal, end=app.abandon, save=app.saved.save).active():
         app.run()
     return app.return_code or 0
 
 
 def in_browser() -> bool:
-    """Whether this process was started to draw for a browser."""
+    """Return whether this process was started to draw for a browser."""
     return os.environ.get("TEXTUAL_DRIVER", "") == WEB_DRIVER

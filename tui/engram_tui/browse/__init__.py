@@ -1,1 +1,1 @@
-"""The first screen: all entries, a search over them, and one of them beside the list."""
+"""All entries as a list, a search over them, filters, and one of them beside the list."""

@@ -1,4 +1,4 @@
-"""The filters of Browse as a pane of their own, on terminals with room for three: each value with how many lore have it."""
+"""The filters of Browse as a pane of their own, on terminals with room for three: each value with its number of entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from engram_tui.browse.facets import NAMES, Facets, values_of
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fitted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Values = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class FacetLines(Static):
-    """The values, one in a line; a click takes one as the filter, or lets go of it."""
+    """The values, one in a line; a click filters by one, or stops filtering by it."""
 
     class Picked(Message):
         """A value was clicked."""
@@ -42,7 +42,7 @@ class FacetLines(Static):
         self._places: list[tuple[str, str]] = []
 
     def show(self, values: Values, chosen: Facets) -> None:
-        """Draw the values; those that are filtered by have a mark and are bold."""
+        """Draw the values; those that are filtered by are marked and bold."""
         text, self._places = Text(no_wrap=True), []
         for name in NAMES:
             if not values.get(name):
@@ -51,7 +51,7 @@ class FacetLines(Static):
             for value, note in values[name]:
                 on = getattr(chosen, name) == value
                 room = CELLS - len(note) - 5
-                line = f"{'●' if on else ' '} {fitted(words(value), room)} {note}"
+                line = f"{'●' if on else ' '} {fitted(safe_line(value), room)} {note}"
                 self._line(text, line, "bold" if on else "", (name, value))
             self._line(text, "", "", ("", ""))
         self.update(text)
@@ -61,14 +61,14 @@ class FacetLines(Static):
         self._places.append(place)
 
     def on_click(self, event: events.Click) -> None:
-        """Say which value the mouse is on."""
+        """Post which value was clicked."""
         facet, value = self._places[event.y] if event.y < len(self._places) else ("", "")
         if facet:
             self.post_message(self.Picked(facet, value))
 
 
 class FacetPane(VerticalScroll, can_focus=False):
-    """Shows the filters beside the list; keys choose them by `f`."""
+    """Shows the filters beside the list; `f` chooses them by keys."""
 
     DEFAULT_CSS = """
     FacetPane {
@@ -78,16 +78,16 @@ class FacetPane(VerticalScroll, can_focus=False):
     """
 
     def compose(self) -> ComposeResult:
-        """The lines."""
+        """Yield the lines."""
         yield FacetLines()
 
     def show(self, values: Values, chosen: Facets) -> None:
-        """Draw anew."""
+        """Draw the values."""
         self.query_one(FacetLines).show(values, chosen)
 
 
 def read_values(store: Engram) -> dict[str, list[tuple[str, str]]]:
-    """What there is to choose, the most frequent of each facet; of one scope alone nothing is said."""
+    """List the most frequent values of each facet; a single scope is left out."""
     found = {name: values_of(store, name)[: _MOST.get(name, _FEW)] for name in NAMES}
     found["scope"] = [(name, "") for name, _ in found["scope"]] if len(found["scope"]) > 1 else []
     return found

@@ -1,4 +1,4 @@
-"""What a list of lore may be narrowed to: one value for each facet, and how that is asked of the store."""
+"""The filters of a list of entries: one value for each facet, and how the store is asked for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_TAGS = 300
 
 
 class Facets(NamedTuple):
-    """The value of each facet; "" lets everything through."""
+    """The value of each facet; "" filters nothing."""
 
     scope: str = ""
     category: str = ""
@@ -41,8 +41,8 @@ class Facets(NamedTuple):
             since=now - AGES[self.age] if self.age in AGES else float("-inf"),
         )
 
-    def lets_through(self, row: Row, now: float) -> bool:
-        """Whether a found lore fulfils what a query cannot be asked for."""
+    def matches(self, row: Row, now: float) -> bool:
+        """Return whether a found entry passes the filters that a query does not have."""
         lowest, highest = band(self.confidence)
         return (
             lowest <= row.confidence <= highest
@@ -52,18 +52,18 @@ class Facets(NamedTuple):
         )
 
     @property
-    def written(self) -> str:
+    def text(self) -> str:
         """All that are set, in a line."""
         return " · ".join(f"{name} {value}" for name, value in zip(NAMES, self, strict=True) if value)
 
     @property
-    def kept(self) -> str:
-        """As it is remembered."""
+    def saved(self) -> str:
+        """The form in which the app saves them."""
         return "\n".join(self)
 
     @classmethod
-    def from_kept(cls, text: str) -> Facets:
-        """What `kept` wrote; anything else is no filter."""
+    def from_saved(cls, text: str) -> Facets:
+        """Parse what `saved` wrote; anything else is no filter."""
         values = text.split("\n")
         if len(values) != len(NAMES):
             return cls()
@@ -73,13 +73,13 @@ class Facets(NamedTuple):
 
 
 def band(name: str) -> tuple[int, int]:
-    """The lowest and the highest confidence of a band, in thousandths; of all for an unknown one."""
+    """Return the lowest and the highest confidence of a band, in thousandths; of all for an unknown one."""
     inside = [thousandths for thousandths in range(1001) if state(thousandths) == name]
     return (inside[0], inside[-1]) if inside else (0, 1000)
 
 
 def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
-    """What there is to choose for a facet, each with how many lore have it, where that is known quickly."""
+    """List the values of a facet, each with the number of its entries where that is known quickly."""
     if facet == "scope":
         return [(one.name, f"{one.path}") for one in store.scopes() if one.exists]
     if facet == "age":

@@ -1,4 +1,4 @@
-"""The line one types a search into; its keys win over the letters that follow them."""
+"""The search line; its keys act before the letters that follow them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
-MOST_LETTERS = 2000
+MAX_LENGTH = 2000
 
 
 class FilterInput(Input):
-    """A one-line input that hands moving and leaving on to the screen.
+    """A one-line input that passes moving and leaving on to the screen.
 
     Its own keys have priority and act at once (no messages): so the keys of a burst such as `/retry⏎q`
     take effect in order.
@@ -29,19 +29,19 @@ class FilterInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = bindings(TYPING, priority=True)
 
     def __init__(self, *, leave: Callable[[bool], None], move: Callable[[int], None], id: str) -> None:  # noqa: A002
-        """`leave` gets whether the search is over, `move` by how many rows the list's cursor should move."""
+        """`leave` gets whether the search is over, `move` by how many rows the cursor of the list moves."""
         super().__init__(
             placeholder="type / to search",
             compact=True,
             select_on_focus=False,
-            max_length=MOST_LETTERS,
+            max_length=MAX_LENGTH,
             id=id,
         )
         self._leave = leave
         self._move = move
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Every change of the line comes through here, pasted text too."""
+        """Make every change of the line safe, pasted text too."""
         super().replace(safe_text(text), start, end)
 
     def action_keep_filter(self) -> None:
@@ -53,5 +53,5 @@ class FilterInput(Input):
         self._leave(True)
 
     def action_move(self, rows: int) -> None:
-        """Move in the list without leaving the search."""
+        """Move the cursor of the list."""
         self._move(rows)

@@ -1,12 +1,13 @@
-"""The first screen: all lore as a list, a search over it, and the chosen lore beside it (or in its place).
+"""The browse screen: all entries as a list, a search over it, filters, and the entry under the cursor beside it.
 
-Wide terminals show list and lore side by side, very wide ones the filters, too; narrow ones one of them. What is
-listed is in `browse_listing`, what is done to lore in `browse_deeds`, how they are filtered in `browse_facets`.
+Wide terminals show list and entry side by side, very wide ones the filters, too; narrow ones one of them. Answers of the
+store that come late, for another order, filter or search, are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,16 +15,19 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from engram_tui.browse import ways_in
+from engram_tui.browse import messages, queries
 from engram_tui.browse.actions import ACTIONS
-from engram_tui.browse.facet_pane import FacetLines, FacetPane
-from engram_tui.browse.facets import Facets
+from engram_tui.browse.facet_pane import FacetLines, FacetPane, Values, read_values
+from engram_tui.browse.facets import NAMES, Facets, values_of
 from engram_tui.browse.filter_input import FilterInput
-from engram_tui.browse.listing import BrowseListing
+from engram_tui.browse.queries import WORTH
+from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
-from engram_tui.widgets.entry_list import LoreList
+from engram_tui.shell.frame import ROOMY
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.preview import Preview
-from engram_tui.widgets.rows import BEST, SORT_NAMES, ids_of, sorted_rows
+from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -31,17 +35,20 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.usecases.lookup.listing import Shown
+    from engram_tui.shell.action import Action
 
-TYPING_REST = 0.06  # seconds without a key before a search starts
-CURSOR_REST = 0.05  # seconds on a row before its lore is shown
-HELD_REST = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
+FIRST_PAGE = 500
+TYPING_DELAY = 0.06  # seconds without a key before a search starts
+CURSOR_DELAY = 0.05  # seconds on a row before its entry is shown
+HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
 
-class BrowseScreen(BrowseListing):
-    """Browse, search, read and judge lore."""
+class BrowseScreen(EntryActionsScreen):
+    """Browse, search, read and judge entries."""
 
     SCREEN = "browse"
-    AUTO_FOCUS = "LoreList"
+    AUTO_FOCUS = "EntryList"
     DEFAULT_CSS = """
     BrowseScreen {
         & #panes { height: 1fr; }
@@ -50,7 +57,7 @@ class BrowseScreen(BrowseListing):
         & #slash { width: 2; color: $text-accent; }
         & #counts { width: auto; color: $text-muted; }
         & #facets { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
-        & LoreList { height: 1fr; }
+        & EntryList { height: 1fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
         &.-roomy FacetPane { display: block; }
@@ -59,16 +66,25 @@ class BrowseScreen(BrowseListing):
         &.-narrow.-reading #left { display: none; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
+        self.facets = Facets()
+        self.order = "created"
+        self.listed: Sequence[Row] = ()
+        self.total = self.matching = 0
+        self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
+        self.matches: queries.Matches | None = None  # of the search, if there is one
+        self.match_order = BEST
+        self.values: Values = {}  # what there is to filter by
         self._typing: Timer | None = None
         self._resting: Timer | None = None
         self._moved = 0.0
 
     def compose_body(self) -> Iterator[Widget]:
-        """Search line, list and filters; beside them the lore."""
+        """Yield the filters; the search line above the list; the entry."""
         with Horizontal(id="panes"):
             yield FacetPane(id="values")
             with Vertical(id="left"):
@@ -76,106 +92,184 @@ class BrowseScreen(BrowseListing):
                     yield Static("/", id="slash", markup=False)
                     yield FilterInput(leave=self.leave_filter, move=self.move_cursor, id="filter")
                     yield Static("opening …", id="counts", markup=False)
-                yield LoreList(id="list")
+                yield EntryList(id="list")
                 yield Static(id="facets", markup=False)
             yield Preview(id="preview")
 
     def on_mount(self) -> None:
-        """Go on where the last run ended."""
-        remembered = self.shell.remembered
-        self.order = remembered.get("browse.sort", "created")
+        """Start with the order and the filters of the last run."""
+        saved = self.shell.saved
+        self.order = saved.get("browse.sort", "created")
         self.order = self.order if self.order in SORT_NAMES and self.order != BEST else "created"
-        self.facets = Facets.from_kept(remembered.get("browse.filter"))
+        self.facets = Facets.from_saved(saved.get("browse.filter"))
         self._show_facets()
         self.read_list()
 
-    # What actions ask
+    @property
+    def entry_list(self) -> EntryList:
+        """The list of entries."""
+        return self.query_one(EntryList)
 
-    def has_lore(self) -> bool:
-        """Whether there is a lore to do something to."""
-        return bool(self.chosen())
+    @property
+    def preview(self) -> Preview:
+        """The entry under the cursor."""
+        return self.query_one(Preview)
+
+    @property
+    def search_line(self) -> FilterInput:
+        """The search line."""
+        return self.query_one(FilterInput)
+
+    @property
+    def search_text(self) -> str:
+        """What is searched for; "": the whole list is shown."""
+        return self.search_line.value.strip()
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.entry_list.current
+
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the ids of the marked entries, else of the one under the cursor."""
+        row = self.row
+        return tuple(self.entry_list.marked) or ((row.id,) if row else ())
+
+    # Conditions of the actions
+
+    def is_reading(self) -> bool:
+        """Return whether the entry has the focus."""
+        return self.has_class("-reading")
+
+    def is_listing(self) -> bool:
+        """Return whether the list has the focus."""
+        return not self.is_reading()
+
+    def store_is_empty(self) -> bool:
+        """Return whether the store has no entry at all, as far as is known."""
+        return self.page_of is not None and not self.total and not self.search_text
+
+    def is_filtered(self) -> bool:
+        """Return whether a filter is on."""
+        return any(self.facets)
+
+    def has_entry(self) -> bool:
+        """Return whether there is an entry to act on."""
+        return bool(self.selected_ids())
 
     def can_read(self) -> bool:
-        """Whether there is a line to open or mark."""
-        return self.is_listing() and self.lore_list.current is not None
+        """Return whether there is a row to read or mark."""
+        return self.is_listing() and self.row is not None
 
     def can_open(self) -> bool:
-        """Whether there is a lore to open, or an empty store to begin."""
-        return self.lore_list.current is not None or self.has_nothing()
+        """Return whether there is an entry to open, or an empty store to fill."""
+        return self.row is not None or self.store_is_empty()
 
     def can_clear(self) -> bool:
-        """Whether esc has something to let go of."""
-        return self.is_listing() and bool(self.lore_list.marked or self.wanted or self.is_filtered())
+        """Return whether esc has something to clear."""
+        return self.is_listing() and bool(self.entry_list.marked or self.search_text or self.is_filtered())
 
-    # What the user does
+    # Reading the list
+
+    def read_list(self) -> None:
+        """Read the list: a first page soon, then all of it."""
+        first = self.page_of != (self.order, self.facets)
+        order, facets, now = self.order, self.facets, self.now()
+        limit = FIRST_PAGE if first else None
+        self.ask("list", lambda store: queries.read_page(store, order, facets, now, limit), self._take_page)
+
+    def _take_page(self, page: queries.Page) -> None:
+        if (page.order, page.facets) != (self.order, self.facets):
+            return
+        top = self.page_of != (page.order, page.facets)
+        self.listed, self.page_of = page.rows, (page.order, page.facets)
+        self.total, self.matching = page.total, page.matching
+        self.show_error("")
+        if self.search_text:
+            self._show_counts()
+        else:
+            self._show_rows(self.listed, top=top)
+        if page.complete:
+            self.shell.note_shown(self)
+            self.read_facet_values()
+        else:
+            self.read_list()
+
+    def read_facet_values(self) -> None:
+        """Read what one may filter by, where there is room to show it."""
+        if self.app.size.width >= ROOMY:
+            self.ask("values", read_values, self._take_values)
+
+    def _take_values(self, values: Values) -> None:
+        self.values = values
+        self._show_facets()
+
+    def store_changed(self) -> None:
+        """Read everything anew: somebody else changed the store."""
+        self.read_list()
+        self._search()
+        self._load_entry()
+
+    def entries_changed(self, ids: Sequence[str]) -> None:
+        """Show in place what a command did; the order stays as it is."""
+        self.ask("rows", lambda store: queries.read_rows(store, ids), self._take_rows, exclusive=False)
+
+    def _take_rows(self, changed: dict[str, Row | None]) -> None:
+        gone = [entry_id for entry_id, row in changed.items() if row is None]
+        self.total, self.matching = self.total - len(gone), self.matching - len(gone)
+        self.entry_list.mark(gone, on=False)
+        ids = ids_of(self.entry_list.rows)
+        before = {
+            entry_id: self.entry_list.rows[ids.index(entry_id)] for entry_id in changed if entry_id in ids
+        }
+        kept = {
+            entry_id: row and row._replace(ref=before[entry_id].ref, why=before[entry_id].why)
+            if entry_id in before
+            else row
+            for entry_id, row in changed.items()
+        }
+        self.listed = with_rows(self.listed, kept)
+        if self.matches is not None:
+            self.matches = self.matches._replace(rows=list(with_rows(self.matches.rows, kept)))
+        self._show_rows(with_rows(self.entry_list.rows, kept))
+        self._load_entry()
+
+    # Searching
 
     @on(Input.Changed, "#filter")
     def typed(self) -> None:
         """Search once the keys rest; an empty search shows the list at once."""
         if self._typing:
             self._typing.stop()
-        if self.wanted:
-            self._typing = self.set_timer(TYPING_REST, self._search)
+        if self.search_text:
+            self._typing = self.set_timer(TYPING_DELAY, self._search)
         elif self.matches is not None:
             self.matches = None
-            self.trouble("")
-            self._show(self.listed)
-
-    @on(FacetLines.Picked)
-    def facet_clicked(self, event: FacetLines.Picked) -> None:
-        """Filter by the value that was clicked, or not any more."""
-        value = "" if getattr(self.facets, event.facet) == event.value else event.value
-        self.narrow_to(self.facets._replace(**{event.facet: value}))
-
-    @on(LoreList.Highlighted)
-    def moved(self) -> None:
-        """Show the lore under the cursor once the cursor rests."""
-        if self._resting:
-            self._resting.stop()
-        moved, self._moved = self._moved, monotonic()
-        held = self._moved - moved < HELD_REST
-        self._resting = self.set_timer(HELD_REST if held else CURSOR_REST, self._ask_lore)
-
-    @on(LoreList.Opened)
-    def action_open(self) -> None:
-        """The whole lore, with its history and its links."""
-        row = self.lore_list.current
-        if row is not None:
-            self.shell.open_lore(row.id, ids_of(self.lore_list.rows))
-        elif self.has_nothing():
-            self.app.push_screen(ways_in.picker(), lambda way: self._copy(way) if way else None)
-
-    def came_back(self, lore_id: str) -> None:
-        """The cursor follows where one went."""
-        self.lore_list.show(self.lore_list.rows, keep=lore_id)
+            self.show_error("")
+            self._show_rows(self.listed)
 
     def search_for(self, text: str) -> None:
-        """Search for this."""
+        """Search for a text."""
         self.search_line.value = text
 
-    def action_read(self) -> None:
-        """Into the text beside the list, to scroll it: on a narrow terminal it takes the list's place."""
-        if self.lore_list.current is not None:
-            self.add_class("-reading")
-            self._ask_lore()
-            self.set_focus(self.preview)
-            self.refresh_bindings()
+    def _search(self) -> None:
+        if self.search_text:
+            text, facets, now = self.search_text, self.facets, self.now()
+            self.ask(
+                "search", lambda store: queries.read_matches(store, text, facets, now), self.take_matches
+            )
 
-    def action_back(self) -> None:
-        """From the lore to the list."""
-        self.remove_class("-reading")
-        self.set_focus(self.lore_list)
-        self.refresh_bindings()
-
-    def action_clear(self) -> None:
-        """Marks go first, then the search, then the filters."""
-        if self.lore_list.marked:
-            self.lore_list.mark(list(self.lore_list.marked), on=False)
-            self._show_counts()
-        elif self.wanted:
-            self.search_line.clear()
-        else:
-            self.narrow_to(Facets())
+    def take_matches(self, matches: queries.Matches) -> None:
+        """Show what a search found if it is still what is searched for."""
+        if (matches.text, matches.facets) != (self.search_text, self.facets):
+            return
+        new = self.matches is None or (self.matches.text, self.matches.facets) != (
+            matches.text,
+            matches.facets,
+        )
+        self.matches = matches
+        self.show_error("; ".join(matches.notes))
+        self._show_rows(sorted_rows(matches.rows, self.match_order), top=new)
 
     def action_filter(self) -> None:
         """Go to the search line."""
@@ -183,59 +277,220 @@ class BrowseScreen(BrowseListing):
         self.set_focus(self.search_line)
 
     def leave_filter(self, cleared: bool) -> None:
-        """Back to the list, with or without the search."""
+        """Go back to the list, with or without the search."""
         if cleared:
             self.search_line.clear()
-        self.set_focus(self.lore_list)
+        self.set_focus(self.entry_list)
+
+    # Showing
+
+    def _show_rows(self, rows: Sequence[Row], *, top: bool = False) -> None:
+        """Show rows, the cursor on the entry where it was, or at the top."""
+        current = self.row
+        self.entry_list.now = self.now()
+        self.entry_list.shows_usefulness = self._shown_order == WORTH
+        if self.matches is not None:
+            self.entry_list.set_placeholder(*messages.no_match(self.matches.text))
+        elif self.page_of is not None:
+            self.entry_list.set_placeholder(
+                *(messages.nothing_fits(self.facets.text) if self.is_filtered() else messages.empty_store())
+            )
+        self.entry_list.show(rows, keep="" if top or current is None else current.id)
+        self._show_counts()
+        self.refresh_bindings()
+
+    @property
+    def _shown_order(self) -> str:
+        return self.order if self.matches is None else self.match_order
+
+    def _show_counts(self) -> None:
+        found = messages.counts(self.matches, self.matching, self.total, self.is_narrow)
+        marked = len(self.entry_list.marked)
+        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{found}")
+        self._show_facets()
+
+    def _show_facets(self) -> None:
+        line = f"{self.facets.text or 'all entries'} · {SORT_NAMES[self._shown_order]}   (f filters, s sorts)"
+        self.query_one("#facets", Static).update(safe_line(line))
+        self.query_one(FacetPane).show(self.values, self.facets)
+
+    def on_resize(self) -> None:
+        """Show the entry on a terminal that became wide."""
+        self.call_after_refresh(self._load_entry)
+        self.call_after_refresh(self.read_facet_values)
+
+    # Reading an entry
+
+    @on(EntryList.Highlighted)
+    def moved(self) -> None:
+        """Show the entry under the cursor once the cursor rests."""
+        if self._resting:
+            self._resting.stop()
+        moved, self._moved = self._moved, monotonic()
+        held_down = self._moved - moved < HELD_DELAY
+        self._resting = self.set_timer(HELD_DELAY if held_down else CURSOR_DELAY, self._load_entry)
+
+    def _load_entry(self) -> None:
+        row = self.row
+        if row is None:
+            self.preview.show_message()
+        elif not self.is_narrow or self.is_reading():
+            self.ask(
+                "entry",
+                lambda store: store.get(row.id),
+                partial(self.take_entry, row.id),
+                failed=partial(self._entry_missing, row),
+            )
+
+    def take_entry(self, entry_id: str, shown: Shown) -> None:
+        """Show an entry if it is still under the cursor."""
+        row = self.row
+        if row is not None and row.id == entry_id:
+            self.preview.show(shown, self.now(), row.why)
+
+    def _entry_missing(self, row: Row, line: str) -> None:
+        if self.row == row:
+            self.preview.show_message(row.title, line)
+
+    @on(EntryList.Opened)
+    def action_open(self) -> None:
+        """Open the whole entry, with its history and its links."""
+        row = self.row
+        if row is not None:
+            self.shell.open_entry(row.id, ids_of(self.entry_list.rows))
+        elif self.store_is_empty():
+            self.app.push_screen(
+                messages.first_steps_picker(), lambda command: self.copy(command) if command else None
+            )
+
+    def returned_from(self, entry_id: str) -> None:
+        """Move the cursor to the entry that was open."""
+        self.entry_list.show(self.entry_list.rows, keep=entry_id)
+
+    def action_read(self) -> None:
+        """Go into the text beside the list: on a narrow terminal it takes the list's place."""
+        if self.row is not None:
+            self.add_class("-reading")
+            self._load_entry()
+            self.set_focus(self.preview)
+            self.refresh_bindings()
+
+    def action_back(self) -> None:
+        """Go from the entry to the list."""
+        self.remove_class("-reading")
+        self.set_focus(self.entry_list)
+        self.refresh_bindings()
 
     def move_cursor(self, rows: int) -> None:
         """Move in the list from wherever the focus is."""
-        self.lore_list.action_move(rows)
+        self.entry_list.action_move(rows)
 
     def action_next_lore(self) -> None:
-        """The next lore."""
+        """Go to the next entry."""
         self.move_cursor(1)
 
     def action_previous_lore(self) -> None:
-        """The lore before."""
+        """Go to the entry before."""
         self.move_cursor(-1)
 
+    # Marks
+
+    def action_mark(self) -> None:
+        """Mark the entry or not, and go to the next."""
+        row = self.row
+        if row is not None:
+            self.entry_list.mark([row.id], on=row.id not in self.entry_list.marked)
+            self.entry_list.action_move(1)
+            self._marks_changed()
+
+    def action_mark_all(self) -> None:
+        """Mark all that are listed; where all are, none."""
+        ids = ids_of(self.entry_list.rows)
+        self.entry_list.mark(ids, on=any(entry_id not in self.entry_list.marked for entry_id in ids))
+        self._marks_changed()
+
+    def _marks_changed(self) -> None:
+        self._show_counts()
+        self.refresh_bindings()
+
+    def action_clear(self) -> None:
+        """Clear the marks, then the search, then the filters."""
+        if self.entry_list.marked:
+            self.entry_list.mark(list(self.entry_list.marked), on=False)
+            self._show_counts()
+        elif self.search_text:
+            self.search_line.clear()
+        else:
+            self.filter_by(Facets())
+
+    # Order and filters
+
     def action_sort(self) -> None:
-        """The next order; a search has one more, its own."""
+        """Sort by the next order; a search has one more, its own."""
         self._sort(1)
 
     def action_sort_back(self) -> None:
-        """The order before."""
+        """Sort by the order before."""
         self._sort(-1)
 
     def _sort(self, by: int) -> None:
         orders = [name for name in SORT_NAMES if name != BEST or self.matches]
         if self.matches is None:
-            self.order = _after(self.order, orders, by)
-            self.shell.remembered.set("browse.sort", self.order)
+            self.order = _step(self.order, orders, by)
+            self.shell.saved.set("browse.sort", self.order)
             self.read_list()
         else:
-            self.match_order = _after(self.match_order, orders, by)
-            self._show(sorted_rows(self.matches.rows, self.match_order), top=True)
+            self.match_order = _step(self.match_order, orders, by)
+            self._show_rows(sorted_rows(self.matches.rows, self.match_order), top=True)
         self._show_facets()
 
-    # Filters
-
-    def narrow_to(self, facets: Facets) -> None:
-        """Show only what these filters let through."""
+    def filter_by(self, facets: Facets) -> None:
+        """Show only what passes these filters."""
         self.facets = facets
-        self.shell.remembered.set("browse.filter", facets.kept)
+        self.shell.saved.set("browse.filter", facets.saved)
         self._show_facets()
         self.read_list()
         self._search()
 
-    # Showing
+    def action_no_facets(self) -> None:
+        """Remove all filters."""
+        self.filter_by(Facets())
 
-    def on_resize(self) -> None:
-        """A terminal that became wide shows a lore it had not read."""
-        self.call_after_refresh(self._ask_lore)
-        self.call_after_refresh(self.read_values)
+    @on(FacetLines.Picked)
+    def facet_clicked(self, event: FacetLines.Picked) -> None:
+        """Filter by the value that was clicked, or stop filtering by it."""
+        value = "" if getattr(self.facets, event.facet) == event.value else event.value
+        self.filter_by(self.facets._replace(**{event.facet: value}))
+
+    def action_facet(self) -> None:
+        """Choose what to filter by, then the value."""
+        from engram_tui.shell.picker import Choice, Picker
+
+        choices = [
+            Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
+        ]
+        self.app.push_screen(Picker("Filter by", choices, hint="scope, category, tag …"), self._facet_picked)
+
+    def _facet_picked(self, name: str | None) -> None:
+        if name:
+            self.ask(
+                "facet", lambda store: values_of(store, name), partial(self._pick_value, name), opens=True
+            )
+
+    def _pick_value(self, name: str, values: list[tuple[str, str]]) -> None:
+        from engram_tui.shell.picker import Choice, Picker
+
+        choices = [
+            Choice("", "all", after="no filter"),
+            *(Choice(value, safe_line(value), after=note) for value, note in values),
+        ]
+        picker = Picker(f"Filter by {name}", choices, hint=f"which {name} …")
+        self.app.push_screen(picker, partial(self._value_picked, name))
+
+    def _value_picked(self, name: str, value: str | None) -> None:
+        if value is not None:
+            self.filter_by(self.facets._replace(**{name: value}))
 
 
-def _after(name: str, names: list[str], by: int) -> str:
+def _step(name: str, names: list[str], by: int) -> str:
     return names[(names.index(name) + by) % len(names)] if name in names else names[0]

@@ -1,23 +1,183 @@
-"""The plan as a tree with boxes to tick: draws the lines that are visible and no others, however many steps there are."""
+"""A consolidation plan as a tree with boxes to tick, and the choice of its steps.
+
+The list draws the lines that are visible and no others, however many steps there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.strip import Strip
 
-from engram_tui.shell.sanitize import words
-from engram_tui.widgets.entry_list import LoreList, fitted
+from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.entry_list import EntryList, fitted
+from engram_tui.widgets.format import count, entries, fraction
 
-if TYPE_CHECKING:
-    from engram_tui.consolidate.plan_rows import Choices, PlanRow
+TWO_COLUMNS = 70  # cells from which the effect of a step has a column of its own
+FEW = 12  # steps of a kind that are shown at first
+LEFT, WITHHELD = "left to you", "left out"
 
-BESIDE = 70  # cells from which what becomes of a step stands in a column of its own
+
+class PlanRow(NamedTuple):
+    """A line of the tree: a kind, a step of it, or something that the plan does not do. `id` is unique."""
+
+    id: str
+    kind: str
+    step: Step | None = None
+    left: Unresolved | None = None
+    withheld: Withheld | None = None
+
+    @property
+    def is_kind(self) -> bool:
+        """Whether it is the heading of a kind."""
+        return self.step is None and self.left is None and self.withheld is None
 
 
-class PlanTree(LoreList):
+class Choices:
+    """The plan, which of its steps are selected, and which kinds are open."""
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+        self.chosen: dict[str, bool] = {}  # steps that the person selected or not
+        self.open: dict[str, bool] = {}  # kinds that the person opened or closed
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps that can be selected."""
+        return self.plan.steps if self.plan else ()
+
+    def is_selected(self, step: Step) -> bool:
+        """Return whether a step is to be applied."""
+        return self.chosen.get(step.id, step.selected)
+
+    @property
+    def selected(self) -> list[Step]:
+        """The steps to apply."""
+        return [step for step in self.steps if self.is_selected(step)]
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Whether the plan was rehearsed with just these steps."""
+        return all(self.is_selected(step) == step.selected for step in self.steps)
+
+    def replace_plan(self, plan: Plan) -> None:
+        """Use another plan; choices about steps that are still there are kept."""
+        self.plan = plan
+        known = {step.id for step in plan.steps} | {one.step.id for one in plan.withheld}
+        self.chosen = {name: on for name, on in self.chosen.items() if name in known}
+
+    def toggle(self, row: PlanRow) -> None:
+        """Select a step or not; of a kind all, unless all are selected."""
+        if row.step is not None:
+            self.chosen[row.step.id] = not self.is_selected(row.step)
+        elif row.is_kind:
+            steps = self.steps_of(row.kind)
+            on = not all(self.is_selected(step) for step in steps)
+            self.chosen.update({step.id: on for step in steps})
+
+    def toggle_all(self) -> None:
+        """Select every step that needs no confirmation; where all of these are selected, none."""
+        free = [step for step in self.steps if not step.confirm]
+        on = not all(self.is_selected(step) for step in free)
+        self.chosen.update({step.id: on for step in free})
+
+    def steps_of(self, kind: str) -> list[Step]:
+        """Return the steps of a kind."""
+        return [step for step in self.steps if step.kind == kind]
+
+    def is_open(self, kind: str) -> bool:
+        """Return whether a kind is open."""
+        return self.open.get(kind, self._size(kind) <= FEW)
+
+    def rows(self) -> list[PlanRow]:
+        """Return the lines of the tree as it is open now."""
+        if self.plan is None:
+            return []
+        found: list[PlanRow] = []
+        for kind in (*KINDS, WITHHELD, LEFT):
+            under = self._under(kind)
+            if under:
+                found.append(PlanRow(kind, kind))
+                found += under if self.is_open(kind) else []
+        return found
+
+    def _under(self, kind: str) -> list[PlanRow]:
+        assert self.plan is not None
+        if kind == LEFT:
+            return [PlanRow(f"left {' '.join(one.lore)}", kind, left=one) for one in self.plan.left]
+        if kind == WITHHELD:
+            return [PlanRow(f"out {one.step.id}", kind, withheld=one) for one in self.plan.withheld]
+        return [PlanRow(step.id, kind, step) for step in self.steps_of(kind)]
+
+    def _size(self, kind: str) -> int:
+        return len(self._under(kind)) if self.plan else 0
+
+    def sign(self, row: PlanRow) -> str:
+        """Return `[x]`, `[ ]`, `[-]` (some of a kind), or ⚠ for what cannot be selected."""
+        if row.step is not None:
+            return "[x]" if self.is_selected(row.step) else "[ ]"
+        if row.kind in (LEFT, WITHHELD):
+            return "   " if row.is_kind else " ⚠ "
+        states = {self.is_selected(step) for step in self.steps_of(row.kind)}
+        return "[-]" if len(states) > 1 else "[x]" if True in states else "[ ]"
+
+    def label(self, row: PlanRow) -> tuple[str, str]:
+        """Return the text of a line, and the detail that follows in dim."""
+        if row.step is not None:
+            return step_label(row.step)
+        if row.left is not None:
+            return f"{fraction(round(row.left.cosine * 1000))}  “{row.left.title}”", row.left.why
+        if row.withheld is not None:
+            one = row.withheld
+            return f"{one.step.kind}  “{one.step.title}”", f"answers “{one.query}” and was found helpful"
+        return self._kind_label(row.kind)
+
+    def _kind_label(self, kind: str) -> tuple[str, str]:
+        number = self._size(kind)
+        if kind == LEFT:
+            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, Review decides"
+        if kind == WITHHELD:
+            return f"{WITHHELD}  {count(number)}", "a query would lose a helpful answer"
+        steps = self.steps_of(kind)
+        selected = [step for step in steps if self.is_selected(step)]
+        label = count(number) if len(selected) == number else f"{count(len(selected))} of {count(number)}"
+        if kind == MERGE:
+            merged = sum(len(step.lore) for step in selected)
+            label += f" group{'s' if number != 1 else ''}"
+            label += f", {count(merged)} → {entries(len(selected))}" if selected else ""
+        return f"{kind:<9} {label}", EFFECTS[kind]
+
+
+def step_label(step: Step) -> tuple[str, str]:
+    """Return what a step is about, and its effect."""
+    if step.kind == MERGE and step.result is not None:
+        more = f" + {len(step.lore) - 1}"
+        facts = [f"result: {fraction(step.after)}"]
+        facts += [f"✓{step.result.validation_count}"] if step.result.validation_count else []
+        facts += [f"{len(step.result.sources)} sources"] if len(step.result.sources) > 1 else []
+        return f"{fraction(round(step.cosine * 1000))}  “{step.title}”{more}", " · ".join(facts)
+    if step.before != step.after:
+        return f"“{step.title}”", f"{fraction(step.before)} → {fraction(step.after)}"
+    return f"“{step.title}”", f"to {step.to}" if step.to else step.why
+
+
+def what_happens(steps: Collection[Step]) -> str:
+    """Describe what applying these steps does."""
+    numbers: Mapping[str, int] = counts(list(steps))
+    parts = []
+    for kind, number in numbers.items():
+        merged = sum(len(step.lore) for step in steps if step.kind == kind)
+        line = f"{entries(merged)} become {count(number)}" if kind == MERGE else entries(number)
+        parts.append(f"{kind:<9}  {line}: {EFFECTS[kind]}")
+    elsewhere = sorted({step.to for step in steps if step.to and not step.session})
+    ending = f"\n\nOne commit here{''.join(f', one in {name}' for name in elsewhere)}; u undoes it."
+    return "\n".join(parts) + ending
+
+
+class PlanTree(EntryList):
     """A list whose lines are those of a plan."""
 
     rows: Sequence[PlanRow]  # type: ignore[assignment]
@@ -36,15 +196,15 @@ class PlanTree(LoreList):
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
         quiet = self._over(base, "lore--quiet")
-        label, detail = (words(text) for text in self.choices.label(row))
+        label, detail = (safe_line(text) for text in self.choices.label(row))
         open_sign = ("▾ " if self.choices.is_open(row.kind) else "▸ ") if row.is_kind else "    "
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))
-        beside = min(48, room * 2 // 5) if width >= BESIDE and detail else 0
+        detail_cells = min(48, room * 2 // 5) if width >= TWO_COLUMNS and detail else 0
         parts = [
             Segment(head, base),
-            Segment(fitted(label, room - beside), base if row.step or row.is_kind else quiet),
+            Segment(fitted(label, room - detail_cells), base if row.step or row.is_kind else quiet),
         ]
-        if beside:
-            parts.append(Segment(fitted(f" {detail}", beside), quiet))
+        if detail_cells:
+            parts.append(Segment(fitted(f" {detail}", detail_cells), quiet))
         return Strip(parts).adjust_cell_length(width, base)

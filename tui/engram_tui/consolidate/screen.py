@@ -1,11 +1,11 @@
-"""The third screen: a plan that tidies the store up, as a tree with boxes, rehearsed again for what one takes of it.
+"""The consolidate screen: a plan that tidies the store, as a tree with boxes, rehearsed again for each choice of steps.
 
-Nothing is written before `p`. The tree's lines are in `plan_rows`, what a step comes to in `step_result`.
+Nothing is written before `p`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,19 +14,20 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.consolidation.plan import MERGE
+from engram.domain.errors import NotFoundError
 from engram_tui.consolidate.actions import ACTIONS
-from engram_tui.consolidate.plan_rows import Choices, what_happens
-from engram_tui.consolidate.plan_tree import PlanTree
-from engram_tui.consolidate.planning import WHILE_PLANNING, apply_deed, planned, planned_apart
-from engram_tui.consolidate.step_result import item_of, read_result, rehearsed
+from engram_tui.consolidate.plan_tree import Choices, PlanTree, what_happens
+from engram_tui.consolidate.step_result import item_of, read_result, rehearsal_text
 from engram_tui.review import commands
 from engram_tui.review.pair_search import PairSearch
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.command import Command
+from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.widgets.entry_list import LoreList
-from engram_tui.widgets.preview import Preview
-from engram_tui.widgets.rows import count
+from engram_tui.shell.store_screen import opened_again
+from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.format import count
+from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,19 +39,30 @@ if TYPE_CHECKING:
     from engram.domain.consolidation.plan import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
-    from engram_tui.review.merge_source import MergeSource
+    from engram_tui.review.versions import MergeSource
+    from engram_tui.shell.action import Action
 
-CURSOR_REST, CHOICE_REST = 0.05, 0.6  # seconds without a key before a result is shown, a choice is rehearsed
+CURSOR_DELAY, CHOICE_DELAY = (
+    0.05,
+    0.6,
+)  # seconds without a key before a result is shown, a choice is rehearsed
+WHILE_PLANNING = (
+    "Looking for entries that say the same, that others superseded,",
+    "that were not used for long, and that proved themselves.",
+    "Then past queries are replayed: none shall lose its answer.",
+    "",
+    "Nothing is changed before you apply the plan.",
+)
 
 
 class ResultPane(VerticalScroll, can_focus=True):
-    """What a step comes to; with the focus, the moving keys scroll it."""
+    """The result of a step; with the focus, the moving keys scroll it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = Preview.BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = MarkdownPane.BINDINGS
 
 
 class ConsolidateScreen(ShellScreen):
-    """Tidy the store up."""
+    """Shows a plan, and applies it."""
 
     SCREEN = "consolidate"
     AUTO_FOCUS = "PlanTree"
@@ -67,18 +79,19 @@ class ConsolidateScreen(ShellScreen):
         &.-narrow.-reading PlanTree { display: none; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
         self.choices = Choices()
-        self.doing = "looking at the lore"  # what the planning is at; "" where it is done
+        self.doing = "reading the store"  # what the planning does now; "" once it is done
         self._pairs = PairSearch(store)
         self._resting: Timer | None = None
         self._choosing: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
-        """The plan in a sentence, its tree, what the step under the cursor comes to."""
+        """Yield the plan in a sentence, its tree, and the result of the step under the cursor."""
         yield Static(id="plan", markup=False)
         with Horizontal(id="panes"):
             yield PlanTree(self.choices, id="tree")
@@ -91,7 +104,7 @@ class ConsolidateScreen(ShellScreen):
         self.plan()
 
     def on_unmount(self) -> None:
-        """Nobody waits for pairs any more."""
+        """Stop looking for pairs."""
         self._pairs.stop()
 
     @property
@@ -99,44 +112,44 @@ class ConsolidateScreen(ShellScreen):
         """The tree."""
         return self.query_one(PlanTree)
 
-    # What actions ask
+    # Conditions of the actions
 
     def has_plan(self) -> bool:
-        """Whether there is a plan."""
+        """Return whether there is a plan."""
         return self.choices.plan is not None
 
     def has_step(self) -> bool:
-        """Whether the line under the cursor can be taken or left."""
+        """Return whether the line under the cursor can be selected."""
         line = self.tree_list.line
-        return line is not None and bool(line.step or self.choices.of(line.kind))
+        return line is not None and bool(line.step or self.choices.steps_of(line.kind))
 
     def has_selected(self) -> bool:
-        """Whether anything is taken."""
+        """Return whether any step is selected."""
         return bool(self.choices.selected)
 
     def may_merge(self) -> bool:
-        """Whether the line is about lore that could become one."""
+        """Return whether the line is about entries that could be merged."""
         line = self.tree_list.line
         return line is not None and (line.left is not None or bool(line.step and line.step.kind == MERGE))
 
     def is_reading(self) -> bool:
-        """Whether the result takes the place of the tree."""
+        """Return whether the result has the focus."""
         return self.has_class("-reading")
 
     def is_listing(self) -> bool:
-        """Whether the tree is there to move in."""
+        """Return whether the tree has the focus."""
         return not self.is_reading()
 
-    def chosen(self) -> tuple[str, ...]:
-        """The lore of the step under the cursor."""
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the ids of the step under the cursor."""
         line = self.tree_list.line
         return line.step.lore if line is not None and line.step is not None else ()
 
     # Planning
 
     def plan(self) -> None:
-        """Plan and rehearse for what is chosen now."""
-        self.doing = "looking for lore that say the same"
+        """Plan and rehearse for the steps that are selected now."""
+        self.doing = "looking for duplicates"
         self.show_plan()
         self.ask(
             "size",
@@ -146,32 +159,38 @@ class ConsolidateScreen(ShellScreen):
         )
 
     def _plan_now(self) -> None:
-        apart = self._pairs.is_large
-        question = partial(planned_apart if apart else planned, dict(self.choices.chosen), self._told)
-        self.ask("plan", question, self._take_plan, failed=self._no_plan, apart=apart)
+        chosen, large = dict(self.choices.chosen), self._pairs.is_large
 
-    def _told(self, doing: str) -> None:
-        self.app.call_later(self._say_doing, doing)
+        def question(store: Engram) -> Plan:
+            if not large:
+                return make_plan(store, chosen, self._progress)
+            with opened_again(store) as own:  # in a large store it takes seconds
+                return make_plan(own, chosen, self._progress)
 
-    def _say_doing(self, doing: str) -> None:
-        if self.doing and self.query("#plan"):  # word of it may come while the screen closes
+        self.ask("plan", question, self._take_plan, failed=self._no_plan, unlocked=large)
+
+    def _progress(self, doing: str) -> None:
+        self.app.call_later(self._show_progress, doing)
+
+    def _show_progress(self, doing: str) -> None:
+        if self.doing and self.query("#plan"):  # it may come while the screen closes
             self.doing = doing
             self.show_plan()
 
     def _take_plan(self, plan: Plan) -> None:
         self.doing = ""
-        self.trouble("")
-        self.choices.replaced(plan)
-        self.shell.listed(self)
+        self.show_error("")
+        self.choices.replace_plan(plan)
+        self.shell.note_shown(self)
         self.show_tree()
 
     def _no_plan(self, line: str) -> None:
         self.doing = ""
-        self.trouble(line)
+        self.show_error(line)
         self.show_plan()
 
     def store_changed(self) -> None:
-        """Somebody changed the store: the plan is of yesterday."""
+        """Plan anew: somebody else changed the store."""
         self.plan()
 
     # Showing
@@ -179,39 +198,39 @@ class ConsolidateScreen(ShellScreen):
     def show_tree(self) -> None:
         """Draw the tree, the cursor where it was."""
         line = self.tree_list.line
-        self.tree_list.say("Nothing to tidy up." if self.choices.plan else "")
+        self.tree_list.set_placeholder("Nothing to consolidate." if self.choices.plan else "")
         self.tree_list.show(self.choices.rows(), keep=line.id if line else "")  # type: ignore[arg-type]
         self.show_plan()
         self.read_line()
         self.refresh_bindings()
 
     def show_plan(self) -> None:
-        """Say how large the plan is and what its rehearsal showed."""
+        """Show how large the plan is and what its rehearsal found."""
         plan = self.choices.plan
         doing = f"{self.doing} …" if self.doing else ""
         if plan is None:
-            said = doing or "No plan."
-            self.tree_list.say(*(WHILE_PLANNING if doing else ()))
+            text = doing or "No plan."
+            self.tree_list.set_placeholder(*(WHILE_PLANNING if doing else ()))
         else:
             number = len(self.choices.selected)
-            taken = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
-            head = f"Plan of {plan.made_at:%Y-%m-%d %H:%M} · {taken}"
-            said = f"{head} · {doing or self._rehearsal(plan)}"
-        self.query_one("#plan", Static).update(words(said))
+            selected = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
+            head = f"Plan of {plan.made_at:%Y-%m-%d %H:%M} · {selected}"
+            text = f"{head} · {doing or self._rehearsal(plan)}"
+        self.query_one("#plan", Static).update(safe_line(text))
 
     def _rehearsal(self, plan: Plan) -> str:
         return plan.rehearsal.sentence if self.choices.is_rehearsed else "not yet rehearsed like this"
 
-    @on(LoreList.Highlighted)
+    @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show what the step comes to once the cursor rests."""
+        """Show the result of the step once the cursor rests."""
         if self._resting:
             self._resting.stop()
-        self._resting = self.set_timer(CURSOR_REST, self.read_line)
+        self._resting = self.set_timer(CURSOR_DELAY, self.read_line)
         self.refresh_bindings()
 
     def read_line(self) -> None:
-        """What the line under the cursor comes to."""
+        """Read and show the result of the line under the cursor."""
         line = self.tree_list.line
         if line is None or line.is_kind:
             self._show_result("")
@@ -221,18 +240,18 @@ class ConsolidateScreen(ShellScreen):
             )
 
     def _show_result(self, text: Text | str) -> None:
-        self.query_one("#result-text", Static).update(words(text) if isinstance(text, str) else text)
+        self.query_one("#result-text", Static).update(safe_line(text) if isinstance(text, str) else text)
         self.query_one("#result").scroll_home(animate=False)
 
     def on_resize(self) -> None:
-        """A terminal that became wide shows a result it had not read."""
+        """Show the result on a terminal that became wide."""
         self.call_after_refresh(self.read_line)
 
     # Moving in the tree
 
-    @on(LoreList.Opened)
+    @on(EntryList.Opened)
     def action_open_result(self) -> None:
-        """A kind opens or closes; of a step its result, on a narrow terminal in the tree's place."""
+        """Open or close a kind; go into the result of a step, on a narrow terminal in the tree's place."""
         line = self.tree_list.line
         if line is None:
             return
@@ -245,7 +264,7 @@ class ConsolidateScreen(ShellScreen):
             self.refresh_bindings()
 
     def action_close_result(self) -> None:
-        """Back to the tree."""
+        """Go back to the tree."""
         self.remove_class("-reading")
         self.set_focus(self.tree_list)
         self.refresh_bindings()
@@ -273,27 +292,27 @@ class ConsolidateScreen(ShellScreen):
     # Choosing
 
     def action_toggle_step(self) -> None:
-        """Take a step or leave it, and go on to the next line."""
+        """Select a step or not, and go on to the next line."""
         line = self.tree_list.line
         if line is not None:
             self.choices.toggle(line)
             if not line.is_kind:
                 self.tree_list.action_move(1)
-            self._chose()
+            self._choice_changed()
 
     def action_take_all(self) -> None:
-        """Every step, or none."""
-        self.choices.take_all()
-        self._chose()
+        """Select every step, or none."""
+        self.choices.toggle_all()
+        self._choice_changed()
 
-    def _chose(self) -> None:
-        """Another choice: it is rehearsed once the keys rest."""
+    def _choice_changed(self) -> None:
+        """Rehearse another choice once the keys rest."""
         self.tree_list.refresh()
         self.show_plan()
         self.refresh_bindings()
         if self._choosing:
             self._choosing.stop()
-        self._choosing = self.set_timer(CHOICE_REST, self._rehearse)
+        self._choosing = self.set_timer(CHOICE_DELAY, self._rehearse)
 
     def _rehearse(self) -> None:
         if not self.choices.is_rehearsed:
@@ -302,52 +321,52 @@ class ConsolidateScreen(ShellScreen):
             self._plan_now()
 
     def action_plan_again(self) -> None:
-        """Look at the store again."""
+        """Plan again."""
         self.plan()
 
     def action_rehearsal(self) -> None:
-        """The past queries whose answers change."""
+        """Show the past queries whose answers change."""
         plan = self.choices.plan
         if plan is not None:
-            self.ask("rehearsal", lambda store: rehearsed(store, plan), self._show_rehearsal, opens=True)
+            self.ask("rehearsal", lambda store: rehearsal_text(store, plan), self._show_rehearsal, opens=True)
 
     def _show_rehearsal(self, text: Text) -> None:
-        from engram_tui.widgets.difference import DifferenceScreen
+        from engram_tui.shell.text_screen import DifferenceScreen
 
         self.app.push_screen(DifferenceScreen("Answers to past queries", text))
 
     # Applying
 
     def action_apply_plan(self) -> None:
-        """Do it; where undo cannot help, say what will happen and ask."""
+        """Apply the plan; where undo cannot help, say what will happen and ask."""
         from engram_tui.shell.prompts import Confirm
 
         if self.doing or not self.choices.is_rehearsed:
-            self.tell("Apply", "This choice is still being rehearsed; p again in a moment.")
+            self.toast("Apply", "This choice is still being rehearsed; p again in a moment.")
             return
         plan, steps = self.choices.plan, self.choices.selected
         if plan is not None and steps and self.shell.can_undo:
             self._apply(plan)
         elif plan is not None and steps:
-            said = f"{what_happens(steps)}\n\n{plan.rehearsal.sentence}"
+            question = f"{what_happens(steps)}\n\n{plan.rehearsal.sentence}"
             self.app.push_screen(
-                Confirm("Apply the plan", said), lambda yes: self._apply(plan) if yes else None
+                Confirm("Apply the plan", question), lambda yes: self._apply(plan) if yes else None
             )
 
     def _apply(self, plan: Plan) -> None:
-        self.doing = "tidying up"
+        self.doing = "applying the plan"
         self.show_plan()
-        self.do(apply_deed(plan), tuple(step.id for step in plan.selected))
+        self.execute(apply_command(plan), tuple(step.id for step in plan.selected))
 
-    def lore_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
-        """What was done is no step any more."""
+    def entries_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
+        """Plan anew: what was applied is no step any more."""
         self.plan()
 
     # Merging by hand
 
     def action_merge_step(self) -> None:
-        """Open the merge editor on the lore of this line."""
-        from engram_tui.review.merge_source import read_source
+        """Open the merge editor on the entries of this line."""
+        from engram_tui.review.versions import read_merge_source
 
         line = self.tree_list.line
         if line is None or not self.may_merge():
@@ -356,7 +375,7 @@ class ConsolidateScreen(ShellScreen):
         def read(store: Engram) -> MergeSource:
             item = item_of(store, line)
             assert item is not None
-            return read_source(store, item)
+            return read_merge_source(store, item)
 
         self.ask("versions", read, self._merge, opens=True)
 
@@ -365,8 +384,40 @@ class ConsolidateScreen(ShellScreen):
 
         self.app.push_screen(MergeEditor(source), partial(self._merged, source.item, source.decision))
 
-    def _merged(self, item: Item, decision: str, made: Lore | None) -> None:
-        if made is None:
-            self.tell("Merge", "Nothing was written.")
+    def _merged(self, item: Item, decision: str, result: Lore | None) -> None:
+        if result is None:
+            self.toast("Merge", "Nothing was written.")
         else:
-            self.do(commands.decide([item], decision, made), (item.id,))
+            self.execute(commands.decide([item], decision, result), (item.id,))
+
+
+def make_plan(store: Engram, chosen: dict[str, bool], progress: Callable[[str], None]) -> Plan:
+    """Plan for these choices; those about steps that do not exist any more are dropped."""
+    skip, confirm = ([name for name, on in chosen.items() if on is wanted] for wanted in (False, True))
+    try:
+        return store.consolidate(skip=skip, confirm=confirm, progress=progress)
+    except NotFoundError:
+        plan = store.consolidate()
+        known = {step.id for step in (*plan.steps, *(one.step for one in plan.withheld))}
+        skip, confirm = ([name for name in names if name in known] for names in (skip, confirm))
+        return store.consolidate(skip=skip, confirm=confirm, progress=progress)
+
+
+def apply_command(plan: Plan) -> Command:
+    """Apply the selected steps of a plan as one commit."""
+
+    def execute(store: Engram, _ids: tuple[str, ...]) -> str:
+        done = store.apply(plan)
+        return (
+            ", ".join(f"{kind} {count(number)}" for kind, number in done.done.items())
+            or "nothing was left to do"
+        )
+
+    skipped = [step.id for step in plan.steps if not step.selected]
+    confirmed = [step.id for step in plan.selected if step.confirm]
+    options = "".join(
+        [*(f" --skip {name}" for name in skipped[:20]), *(f" --confirm {name}" for name in confirmed[:20])]
+    )
+    return Command(
+        "Consolidate", execute, f"engram consolidate{options} --apply", repeats=False, target="step"
+    )

@@ -1,4 +1,4 @@
-"""What a step of consolidation comes to, before it happens: the lore as it will be, and what of it is new."""
+"""The result of a step of consolidation before it is applied: the entry as it will be, and what of it is new."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from rich.text import Text
 from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_item
-from engram_tui.shell.sanitize import lines, words
-from engram_tui.widgets.rows import bar, fraction
-from engram_tui.widgets.word_marks import differ, inline
+from engram_tui.shell.sanitize import safe_line, safe_lines
+from engram_tui.widgets.format import bar, entries, fraction
+from engram_tui.widgets.word_marks import are_similar, inline
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.consolidation.plan import Difference, Plan, Step
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
-    from engram_tui.consolidate.plan_rows import PlanRow
+    from engram_tui.consolidate.plan_tree import PlanRow
 
 _BECOMES = {ARCHIVE: "archived", SUPERSEDE: "superseded"}
 _LISTED = 6
 
 
 def read_result(store: Engram, row: PlanRow) -> Text:
-    """What is to be seen about a line of the plan. Raises NotFoundError, StoreError."""
+    """Read the result of a line of the plan. Raises NotFoundError, StoreError."""
     if row.left is not None:
-        return _apart(store, row.left.lore, row.left.why)
+        return _disagreeing(store, row.left.lore, row.left.why)
     step = row.step or (row.withheld.step if row.withheld else None)
     if step is None:
         return Text()
     found = Text()
     if row.withheld is not None:
         found.append(
-            f"Left out: for “{words(row.withheld.query)}” a lore that was found helpful would be lost.\n\n"
+            f"Left out: for “{safe_line(row.withheld.query)}” an entry that was judged helpful would be lost.\n\n"
         )
     if step.kind == MERGE and step.result is not None:
         return found.append_text(_merged(store, step, step.result))
@@ -43,103 +43,104 @@ def read_result(store: Engram, row: PlanRow) -> Text:
 
 
 def item_of(store: Engram, row: PlanRow) -> Item | None:
-    """The review item that asks whether the lore of a line should become one; None for other lines."""
+    """Return the review item that asks whether to merge the entries of a line; None for other lines."""
     if row.step is not None and row.step.kind == MERGE:
         return merge_item(row.step.lore, row.step.paths, row.step.title, row.step.why)
     if row.left is None:
         return None
-    paths = [store.get(lore_id).path for lore_id in row.left.lore]
+    paths = [store.get(entry_id).path for entry_id in row.left.lore]
     return merge_item(row.left.lore, paths, row.left.title, row.left.why)
 
 
-def rehearsed(store: Engram, plan: Plan) -> Text:
-    """The past queries that would be answered otherwise, with the titles of what they lose and get."""
+def rehearsal_text(store: Engram, plan: Plan) -> Text:
+    """Read the past queries whose answers would change, with the titles that they lose and get."""
     found = Text(f"{plan.rehearsal.sentence}\n")
     if plan.rehearsal.left_out:
-        found.append(f"{plan.rehearsal.left_out:,} older queries were not asked again.\n")
+        found.append(f"{plan.rehearsal.left_out:,} older queries were not replayed.\n")
     if not plan.rehearsal.differences:
         found.append("\nNo answer changes.")
     for one in plan.rehearsal.differences:
-        found.append(f"\n“{words(one.query)}”\n", "bold")
+        found.append(f"\n“{safe_line(one.query)}”\n", "bold")
         found.append(_change(store, plan, one))
     return found
 
 
 def _change(store: Engram, plan: Plan, one: Difference) -> str:
     hosts = {other: step.lore[0] for step in plan.selected if step.kind == MERGE for other in step.lore[1:]}
-    gone = [lore_id for lore_id in one.before if lore_id not in one.after]
-    folded = [lore_id for lore_id in gone if hosts.get(lore_id) in one.after]
-    told = [f"  {len(one.before)} → {len(one.after)} lore"]
-    told += [f"  folded into another: {_title(store, lore_id)}" for lore_id in folded]
-    told += [f"  not any more: {_title(store, lore_id)}" for lore_id in gone if lore_id not in folded]
-    told += [f"  new: {_title(store, lore_id)}" for lore_id in one.after if lore_id not in one.before]
-    return "\n".join(told) + "\n"
+    gone = [entry_id for entry_id in one.before if entry_id not in one.after]
+    merged = [entry_id for entry_id in gone if hosts.get(entry_id) in one.after]
+    parts = [f"  {len(one.before)} → {entries(len(one.after))}"]
+    parts += [f"  merged into another: {_title(store, entry_id)}" for entry_id in merged]
+    parts += [f"  not any more: {_title(store, entry_id)}" for entry_id in gone if entry_id not in merged]
+    parts += [f"  new: {_title(store, entry_id)}" for entry_id in one.after if entry_id not in one.before]
+    return "\n".join(parts) + "\n"
 
 
-def _title(store: Engram, lore_id: str) -> str:
+def _title(store: Engram, entry_id: str) -> str:
     try:
-        return words(store.get(lore_id).lore.title, 70)
+        return safe_line(store.get(entry_id).lore.title, 70)
     except EngramError:
-        return lore_id
+        return entry_id
 
 
 def _merged(store: Engram, step: Step, result: Lore) -> Text:
     found = Text()
-    found.append(f"The one lore that {len(step.lore)} become:\n", "bold")
-    found.append_text(_lore(result, step.before, step.after))
-    for lore_id in step.lore[1:]:
-        other = store.get(lore_id).lore
+    found.append(f"The entry that {len(step.lore)} become:\n", "bold")
+    found.append_text(_entry(result, step.before, step.after))
+    for entry_id in step.lore[1:]:
+        other = store.get(entry_id).lore
         found.append(
-            f"\n\nfolded in: by {words(other.agent or 'a person')}, {fraction(other.thousandths)}\n", "bold"
+            f"\n\nmerged in: by {safe_line(other.agent or 'a person')}, {fraction(other.thousandths)}\n",
+            "bold",
         )
-        found.append_text(_against(result, other))
+        found.append_text(_compared(result, other))
     return found
 
 
-def _against(kept: Lore, other: Lore) -> Text:
-    """Another text beside the one that is kept: its own words reversed, those of the kept one underlined."""
+def _compared(kept: Lore, other: Lore) -> Text:
+    """Compare another text with the kept one: its own words reversed, those of the kept one underlined."""
     if kept.content == other.content:
         return Text("the same text", "dim")
     return (
         inline(kept.content, other.content)
-        if differ(kept.content, other.content)
-        else Text(lines(other.content))
+        if are_similar(kept.content, other.content)
+        else Text(safe_lines(other.content))
     )
 
 
 def _changed(step: Step, lore: Lore) -> Text:
     found = Text()
-    found.append(f"{words(step.why)}\n", "bold")
+    found.append(f"{safe_line(step.why)}\n", "bold")
     if step.kind in _BECOMES:
         found.append(f"{lore.status} → {_BECOMES[step.kind]}; the file stays, queries do not show it.\n")
     if step.kind == DECAY:
         found.append(
-            f"{len(step.accounts)} months without use; a use gives none of it back, a judgement does.\n"
+            f"{len(step.accounts)} months without use; being recalled does not restore confidence, a judgement does.\n"
         )
     if step.to:
-        found.append(f"copied to {words(step.to)}\n")
+        found.append(f"copied to {safe_line(step.to)}\n")
     found.append("\n")
-    return found.append_text(_lore(lore, step.before, step.after))
+    return found.append_text(_entry(lore, step.before, step.after))
 
 
-def _apart(store: Engram, ids: tuple[str, ...], why: str) -> Text:
-    one, other = (store.get(lore_id).lore for lore_id in ids[:2])
+def _disagreeing(store: Engram, ids: tuple[str, ...], why: str) -> Text:
+    one, other = (store.get(entry_id).lore for entry_id in ids[:2])
     found = Text()
-    found.append(f"Left to you: {words(why)}\n\n", "bold")
+    found.append(f"Left to you: {safe_line(why)}\n\n", "bold")
     found.append("bold and underlined: the older; reversed: the newer\n\n", "dim")
     return found.append_text(inline(one.content, other.content))
 
 
-def _lore(lore: Lore, before: int, after: int) -> Text:
-    moved = f"{fraction(before)} → " if before != after else ""
+def _entry(lore: Lore, before: int, after: int) -> Text:
+    change = f"{fraction(before)} → " if before != after else ""
     validated = f" · ✓{lore.validation_count}" if lore.validation_count else ""
     sources = f" · {len(lore.sources)} sources" if len(lore.sources) > 1 else ""
     found = Text()
-    found.append(f"{lore.category} · {moved}{bar(after, 8)} {fraction(after)}{validated}{sources}\n", "dim")
+    found.append(f"{lore.category} · {change}{bar(after, 8)} {fraction(after)}{validated}{sources}\n", "dim")
     for name in ("tags", "files", "context"):
         values = getattr(lore, name)
         if values:
             more = " …" if len(values) > _LISTED else ""
-            found.append(f"{name} {words(', '.join(values[:_LISTED]))}{more}\n", "dim")
-    found.append(f"\n{lines(lore.content)}")
+            found.append(f"{name} {safe_line(', '.join(values[:_LISTED]))}{more}\n", "dim")
+    found.append(f"\n{safe_lines(lore.content)}")
     return found

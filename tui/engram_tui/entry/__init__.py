@@ -1,1 +1,1 @@
-"""One entry: its text, fields, links, history and versions; the form for a new one."""
+"""One entry with all its fields, links, history and queries."""

@@ -1,4 +1,4 @@
-"""What the screen of one lore says: its trust line, its facts, and a line for each link, version and query."""
+"""The texts of the entry screen: its trust line, its facts, and a line for each link, version and query."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from engram.domain.entry.lore import ACTIVE
-from engram_tui.shell.sanitize import words
-from engram_tui.widgets.preview import since
-from engram_tui.widgets.rows import bar, count, fraction
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import bar, count, fraction, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from engram.usecases.recall.recall_log import Surfaced
 
 SPARKS = "▁▂▃▄▅▆▇█"
-_NAMED = {"see_also": "see also", "caused_by": "caused by", "merged_from": "took in"}
-_NAMED_BACK = {
+_KINDS = {"see_also": "see also", "caused_by": "caused by", "merged_from": "merged"}
+_KINDS_BACK = {
     "supersedes": "superseded by",
     "contradicts": "contradicted by",
     "refines": "refined by",
@@ -33,46 +32,46 @@ _NAMED_BACK = {
     "see_also": "see also",
 }
 _MOST_QUERY = 200
-_LEAST_SPAN = 0.1  # of confidence: less is not drawn as if it were much
+_LEAST_SPAN = 0.1  # of confidence: smaller changes are not drawn large
 
 
 class Provenance(NamedTuple):
-    """Where a lore is from: as git knows it, as its file says, and the remotes of its store; and what it is worth."""
+    """Where an entry is from: by git, by its file, and the remotes of its store; and its usefulness."""
 
     origin: Origin
     promoted: Promoted | None
     remotes: tuple[str, ...]
-    worth: Mapping[str, float]
+    usefulness: Mapping[str, float]
 
 
 def trust_line(shown: Shown, now: float) -> str:
-    """The trust signals in one line: drawing, number, band, and how often it helped."""
+    """Format the trust signals in one line: bar, number, band, and how often it helped."""
     lore = shown.lore
     helped = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
     if lore.last_validated:
         helped += f", last {since(lore.last_validated, now)}"
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
-    return words(
+    return safe_line(
         f"{lore.category}{status}{pinned} · {bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state} · {helped}"
     )
 
 
 def facts(
-    shown: Shown, now: float, where: Provenance | None, last: Event | None = None
+    shown: Shown, now: float, provenance: Provenance | None, last: Event | None = None
 ) -> list[tuple[str, str]]:
-    """Every field that says something, with its name, as people read it; `last` is what changed it last."""
+    """Return the names and values of all fields that are set, as people read them; `last` is its latest version."""
     lore = shown.lore
     found = [
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state}"),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore)),
-        ("worth", _worth(where.worth) if where else ""),
-        *_provenance(lore, where, last),
+        ("worth", _usefulness(provenance.usefulness) if provenance else ""),
+        *_origin(lore, provenance, last),
         ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
         ("category", f"{lore.category} ({lore.type})"),
         ("status", lore.status + (", pinned" if lore.pinned else "")),
-        ("held", "waits until you accept it" if where and where.origin.held else ""),
+        ("quarantine", "waits until you accept it" if provenance and provenance.origin.held else ""),
         ("tags", ", ".join(lore.tags)),
         ("files", ", ".join(lore.files)),
         ("entities", ", ".join(lore.entities)),
@@ -86,17 +85,24 @@ def facts(
         ("scope", shown.scope),
         ("file", shown.path),
     ]
-    return [(name, words(value)) for name, value in found if value]
+    return [(name, safe_line(value)) for name, value in found if value]
 
 
-def _provenance(lore: Lore, where: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
-    if where is None:
+def _origin(lore: Lore, provenance: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
+    if provenance is None:
         return []
-    clone = f"another clone, {lore.source_id}" if where.origin.foreign else "this clone"
+    clone = f"another clone, {lore.source_id}" if provenance.origin.foreign else "this clone"
     return [
-        ("counts", where.origin.counted.words(lore)),
-        ("from", where.promoted.place if where.promoted else clone if lore.source_id else "unknown clone"),
-        ("remote", ", ".join(where.remotes)),
+        ("counts", provenance.origin.counted.words(lore)),
+        (
+            "from",
+            provenance.promoted.place
+            if provenance.promoted
+            else clone
+            if lore.source_id
+            else "unknown clone",
+        ),
+        ("remote", ", ".join(provenance.remotes)),
         ("commit", f"{last.commit}, {last.signature.sentence}" if last else ""),
     ]
 
@@ -109,22 +115,22 @@ def _helpful(lore: Lore, now: float) -> str:
     )
 
 
-def _worth(worth: Mapping[str, float]) -> str:
-    """What use says of it on this machine."""
+def _usefulness(values: Mapping[str, float]) -> str:
+    """Format what its use on this machine shows."""
     shown = (
-        f"shown {worth['shown']:,.0f}×, about {worth['tokens']:,.0f} tokens in all"
-        if worth["shown"]
+        f"shown {values['shown']:,.0f}×, about {values['tokens']:,.0f} tokens in all"
+        if values["shown"]
         else "never shown here"
     )
-    return f"{fraction(round(worth['importance'] * 1000))} from use; {shown}"
+    return f"{fraction(round(values['importance'] * 1000))} from use; {shown}"
 
 
 def _votes(lore: Lore) -> str:
-    said = [
+    votes = [
         f"{clone} +{vote.up / 1000:.2f}{f' −{vote.down / 1000:.2f}' if vote.down else ''}"
         for clone, vote in lore.votes.items()
     ]
-    return f"{lore.prior / 1000:.2f} at first; {', '.join(said)}" if said else ""
+    return f"{lore.prior / 1000:.2f} at first; {', '.join(votes)}" if votes else ""
 
 
 def _moment(at: datetime | None, now: float) -> str:
@@ -136,14 +142,14 @@ def _moment(at: datetime | None, now: float) -> str:
 
 
 def link_line(link: Link) -> str:
-    """`→ refines  Title`, and `←` for one that names this lore."""
-    kind = _NAMED_BACK.get(link.kind, link.kind) if link.back else _NAMED.get(link.kind, link.kind)
+    """Format a link: `→ refines  Title`, and `←` for one to this entry."""
+    kind = _KINDS_BACK.get(link.kind, link.kind) if link.back else _KINDS.get(link.kind, link.kind)
     missing = "(not in this store any more)"
-    return words(f"{'←' if link.back else '→'} {kind:<13} {link.title or f'{link.id} {missing}'}")
+    return safe_line(f"{'←' if link.back else '→'} {kind:<13} {link.title or f'{link.id} {missing}'}")
 
 
 def sparkline(events: Sequence[Event], cells: int) -> str:
-    """Confidence over the versions, the oldest first: `.70 ▁▂▃▅█ .83`, from lowest to highest; "" for a single one."""
+    """Draw the confidence over the versions, the oldest first: `.70 ▁▂▃▅█ .83`; "" for a single version."""
     known = [event.confidence for event in reversed(events) if event.confidence is not None]
     if len(known) < 2:
         return ""
@@ -156,16 +162,17 @@ def sparkline(events: Sequence[Event], cells: int) -> str:
 
 
 def event_line(event: Event, now: float, *, marked: bool) -> str:
-    """A version: when, who, what, and what it did to the confidence."""
+    """Format a version: when, its effect on the confidence, what, who, and the fields."""
     what = event.subject.partition(":")[0] if event.op and ":" in event.subject else event.kind
     fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
     mark = "●" if marked else " "
-    line = f"{mark} {since(event.at, now):<10} {_change(event):<9} {words(what, 12):<9} {words(who(event), 14):<12} {fields}"
-    return words(line).rstrip()
+    what, author = safe_line(what, 12), safe_line(who(event), 14)
+    line = f"{mark} {since(event.at, now):<10} {_change(event):<9} {what:<9} {author:<12} {fields}"
+    return safe_line(line).rstrip()
 
 
 def who(event: Event) -> str:
-    """The agent that made a version, else its author, without the address."""
+    """Return the agent that made a version, else its author, without the address."""
     return event.agent or event.author.partition(" <")[0]
 
 
@@ -178,17 +185,23 @@ def _change(event: Event) -> str:
     return f"{fraction(round(before * 1000))} → {fraction(round(after * 1000))}"
 
 
+def version_heading(event: Event) -> str:
+    """Format a version as the heading of a comparison."""
+    confidence = "" if event.confidence is None else f" · {fraction(round(event.confidence * 1000))}"
+    return f"{event.commit} · {event.at:%Y-%m-%d %H:%M} · {who(event)}{confidence}"
+
+
 def query_line(one: Surfaced, now: float) -> str:
-    """A query that this lore answered."""
+    """Format a query that returned this entry."""
     when = since(datetime.fromtimestamp(one.at).astimezone(), now)
-    return words(
+    return safe_line(
         f"  {when:<10} #{one.rank} of {one.shown} · {one.score:.2f} {one.strength}  “{one.query}”",
         _MOST_QUERY,
     )
 
 
-def compared(lore: Lore) -> str:
-    """A lore as text, to be compared with another version of it."""
+def compared_text(lore: Lore) -> str:
+    """Format an entry as text, to compare it with another version."""
     fields = [
         ("category", lore.category),
         ("type", lore.type),
@@ -199,15 +212,15 @@ def compared(lore: Lore) -> str:
         ("entities", ", ".join(lore.entities)),
         ("context", " / ".join(lore.context)),
         ("related", ", ".join(f"{relation.kind} {relation.id}" for relation in lore.relations)),
-        ("took in", ", ".join(lore.merged_from)),
+        ("merged", ", ".join(lore.merged_from)),
         ("importance", "" if lore.importance is None else f"{lore.importance:g}"),
         ("expires", f"{lore.expires_at:%Y-%m-%d %H:%M} UTC" if lore.expires_at else ""),
     ]
     return "\n".join([*(f"{name}: {value}" for name, value in fields if value), "", lore.content])
 
 
-def table(rows: Sequence[tuple[str, str]], cells: int) -> Text:
-    """Names and values below one another, the values indented; `cells` wide."""
+def fact_table(rows: Sequence[tuple[str, str]], cells: int) -> Text:
+    """Format names and values as a table of so many cells, long values wrapped and indented."""
     import textwrap
 
     width = max((len(name) for name, _ in rows), default=0) + 2

@@ -1,4 +1,4 @@
-"""What the screen of one lore asks of the store. Called from worker threads."""
+"""What the entry screen reads from the store. Called from worker threads."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MOST_VERSIONS = 500
 MOST_QUERIES = 50
 
 
-def provenance(lore_id: str, store: Engram) -> Provenance:
-    """Where a lore is from and what it is worth; git's history has a question of its own. Raises NotFoundError."""
-    shown = store.get(lore_id)
+def provenance(entry_id: str, store: Engram) -> Provenance:
+    """Read where an entry is from, and its usefulness. Raises NotFoundError."""
+    shown = store.get(entry_id)
     home = reach(store.store, shown.scope)
     try:
         remotes = tuple([remote.url for remote in list_remotes(home)])
@@ -38,32 +38,32 @@ def provenance(lore_id: str, store: Engram) -> Provenance:
     )
 
 
-def versions(lore_id: str, store: Engram) -> Sequence[Event]:
-    """The commits of a lore, newest first; none outside git. Raises NotFoundError, GitError."""
+def versions(entry_id: str, store: Engram) -> Sequence[Event]:
+    """Read the commits of an entry, newest first; none outside git. Raises NotFoundError, GitError."""
     try:
-        return store.history(lore_id, MOST_VERSIONS)
+        return store.history(entry_id, MOST_VERSIONS)
     except StoreError:
         if store.store.places.repository is None:
             return ()
         raise
 
 
-def queries(lore_id: str, store: Engram) -> Sequence[Surfaced]:
-    """The last queries that it answered. Raises NotFoundError."""
-    return store.surfaced(lore_id, MOST_QUERIES)
+def queries(entry_id: str, store: Engram) -> Sequence[Surfaced]:
+    """Read the last queries that returned it. Raises NotFoundError."""
+    return store.surfaced(entry_id, MOST_QUERIES)
 
 
-def links(lore_id: str, store: Engram) -> Sequence[Link]:
-    """What it names and what names it. Raises NotFoundError, StoreError."""
-    return store.links(lore_id)
+def links(entry_id: str, store: Engram) -> Sequence[Link]:
+    """Read the links to and from it. Raises NotFoundError, StoreError."""
+    return store.links(entry_id)
 
 
-def texts(store: Engram, lore_id: str, commits: Sequence[str]) -> list[Lore | None]:
-    """A lore at each of these commits; None where it is not in one. Raises StoreError, GitError."""
+def texts(store: Engram, entry_id: str, commits: Sequence[str]) -> list[Lore | None]:
+    """Read an entry at each of these commits; None where it is not in one. Raises StoreError, GitError."""
     found: list[Lore | None] = []
     for commit in commits:
         try:
-            found.append(store.version(lore_id, commit))
+            found.append(store.version(entry_id, commit))
         except NotFoundError:
             found.append(None)
     return found

@@ -1,4 +1,4 @@
-"""One lore: its text, every field, what it is linked with, its history, and the queries that it answered.
+"""The screen of one entry: its text, every field, its links, its history, and the queries that it answered.
 
 It lies over the screen it was opened from. Wide terminals show all parts, narrow ones the part that has the focus.
 """
@@ -17,18 +17,21 @@ from textual.widgets import OptionList
 from engram_tui.entry import queries
 from engram_tui.entry.actions import ACTIONS
 from engram_tui.entry.format import (
-    Provenance,
+    compared_text,
     event_line,
     facts,
     link_line,
     query_line,
     sparkline,
     trust_line,
+    version_heading,
 )
-from engram_tui.entry.parts import PARTS, Facts, Lines, LoreText, Said
-from engram_tui.entry.versions import LoreVersions
+from engram_tui.entry.parts import PARTS, EntryText, Facts
+from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.compare import NEWER, OLDER, Compare, Side
+from engram_tui.widgets.option_lines import OptionLines, StatusText
 from engram_tui.widgets.preview import body_of
 from engram_tui.widgets.rows import Row, row_of_shown
 
@@ -37,26 +40,29 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.recall_log import Surfaced
+    from engram_tui.entry.format import Provenance
+    from engram_tui.shell.action import Action
 
-NOTHING = {
-    "links": "names no other lore, and none names it",
+EMPTY = {
+    "links": "no links to or from other entries",
     "versions": "no version in git yet",
-    "queries": "no query was answered with it lately",
+    "queries": "no recent query returned it",
 }
 
 
-class LoreScreen(LoreVersions):
-    """Read one lore, follow its links, look at its past."""
+class EntryScreen(EntryActionsScreen):
+    """Read an entry, follow its links, look at its history."""
 
-    SCREEN = "lore"
-    OVER = True
+    SCREEN = "entry"
+    OVERLAY = True
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = """
-    LoreScreen {
+    EntryScreen {
         & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; background: $surface; }
         & #trust { height: auto; max-height: 2; padding: 0 1; color: $text-muted; background: $surface; }
         & #parts { display: none; height: 1; padding: 0 1; background: $surface; text-wrap: nowrap; }
@@ -81,164 +87,175 @@ class LoreScreen(LoreVersions):
         &.-narrow #facts, &.-narrow #links-part, &.-narrow #queries-part { height: 1fr; max-height: 100%; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
-    def __init__(self, store: Engram, lore_id: str, around: Sequence[str] = ()) -> None:
+    def __init__(self, store: Engram, entry_id: str, around: Sequence[str] = ()) -> None:
         """`around` are the ids of the list it was opened from, in order."""
-        super().__init__(store, lore_id)
+        super().__init__(store)
+        self.entry_id = entry_id
         self.around = around
         self.came_from: list[str] = []  # through links
         self.shown: Shown | None = None
         self.links: Sequence[Link] = ()
+        self.versions: Sequence[Event] = ()
         self.queries: Sequence[Surfaced] = ()
-        self._where: Provenance | None = None
+        self.marked_version = ""
+        self._provenance: Provenance | None = None
         self._part = "text"
-        self._nothing: dict[str, str] = {}  # what an empty list says, by part, once its question was answered
+        self._empty: dict[str, str] = {}  # the line of an empty list, by part, once its question was answered
 
     def compose_body(self) -> Iterator[Widget]:
-        """Title and trust above; the text, and beside it the other parts."""
-        yield Said(id="title")
-        yield Said("opening …", id="trust")
-        yield Said(id="parts")
+        """Yield title and trust; the text, and beside it the other parts."""
+        yield StatusText(id="title")
+        yield StatusText("opening …", id="trust")
+        yield StatusText(id="parts")
         with Horizontal(id="columns"):
-            yield LoreText(id="text", classes="part")
+            yield EntryText(id="text", classes="part")
             with Vertical(id="right"):
                 yield Facts(id="facts", classes="part")
                 with Vertical(id="links-part", classes="part"):
-                    yield Lines(id="links")
+                    yield OptionLines(id="links")
                 with Vertical(id="versions-part", classes="part"):
-                    yield Said(id="spark")
-                    yield Lines(id="versions")
+                    yield StatusText(id="spark")
+                    yield OptionLines(id="versions")
                 with Vertical(id="queries-part", classes="part"):
-                    yield Lines(id="queries")
+                    yield OptionLines(id="queries")
 
     def on_mount(self) -> None:
-        """Ask for everything, the text first."""
+        """Read everything, the text first."""
         for name, title in PARTS.items():
             self._box(name).border_title = title
         self._open_part("text")
         self.read()
 
-    # What actions ask
+    # Conditions of the actions
 
     @property
     def row(self) -> Row | None:
-        """The lore as a line of a list."""
+        """The entry as a row of a list."""
         return row_of_shown(self.shown) if self.shown else None
 
-    def chosen(self) -> tuple[str, ...]:
-        """This lore."""
-        return (self.lore_id,) if self.shown else ()
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the id of this entry."""
+        return (self.entry_id,) if self.shown else ()
 
-    def has_lore(self) -> bool:
-        """Whether it is there."""
+    def has_entry(self) -> bool:
+        """Return whether it exists."""
         return self.shown is not None
 
     def has_around(self) -> bool:
-        """Whether there is a list to go through."""
+        """Return whether there is a list to go through."""
         return len(self.around) > 1
 
     def in_history(self) -> bool:
-        """Whether the versions have the focus."""
+        """Return whether the versions have the focus."""
         return self._part == "versions" and bool(self.versions)
 
     def in_lines(self) -> bool:
-        """Whether a line that can be opened has the focus."""
+        """Return whether a line that can be opened has the focus."""
         return bool({"links": self.links, "versions": self.versions, "queries": self.queries}.get(self._part))
 
-    # Questions to the store
+    # Reading
 
     def read(self) -> None:
-        """Read everything about this lore anew."""
-        lore_id = self.lore_id
-        self.ask("lore", lambda store: store.get(lore_id), partial(self._take, lore_id), failed=self._gone)
+        """Read everything about this entry anew."""
+        entry_id = self.entry_id
+        self.ask(
+            "entry", lambda store: store.get(entry_id), partial(self._take, entry_id), failed=self._missing
+        )
 
-    def _take(self, lore_id: str, shown: Shown) -> None:
-        if lore_id != self.lore_id:
+    def store_changed(self) -> None:
+        """Read it anew: somebody else changed the store."""
+        self.read()
+
+    def _take(self, entry_id: str, shown: Shown) -> None:
+        if entry_id != self.entry_id:
             return
         another = self.shown is None or self.shown.lore.id != shown.lore.id
-        self.lore_id, self.shown = shown.lore.id, shown
-        self.trouble("")
+        self.entry_id, self.shown = shown.lore.id, shown
+        self.show_error("")
         if another:
-            self._where, self.marked_version = None, ""
-            self._nothing.clear()
+            self._provenance, self.marked_version = None, ""
+            self._empty.clear()
             self._show_lists((), (), ())
-        self.query_one("#title", Said).say(words(shown.lore.title))
-        self.query_one("#trust", Said).say(trust_line(shown, self.now()))
-        self.query_one(LoreText).show(body_of(shown.lore) or shown.lore.content, another=another)
+        self.query_one("#title", StatusText).show(safe_line(shown.lore.title))
+        self.query_one("#trust", StatusText).show(trust_line(shown, self.now()))
+        self.query_one(EntryText).show(body_of(shown.lore) or shown.lore.content, another=another)
         self._show_facts()
         self.refresh_bindings()
-        self._ask_more(self.lore_id)
+        self._read_more(self.entry_id)
 
-    def _ask_more(self, lore_id: str) -> None:
-        """What is found less quickly."""
-        for group, question, answer, apart in (
+    def _missing(self, line: str) -> None:
+        """Say that it was forgotten, or that its file cannot be read."""
+        if self.shown is None or self.shown.lore.id != self.entry_id:
+            self.query_one("#title", StatusText).show(safe_line(self.entry_id))
+        self.shown = None
+        self.query_one("#trust", StatusText).show(
+            "does not exist any more; u undoes what was done here last, esc goes back"
+        )
+        self.show_error(line)
+        self.refresh_bindings()
+
+    def _read_more(self, entry_id: str) -> None:
+        """Read what is found less quickly."""
+        for group, question, answer, unlocked in (
             ("provenance", queries.provenance, self._take_provenance, False),
             ("versions", queries.versions, self._take_versions, False),
             ("queries", queries.queries, self._take_queries, False),
             ("links", queries.links, self._take_links, True),
         ):
-            asked, answered = partial(question, lore_id), partial(answer, lore_id)
-            self.ask(group, asked, answered, failed=partial(self._part_failed, group), apart=apart)
+            self.ask(
+                group,
+                partial(question, entry_id),
+                partial(answer, entry_id),
+                failed=partial(self._part_failed, group),
+                unlocked=unlocked,
+            )
 
     def _part_failed(self, group: str, line: str) -> None:
         if group in PARTS:
-            self._nothing[group] = words(line)
+            self._empty[group] = safe_line(line)
             self._show_lists(self.links, self.versions, self.queries)
         else:
-            self.trouble(line)
+            self.show_error(line)
 
-    def _gone(self, line: str) -> None:
-        """It was forgotten, or its file cannot be read."""
-        if self.shown is None or self.shown.lore.id != self.lore_id:
-            self.query_one("#title", Said).say(words(self.lore_id))
-        self.shown = None
-        self.query_one("#trust", Said).say(
-            "not here any more; u brings back what was done here last, esc goes back"
-        )
-        self.trouble(line)
-        self.refresh_bindings()
-
-    def _take_provenance(self, lore_id: str, where: Provenance) -> None:
-        if lore_id == self.lore_id:
-            self._where = where
+    def _take_provenance(self, entry_id: str, provenance: Provenance) -> None:
+        if entry_id == self.entry_id:
+            self._provenance = provenance
             self._show_facts()
 
-    def _take_versions(self, lore_id: str, versions: Sequence[Event]) -> None:
-        if lore_id == self.lore_id:
-            self._nothing["versions"] = NOTHING["versions"]
+    def _take_versions(self, entry_id: str, versions: Sequence[Event]) -> None:
+        if entry_id == self.entry_id:
+            self._empty["versions"] = EMPTY["versions"]
             self._show_lists(self.links, versions, self.queries)
             self._show_facts()
 
-    def _take_links(self, lore_id: str, links: Sequence[Link]) -> None:
-        if lore_id == self.lore_id:
-            self._nothing["links"] = NOTHING["links"]
+    def _take_links(self, entry_id: str, links: Sequence[Link]) -> None:
+        if entry_id == self.entry_id:
+            self._empty["links"] = EMPTY["links"]
             self._show_lists(links, self.versions, self.queries)
 
-    def _take_queries(self, lore_id: str, queries: Sequence[Surfaced]) -> None:
-        if lore_id == self.lore_id:
-            self._nothing["queries"] = NOTHING["queries"]
-            self._show_lists(self.links, self.versions, queries)
+    def _take_queries(self, entry_id: str, found: Sequence[Surfaced]) -> None:
+        if entry_id == self.entry_id:
+            self._empty["queries"] = EMPTY["queries"]
+            self._show_lists(self.links, self.versions, found)
 
-    def store_changed(self) -> None:
-        """Somebody else changed the store."""
-        self.read()
-
-    # What the user does
+    # Moving
 
     def action_leave_lore(self) -> None:
-        """Back the way one came."""
+        """Go back to the entry before, else to the screen before."""
         if self.came_from:
             self._go_to(self.came_from.pop())
         else:
-            self.shell.close_over(self.lore_id)
+            self.shell.close_overlays(self.entry_id)
 
     def action_next_part(self) -> None:
-        """The next part gets the focus."""
+        """Focus the next part."""
         self._step(1)
 
     def action_previous_part(self) -> None:
-        """The part before gets the focus."""
+        """Focus the part before."""
         self._step(-1)
 
     def _step(self, by: int) -> None:
@@ -246,57 +263,91 @@ class LoreScreen(LoreVersions):
         self._open_part(names[(names.index(self._part) + by) % len(names)])
 
     def action_links(self) -> None:
-        """To the links."""
+        """Go to the links."""
         self._open_part("links")
 
     def action_history(self) -> None:
-        """To the versions."""
+        """Go to the versions."""
         self._open_part("versions")
 
     def action_next_lore(self) -> None:
-        """The next lore of the list."""
+        """Open the next entry of the list."""
         self._walk(1)
 
     def action_previous_lore(self) -> None:
-        """The lore before in the list."""
+        """Open the entry before in the list."""
         self._walk(-1)
 
     def _walk(self, by: int) -> None:
-        if self.lore_id in self.around:
-            at = self.around.index(self.lore_id) + by
+        if self.entry_id in self.around:
+            at = self.around.index(self.entry_id) + by
             if 0 <= at < len(self.around):
                 self.came_from.clear()
                 self._go_to(self.around[at])
 
-    def action_mark_version(self) -> None:
-        """Mark the version under the cursor, or no version."""
-        at = self.query_one("#versions", Lines).highlighted
-        if at is not None and at < len(self.versions):
-            commit = self.versions[at].commit
-            self.marked_version = "" if commit == self.marked_version else commit
-            self._show_lists(self.links, self.versions, self.queries)
+    def _go_to(self, entry_id: str) -> None:
+        self.entry_id = entry_id
+        self._open_part("text")
+        self.read()
 
     def action_open_line(self) -> None:
-        """What the line under the cursor stands for."""
-        if isinstance(self.focused, Lines):
+        """Open the line under the cursor."""
+        if isinstance(self.focused, OptionLines):
             self.focused.action_select()
 
     @on(OptionList.OptionSelected)
     def opened(self, event: OptionList.OptionSelected) -> None:
-        """Open what the line stands for."""
+        """Open the entry of a link, the changes of a version, or the results of a query."""
         name, at = event.option_list.id, event.option_index
         if name == "links" and at < len(self.links):
-            self.came_from.append(self.lore_id)
+            self.came_from.append(self.entry_id)
             self._go_to(self.links[at].id)
         elif name == "versions" and at < len(self.versions):
             self.compare(at)
         elif name == "queries" and at < len(self.queries):
             self.shell.search(self.queries[at].query)
 
-    def _go_to(self, lore_id: str) -> None:
-        self.lore_id = lore_id
-        self._open_part("text")
-        self.read()
+    # Comparing versions
+
+    def action_mark_version(self) -> None:
+        """Mark the version under the cursor, or no version."""
+        at = self.query_one("#versions", OptionLines).highlighted
+        if at is not None and at < len(self.versions):
+            commit = self.versions[at].commit
+            self.marked_version = "" if commit == self.marked_version else commit
+            self._show_lists(self.links, self.versions, self.queries)
+
+    def compare(self, at: int) -> None:
+        """Show that version beside the marked one, else beside the one before it."""
+        chosen = self.versions[at]
+        marked = next((one for one in self.versions if one.commit == self.marked_version), None)
+        before = self.versions[at + 1] if at + 1 < len(self.versions) else None
+        other = marked if marked is not None and marked.commit != chosen.commit else before
+        pair = [chosen] if other is None else sorted((other, chosen), key=self.versions.index, reverse=True)
+        entry_id = self.entry_id
+        self.ask(
+            "compare",
+            lambda store: queries.texts(store, entry_id, [one.commit for one in pair]),
+            partial(self._show_pair, at if other is before else None, pair),
+            opens=True,
+        )
+
+    def _show_pair(self, at: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:
+        sides = [
+            Side(version_heading(event), compared_text(lore) if lore else "")
+            for event, lore in zip(pair, found, strict=True)
+        ]
+        if len(sides) == 1:
+            sides.insert(0, Side("before: did not exist", ""))
+        hint = "" if at is None else "← older · → newer · "
+        self.app.push_screen(Compare(PARTS["versions"], *sides, hint=hint), partial(self._other_pair, at))
+
+    def _other_pair(self, at: int | None, which: str | None) -> None:
+        if at is None or which not in (OLDER, NEWER):
+            return
+        wanted = min(max(at + (1 if which == OLDER else -1), 0), len(self.versions) - 1)
+        self.query_one("#versions", OptionLines).highlighted = wanted
+        self.compare(wanted)
 
     # Showing
 
@@ -313,7 +364,7 @@ class LoreScreen(LoreVersions):
         self.refresh_bindings()
 
     def on_descendant_focus(self) -> None:
-        """A click opens a part, too."""
+        """Open the part that was clicked."""
         name = self.focused.id if self.focused else None
         if name in PARTS and name != self._part:
             self._part = str(name)
@@ -323,33 +374,33 @@ class LoreScreen(LoreVersions):
     def _show_facts(self) -> None:
         if self.shown is not None:
             last = self.versions[0] if self.versions else None
-            self.query_one(Facts).show(facts(self.shown, self.now(), self._where, last))
+            self.query_one(Facts).show(facts(self.shown, self.now(), self._provenance, last))
 
     def _show_lists(
-        self, links: Sequence[Link], versions: Sequence[Event], queries: Sequence[Surfaced]
+        self, links: Sequence[Link], versions: Sequence[Event], found: Sequence[Surfaced]
     ) -> None:
-        self.links, self.versions, self.queries = links, versions, queries
+        self.links, self.versions, self.queries = links, versions, found
         now = self.now()
-        drawn = {
+        lists = {
             "links": [link_line(link) for link in links],
             "versions": [event_line(one, now, marked=one.commit == self.marked_version) for one in versions],
-            "queries": [query_line(one, now) for one in queries],
+            "queries": [query_line(one, now) for one in found],
         }
-        for name, found in drawn.items():
-            self.query_one(f"#{name}", Lines).show(found, self._nothing.get(name, "reading …"))
-            self._box(name).border_title = f"{PARTS[name]} {len(found)}" if found else PARTS[name]
-        spark = self.query_one("#spark", Said)
-        spark.say(sparkline(versions, 24))
+        for name, shown in lists.items():
+            self.query_one(f"#{name}", OptionLines).show(shown, self._empty.get(name, "reading …"))
+            self._box(name).border_title = f"{PARTS[name]} {len(shown)}" if shown else PARTS[name]
+        spark = self.query_one("#spark", StatusText)
+        spark.show(sparkline(versions, 24))
         spark.display = len(versions) > 1
         self._show_parts()
         self.refresh_bindings()
 
     def _show_parts(self) -> None:
-        """The line of parts on a narrow terminal."""
+        """Draw the line of parts of a narrow terminal."""
         counts = {"links": len(self.links), "versions": len(self.versions), "queries": len(self.queries)}
         text = Text(no_wrap=True)
         for name, title in PARTS.items():
             label = f"{title} {counts[name]}" if counts.get(name) else title
             text.append(label, "bold underline" if name == self._part else "dim")
             text.append("   ")
-        self.query_one("#parts", Said).say(text)
+        self.query_one("#parts", StatusText).show(text)

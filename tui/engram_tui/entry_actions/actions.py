@@ -1,18 +1,28 @@
-"""The actions on a lore that every screen with one has alike."""
+"""The actions on an entry that every screen with entries has alike."""
 
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
 from engram_tui.shell.action import Action
 
-DEEDS = (
-    Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),
-    Action("activate", "A", "activate", "into recall again", 0, "has_lore", command="engram edit --status active"),
-    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_lore", command="engram edit --pin"),
-    Action("tags", "t", "tags", "add tags, or take them away with -tag", 0, "has_lore", command="engram edit --add-tag"),
-    Action("category", "c", "category", "another category", 0, "has_lore", command="engram edit --category"),
-    Action("forget", "d,delete", "forget", "delete it; undo brings it back", 0, "has_lore", command="engram forget"),
-    Action("copy_path", "y", "copy path", "the path of its file, to the clipboard", 0, "has_lore"),
-    Action("copy_name", "Y", "copy id", "its id, or its ref in this session", 0, "has_lore"),
-    Action("open_file", "o", "open file", "a file that the lore is about, or its own, in the editor", 0, "has_lore"),
+
+def judging(helpful: int, incorrect: int, not_relevant: int) -> tuple[Action, ...]:
+    """Return the actions that judge an entry, with their places in the footer."""
+    return (
+        Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", helpful, "has_entry", command="engram feedback --helpful"),
+        Action("incorrect", "x", "incorrect", "this is incorrect: confidence −0.15", incorrect, "has_entry", command="engram feedback --incorrect"),
+        Action("not_relevant", "n", "not relevant", "not relevant here: confidence stays", not_relevant, "has_entry", command="engram feedback --not-relevant"),
+    )  # fmt: skip
+
+
+ENTRY_ACTIONS = (
+    Action("archive", "a", "archive", "exclude it from recall; it stays in the store", 0, "has_entry", command="engram edit --status archived"),
+    Action("activate", "A", "activate", "include it in recall again", 0, "has_entry", command="engram edit --status active"),
+    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_entry", command="engram edit --pin"),
+    Action("tags", "t", "tags", "add tags, or remove them with -tag", 0, "has_entry", command="engram edit --add-tag"),
+    Action("category", "c", "category", "set another category", 0, "has_entry", command="engram edit --category"),
+    Action("forget", "d,delete", "forget", "delete it; undo restores it", 0, "has_entry", command="engram forget"),
+    Action("copy_path", "y", "copy path", "copy the path of its file to the clipboard", 0, "has_entry"),
+    Action("copy_name", "Y", "copy id", "copy its ref in this session, else its id", 0, "has_entry"),
+    Action("open_file", "o", "open file", "open a file that it names, or its own, in the editor", 0, "has_entry"),
 )  # fmt: skip

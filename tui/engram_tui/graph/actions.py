@@ -6,10 +6,10 @@ from __future__ import annotations
 from engram_tui.shell.action import Action
 
 ACTIONS = (
-    Action("back", "escape,backspace", "back", "from a lore to the drawing; from an entity to the one before", 1, "can_go_back"),
-    Action("read", "enter", "open", "an entity: draw what is around it; a lore: read it", 2, "can_read"),
-    Action("graph_find", "slash", "find", "an entity by its name, and draw what is around it", 3, command="engram graph"),
+    Action("back", "escape,backspace", "back", "from an entry to the drawing; from an entity to the one before", 1, "can_go_back"),
+    Action("read", "enter", "open", "draw what is around an entity; read an entry", 2, "can_read"),
+    Action("graph_find", "slash", "find", "find an entity by its name, and draw what is around it", 3, command="engram graph"),
     Action("graph_deeper", "d", "deeper", "one step deeper; after three steps one again", 4, "has_start", command="engram graph --depth"),
-    Action("graph_whole", "w", "all", "what matters most, without a start", 5, "has_start"),
+    Action("graph_whole", "w", "all", "the most important entities, without a start", 5, "has_start"),
     Action("graph_into", "right,l", "beside", "into the text beside the drawing", 6, "is_drawing"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The neighbourhood of an entity as lines: a tree of the ways from it, and the lore about what is in it."""
+"""The neighbourhood of an entity as lines: a tree of the paths from it, and the entries about its entities."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.graph.graph import entity_key
 from engram.domain.graph.graph_drawing import tree
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import count, entries, short_category
 from engram_tui.widgets.line_list import QUIET, STRONG, Line, Part
-from engram_tui.widgets.rows import count, short_category
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.neighbourhood import AboutLore, Found, Neighbourhood
 
-MOST = 200  # entities and lore each
+MOST = 200  # entities, and entries
 ENTITY_LINE = "entity"
 
 
@@ -30,21 +30,21 @@ class Around(NamedTuple):
 
 
 def read_around(store: Engram, start: str, depth: int) -> Around:
-    """What is around an entity (its key; "": what matters most of all). Raises NotFoundError, StoreError."""
+    """Read what is around an entity (its key; "": the most important ones). Raises NotFoundError, StoreError."""
     found = store.search_graph(start, depth, limit=MOST)
     every = read_entities(store)
     return Around(found, every, {entity_key(entity.slug): entity for entity in every})
 
 
 def read_entities(store: Engram) -> tuple[Entity, ...]:
-    """The entities that have a file now. Raises StoreError."""
+    """Read the entities that have a file. Raises StoreError."""
     from engram.usecases.graph.entities import list_entities
 
     return list_entities(store.store)
 
 
 def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:
-    """The tree, or without a start all entities one below the other; then the lore."""
+    """Return the tree, or without a start all entities as a list; then the entries."""
     facts = {found.reached.node.key: found for found in around.entities}
     if around.start is None:
         lines = [_entity_line("", "", found, narrow=narrow) for found in around.entities]
@@ -55,8 +55,8 @@ def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:
         ]
     if around.lore and around.start is not None:
         lines.append(Line(":", (Part(""),), heading=True))
-        lines.append(Line("::", (Part(f"{count(len(around.lore))} lore about these", QUIET),), heading=True))
-        lines += [_lore_line(one) for one in around.lore]
+        lines.append(Line("::", (Part(f"{entries(len(around.lore))} about these", QUIET),), heading=True))
+        lines += [_about_line(one) for one in around.lore]
     return lines
 
 
@@ -66,37 +66,38 @@ def _entity_line(before: str, step: str, found: Found, *, narrow: bool) -> Line:
     since = (
         f"since {last.since}" if last and last.since else f"{last.lore} shared" if last and last.lore else ""
     )
-    name = words(f"{before}{step} {node.name}" if step else f"{before}{node.name}")
+    name = safe_line(f"{before}{step} {node.name}" if step else f"{before}{node.name}")
     parts = (
         Part(name, STRONG if not step else ""),
-        Part(words(node.type), QUIET, 9),
-        Part(words(since), QUIET, 17),
-        Part(f"{found.lore:>5,} lore", QUIET, 11),
+        Part(safe_line(node.type), QUIET, 9),
+        Part(safe_line(since), QUIET, 17),
+        Part(f"{entries(found.lore):>13}", QUIET, 14),
         Part(f"{found.importance:.2f}", QUIET, 5),
     )
     return Line(node.key, parts[:4] if narrow else parts, group=ENTITY_LINE)
 
 
-def _lore_line(one: AboutLore) -> Line:
+def _about_line(one: AboutLore) -> Line:
     parts = (
         Part(short_category(one.category), QUIET, 10),
-        Part(words(one.title)),
+        Part(safe_line(one.title)),
         Part(f"{one.confidence:.2f}", QUIET, 5),
     )
-    return Line(one.id, parts, lore_id=one.id)
+    return Line(one.id, parts, entry_id=one.id)
 
 
 def heading_of(around: Neighbourhood) -> str:
-    """What is drawn, in a line."""
-    more = ", the first of them" if around.truncated else ""
+    """Say in a line what is drawn."""
+    more = ", truncated" if around.truncated else ""
     if around.start is None:
-        return f"{count(len(around.entities))} that lore are about{more}, the most important first"
+        return f"{count(len(around.entities))} entities{more}, the most important first"
     steps = "1 step" if around.depth == 1 else f"{around.depth} steps"
-    return f"{around.start.name} and what is within {steps}: {count(len(around.entities) - 1)}{more}"
+    others = len(around.entities) - 1
+    return f"{around.start.name} · {count(others)} {'entity' if others == 1 else 'entities'} within {steps}{more}"
 
 
 def details_of(around: Around, key: str) -> tuple[str, ...]:
-    """An entity in words, a line each: what its file says, how important it is, what it is related to."""
+    """Return an entity as lines: its importance, its relationships, and the text of its file."""
     found = next((one for one in around.found.entities if one.reached.node.key == key), None)
     if found is None:
         return ()
@@ -105,13 +106,13 @@ def details_of(around: Around, key: str) -> tuple[str, ...]:
         " · ".join(
             [
                 *([node.type] if node.type else []),
-                f"{found.lore:,} lore",
+                entries(found.lore),
                 f"importance {found.importance:.2f}",
             ]
         )
     ]
     if entity is None:
-        return (node.name, *facts, "", "A name that lore mention; no file says more of it.")
+        return (node.name, *facts, "", "Entries mention this name; it has no file of its own.")
     facts += [f"also called {', '.join(entity.aliases)}"] if entity.aliases else []
     facts += [f"{name}: {value}" for name, value in entity.metadata]
     facts += [_related(link.kind, link.to, link.since, around.entities) for link in entity.relationships]
@@ -123,11 +124,11 @@ def _related(kind: str, to: str, since: str, entities: Mapping[str, Entity]) -> 
     return f"{kind} → {other.name if other else to}" + (f", since {since}" if since else "")
 
 
-def nothing() -> Sequence[str]:
-    """What an empty graph says."""
+def empty_graph() -> Sequence[str]:
+    """Return what an empty graph says."""
     return (
-        "Lore here are about nothing yet.",
+        "No entry here names an entity yet.",
         "",
         "engram link NAME --type tool",
-        "    makes an entity; `entities:` of lore and [[wiki links]] lead to it",
+        "    creates an entity; `entities:` and [[wiki links]] name it",
     )

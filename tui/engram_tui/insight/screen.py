@@ -1,4 +1,4 @@
-"""The insight screen: small drawings beside each other, each with the sentence that it shows."""
+"""The insight screen: small charts, each with a sentence about what it shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engram.domain.explore.insight_charts import charts
 from engram_tui.insight.actions import ACTIONS
 from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
-from engram_tui.shell.sanitize import lines, words
+from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.widgets.preview import Preview
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
     from engram.domain.explore.insight import Insight
     from engram.domain.explore.insight_charts import Chart
     from engram.usecases.lookup.listing import Shown
+    from engram_tui.shell.action import Action
 
-AROUND = 3  # cells that a panel takes for itself
+PADDING = 3  # cells of a panel beside its chart
 NARROWEST = 48
 
 
 class Panel(Vertical):
-    """One finding."""
+    """A chart with its title and sentence."""
 
     DEFAULT_CSS = """
     Panel {
         height: auto; padding: 0 1 1 1;
         border-top: solid $primary 40%; border-title-color: $text-primary; border-title-style: bold;
         & > Static { height: auto; }
-        & > .drawing { color: $text-primary; text-wrap: nowrap; }
-        & > .-lore { color: $text; text-overflow: ellipsis; }
+        & > .chart { color: $text-primary; text-wrap: nowrap; }
+        & > .-entries { color: $text; text-overflow: ellipsis; }
     }
     """
 
@@ -48,16 +49,16 @@ class Panel(Vertical):
         self._chart = chart
 
     def compose(self) -> ComposeResult:
-        """The sentence above the drawing."""
-        self.border_title = f" {words(self._chart.title)} "
-        yield Static(words(self._chart.sentence), markup=False)
+        """Yield the sentence and the chart."""
+        self.border_title = f" {safe_line(self._chart.title)} "
+        yield Static(safe_line(self._chart.sentence), markup=False)
         if self._chart.lines:
-            kind = "drawing -lore" if self._chart.ids else "drawing"
-            yield Static(lines("\n".join(map(words, self._chart.lines))), classes=kind, markup=False)
+            kind = "chart -entries" if self._chart.ids else "chart"
+            yield Static(safe_lines("\n".join(map(safe_line, self._chart.lines))), classes=kind, markup=False)
 
 
 class InsightScreen(ShellScreen):
-    """How much lore, where, how good and how used."""
+    """How many entries there are, where, how good they are and how they are used."""
 
     SCREEN = "insight"
     AUTO_FOCUS = "#findings"
@@ -73,90 +74,91 @@ class InsightScreen(ShellScreen):
         &.-reading #findings { display: none; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
         self.found: Insight | None = None
-        self._drawn: Sequence[Chart] = ()
+        self._charts: Sequence[Chart] = ()
 
     def compose_body(self) -> Iterator[Widget]:
-        """The findings; in their place a lore."""
+        """Yield the charts; in their place an entry."""
         with VerticalScroll(id="findings", can_focus=True):
-            yield Static("looking …", id="opening", markup=False)
+            yield Static("reading …", id="opening", markup=False)
             yield Grid(id="panels")
         yield Preview(id="preview")
 
     def on_mount(self) -> None:
-        """Look."""
+        """Read the numbers."""
         self.store_changed()
 
     def on_resize(self) -> None:
-        """Draw in the width that there is."""
+        """Draw the charts for the new width."""
         self.call_after_refresh(self._draw)
 
-    # What actions ask
+    # Conditions of the actions
 
     def is_reading(self) -> bool:
-        """Whether a lore is shown."""
+        """Return whether an entry is shown."""
         return self.has_class("-reading")
 
     def is_looking(self) -> bool:
-        """Whether the findings are shown."""
+        """Return whether the charts are shown."""
         return not self.is_reading()
 
     def can_read(self) -> bool:
-        """Whether a finding names lore."""
+        """Return whether a chart names entries."""
         return self.is_looking() and self.found is not None and bool(self.found.useful or self.found.unused)
 
     # Showing
 
     def store_changed(self) -> None:
-        """Look again."""
+        """Read the numbers anew."""
         self.ask("insight", lambda store: store.insight(), self._take)
 
     def _take(self, found: Insight) -> None:
         self.found = found
-        self.trouble("")
+        self.show_error("")
         self._draw()
-        self.shell.listed(self)
+        self.shell.note_shown(self)
 
     def _draw(self) -> None:
         if self.found is None:
             return
         room = self.app.size.width - 1  # of the scroll bar
         columns = 1 if self.is_narrow else 2 if self.app.size.width < ROOMY else 3
-        width = max(NARROWEST, room // columns - AROUND)
-        drawn = charts(self.found, self.now(), width)
-        if drawn != self._drawn:
-            self._drawn = drawn
-            self._put(drawn)
+        width = max(NARROWEST, room // columns - PADDING)
+        found = charts(self.found, self.now(), width)
+        if found != self._charts:
+            self._charts = found
+            self._put(found)
         self.refresh_bindings()
 
-    def _put(self, drawn: Sequence[Chart]) -> None:
+    def _put(self, found: Sequence[Chart]) -> None:
         panels = self.query_one("#panels", Grid)
         with self.app.batch_update():
             self.query_one("#opening").display = False
             panels.remove_children()
-            panels.mount_all([Panel(chart) for chart in drawn])
+            panels.mount_all([Panel(chart) for chart in found])
 
-    # What one does
+    # Actions
 
     def action_read(self) -> None:
-        """Choose one of the lore that are named."""
+        """Pick one of the entries that a chart names."""
         from engram_tui.shell.picker import Choice, Picker
 
         if self.found is None or not self.can_read():
             return
         choices = [Choice(one.id, one.title, f"✓{one.helpful}") for one in self.found.useful]
         choices += [Choice(one.id, one.title, "unused") for one in self.found.unused]
-        self.app.push_screen(Picker("Which lore", choices, hint="words of its title …"), self._picked_lore)
+        self.app.push_screen(Picker("Which entry", choices, hint="words of its title …"), self._picked_entry)
 
-    def _picked_lore(self, lore_id: str | None) -> None:
-        if lore_id:
-            self.ask("lore", lambda store: store.get(lore_id), self._show_lore)
+    def _picked_entry(self, entry_id: str | None) -> None:
+        if entry_id:
+            self.ask("entry", lambda store: store.get(entry_id), self._show_entry)
 
-    def _show_lore(self, shown: Shown) -> None:
+    def _show_entry(self, shown: Shown) -> None:
         self.preview.show(shown, self.now())
         self.add_class("-reading")
         self.set_focus(self.preview)
@@ -164,34 +166,34 @@ class InsightScreen(ShellScreen):
 
     @property
     def preview(self) -> Preview:
-        """The lore."""
+        """The entry."""
         return self.query_one(Preview)
 
     @property
     def findings(self) -> VerticalScroll:
-        """What scrolls."""
+        """The charts, which scroll."""
         return self.query_one("#findings", VerticalScroll)
 
-    def chosen(self) -> tuple[str, ...]:
-        """The lore that is shown."""
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the id of the entry that is shown."""
         return (self.preview.shown_id,) if self.is_reading() and self.preview.shown_id else ()
 
     def action_back(self) -> None:
-        """To the findings."""
+        """Go back to the charts."""
         self.remove_class("-reading")
         self.set_focus(self.findings)
         self.refresh_bindings()
 
     def action_scroll_by(self, rows: int) -> None:
-        """A line down (negative: up)."""
+        """Scroll by so many lines down (negative: up)."""
         self.findings.scroll_relative(y=rows, animate=False)
 
     def action_scroll_page(self, direction: int) -> None:
-        """Half of what is seen."""
+        """Scroll by half of what is visible."""
         self.action_scroll_by(direction * max(1, self.findings.size.height // 2))
 
     def action_scroll_edge(self, bottom: bool) -> None:
-        """The first or last finding."""
+        """Scroll to the first or last chart."""
         if bottom:
             self.findings.scroll_end(animate=False)
         else:

@@ -1,4 +1,4 @@
-"""The live record as lines: what was asked or done, below it the lore that were shown, and those that were withheld."""
+"""The activity log as lines: what was asked or done, below it the entries that were shown, and those that were withheld."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from rich.cells import cell_len
 from engram.domain.errors import EngramError
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
+from engram_tui.widgets.format import count, entries, fraction
 from engram_tui.widgets.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
-from engram_tui.widgets.rows import count, fraction
 
 if TYPE_CHECKING:
     from engram.adapters.state.activity_table import LiveEntry
     from engram.app import Engram
 
-KEPT = 500  # entries on the screen
-MOST_SHOWN = 8  # lore of one entry
+KEPT = 500  # events on the screen
+MOST_SHOWN = 8  # entries of one event
 TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 13, 5
 _RECALLS = ("query", "get", "brief")
-LONG_MS = 10_000  # from here seconds say it better
+LONG_MS = 10_000  # from here on in seconds
 _DONE = {
     "record": "recorded",
     "feedback": "judged",
     "get": "read",
     "forget": "forgot",
     "brief": "start of a session",
-    "ask": "asked which lore helped",
-    "capture": "kept what a hook handed in",
+    "ask": "asked which entries helped",
+    "capture": "captured what a hook sent",
     "import": "imported",
     "sync": "synced",
     "edit": "edited",
@@ -40,46 +40,46 @@ _DONE = {
 _STRENGTHS = {"strong": GOOD, "weak": WARN, "none": WARN}
 
 
-def is_recall(entry: LiveEntry) -> bool:
-    """Whether lore were put before somebody, or were to be."""
-    return entry.action in _RECALLS
+def is_recall(event: LiveEntry) -> bool:
+    """Return whether entries were shown to somebody, or should have been."""
+    return event.action in _RECALLS
 
 
-def is_missing(entry: LiveEntry) -> bool:
-    """Whether somebody asked and something was missing: no answer, a weak one, or lore that were withheld."""
-    return entry.action == "query" and (not entry.ids or entry.strength != "strong" or bool(entry.withheld))
+def is_missing(event: LiveEntry) -> bool:
+    """Return whether a query had no answer or a weak one, or entries were withheld."""
+    return event.action == "query" and (not event.ids or event.strength != "strong" or bool(event.withheld))
 
 
 CHOICES: tuple[tuple[str, Callable[[LiveEntry], bool]], ...] = (
-    ("everything", lambda _entry: True),
+    ("everything", lambda _event: True),
     ("what was recalled", is_recall),
     ("where something was missing", is_missing),
 )
 
 
 class News(NamedTuple):
-    """What came since the last look, and the titles of the lore in it, by id."""
+    """The events since the last look, and the titles of their entries, by id."""
 
-    entries: Sequence[LiveEntry]
+    events: Sequence[LiveEntry]
     titles: Mapping[str, str]
 
 
 def read_news(store: Engram, since: int | None, known: Mapping[str, str]) -> News:
-    """The entries after number `since` (None: the latest), and titles that are not known yet. Raises StoreError."""
-    entries = store.live(since, KEPT)
-    ids = {one for entry in entries for one in ids_in(entry)} - known.keys()
-    return News(entries, read_titles(store, ids) if ids else {})
+    """Read the events after number `since` (None: the latest), and titles that are not known yet. Raises StoreError."""
+    events = store.live(since, KEPT)
+    ids = {one for event in events for one in ids_in(event)} - known.keys()
+    return News(events, read_titles(store, ids) if ids else {})
 
 
-def ids_in(entry: LiveEntry) -> Iterator[str]:
-    """Every lore that an entry names."""
-    yield from entry.ids
-    for withheld in entry.withheld:
+def ids_in(event: LiveEntry) -> Iterator[str]:
+    """Yield the ids of all entries of an event."""
+    yield from event.ids
+    for withheld in event.withheld:
         yield from withheld.ids
 
 
 def read_titles(store: Engram, ids: set[str]) -> dict[str, str]:
-    """The titles of lore, here or in another scope; of those that are nowhere any more there is none."""
+    """Read the titles of entries, here or in another scope; entries that do not exist any more have none."""
     found: dict[str, str] = {}
     here = store.store.places.scope
     for name in (here, *(one for one in scopes.known(store.store) if one != here)):
@@ -103,108 +103,111 @@ def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
     return {hit.id: hit.title for hit in hits}
 
 
-def lines_of(entry: LiveEntry, titles: Mapping[str, str], narrow: bool) -> Iterator[Line]:
-    """One entry: what was done, then the lore of it."""
-    one = entry.ids[0] if len(entry.ids) == 1 and not is_recall(entry) else ""
-    facts = _facts(entry, narrow)
+def lines_of(event: LiveEntry, titles: Mapping[str, str], narrow: bool) -> Iterator[Line]:
+    """Yield the lines of an event: what was done, then its entries."""
+    one = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
+    facts = _facts(event, narrow)
     parts = [
-        Part(f"{datetime.fromtimestamp(entry.at).astimezone():%H:%M:%S}", QUIET, TIME_CELLS),
-        Part(who(entry), STRONG, WHO_CELLS),
-        Part(_said(entry, titles, one)),
-        Part(facts, _STRENGTHS.get(entry.strength, QUIET), cell_len(facts) + 1),
+        Part(f"{datetime.fromtimestamp(event.at).astimezone():%H:%M:%S}", QUIET, TIME_CELLS),
+        Part(who(event), STRONG, WHO_CELLS),
+        Part(_description(event, titles, one)),
+        Part(facts, _STRENGTHS.get(event.strength, QUIET), cell_len(facts) + 1),
     ]
-    yield Line(f"{entry.number}:", tuple(parts), one, group=str(entry.number))
+    yield Line(f"{event.number}:", tuple(parts), one, group=str(event.number))
     if one:
         return
-    scores = [*entry.scores, *[None] * len(entry.ids)]
-    for at, (lore_id, score) in enumerate(zip(entry.ids[:MOST_SHOWN], scores, strict=False)):
-        said = "" if score is None else fraction(round(score * 1000))
-        yield _lore_line(entry, f"s{at}", lore_id, said, titles)
-    if len(entry.ids) > MOST_SHOWN:
-        more = f"… and {count(len(entry.ids) - MOST_SHOWN)} more"
+    scores = [*event.scores, *[None] * len(event.ids)]
+    for at, (entry_id, score) in enumerate(zip(event.ids[:MOST_SHOWN], scores, strict=False)):
+        score_text = "" if score is None else fraction(round(score * 1000))
+        yield _entry_line(event, f"s{at}", entry_id, score_text, titles)
+    if len(event.ids) > MOST_SHOWN:
+        more = f"… and {count(len(event.ids) - MOST_SHOWN)} more"
         yield Line(
-            f"{entry.number}:more", (Part("", "", TIME_CELLS), Part(more, QUIET)), group=str(entry.number)
+            f"{event.number}:more", (Part("", "", TIME_CELLS), Part(more, QUIET)), group=str(event.number)
         )
-    for number in range(len(entry.withheld)):
-        yield _withheld_line(entry, number, titles)
+    for number in range(len(event.withheld)):
+        yield _withheld_line(event, number, titles)
 
 
-def _lore_line(entry: LiveEntry, key: str, lore_id: str, score: str, titles: Mapping[str, str]) -> Line:
+def _entry_line(event: LiveEntry, key: str, entry_id: str, score: str, titles: Mapping[str, str]) -> Line:
     parts = (
         Part("", "", TIME_CELLS),
         Part(score, "", SCORE_CELLS),
-        Part(_title(lore_id, titles)),
+        Part(_title(entry_id, titles)),
     )
-    return Line(f"{entry.number}:{key}", parts, lore_id if lore_id in titles else "", group=str(entry.number))
+    return Line(
+        f"{event.number}:{key}", parts, entry_id if entry_id in titles else "", group=str(event.number)
+    )
 
 
-def _withheld_line(entry: LiveEntry, number: int, titles: Mapping[str, str]) -> Line:
-    """Lore that were near and not shown, for one reason; where it is one, the line is about it."""
-    withheld = entry.withheld[number]
+def _withheld_line(event: LiveEntry, number: int, titles: Mapping[str, str]) -> Line:
+    """Format the entries that were withheld for one reason; the line is about the entry where it is only one."""
+    withheld = event.withheld[number]
     one = withheld.ids[0] if len(withheld.ids) == 1 and withheld.ids[0] in titles else ""
     why = f"withheld {len(withheld.ids) or ''}, {withheld.why}".replace(" ,", ",")
     parts = (
         Part("", "", TIME_CELLS),
         Part("·", QUIET, SCORE_CELLS),
         Part(why, WARN, cell_len(why) + 2),
-        Part(" · ".join(_title(lore_id, titles) for lore_id in withheld.ids), QUIET),
+        Part(" · ".join(_title(entry_id, titles) for entry_id in withheld.ids), QUIET),
     )
-    return Line(f"{entry.number}:w{number}", parts, one, group=str(entry.number))
+    return Line(f"{event.number}:w{number}", parts, one, group=str(event.number))
 
 
-def _title(lore_id: str, titles: Mapping[str, str]) -> str:
-    return titles.get(lore_id) or f"{lore_id[:10]}… is not here any more"
+def _title(entry_id: str, titles: Mapping[str, str]) -> str:
+    return titles.get(entry_id) or f"{entry_id[:10]}… does not exist any more"
 
 
-def who(entry: LiveEntry) -> str:
-    """Who did it."""
-    return entry.agent or "you"
+def who(event: LiveEntry) -> str:
+    """Return who did it."""
+    return event.agent or "you"
 
 
-def _said(entry: LiveEntry, titles: Mapping[str, str], lore_id: str) -> str:
-    query = " ".join(entry.query.split())
-    if entry.action == "query":
+def _description(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:
+    query = " ".join(event.query.split())
+    if event.action == "query":
         return f"“{query}”"
-    what = _DONE.get(entry.action, entry.action)
-    subject = titles.get(lore_id, "") or query
+    what = _DONE.get(event.action, event.action)
+    subject = titles.get(entry_id, "") or query
     counts = ", ".join(
-        f"{name.replace('_', ' ')} {number}" for name, number in entry.details.items() if number
+        f"{name.replace('_', ' ')} {number}" for name, number in event.details.items() if number
     )
     return " · ".join(part for part in (what, subject, counts) if part)
 
 
-def _facts(entry: LiveEntry, narrow: bool) -> str:
-    """What it came to, at the end of its line."""
-    if entry.action == "query":
-        found = f"{count(len(entry.ids))} lore" if entry.ids else "nothing"
-        strength = entry.strength if entry.strength not in ("", "none") else ""
+def _facts(event: LiveEntry, narrow: bool) -> str:
+    """Format the result, for the end of the line."""
+    if event.action == "query":
+        found = entries(len(event.ids)) if event.ids else "nothing"
+        strength = event.strength if event.strength not in ("", "none") else ""
     else:
-        found, strength = (f"{count(len(entry.ids))} lore" if len(entry.ids) > 1 else ""), ""
-    tokens = f"{count(entry.tokens)} tok" if entry.tokens and not narrow else ""
-    took = f"{entry.took_ms:.0f} ms" if entry.took_ms >= 1 else ""
-    took = f"{entry.took_ms / 1000:.0f} s" if entry.took_ms >= LONG_MS else took
+        found, strength = (entries(len(event.ids)) if len(event.ids) > 1 else ""), ""
+    tokens = f"{count(event.tokens)} tok" if event.tokens and not narrow else ""
+    took = f"{event.took_ms:.0f} ms" if event.took_ms >= 1 else ""
+    took = f"{event.took_ms / 1000:.0f} s" if event.took_ms >= LONG_MS else took
     return " · ".join(part for part in (strength, found, tokens, took) if part)
 
 
-def details_of(entry: LiveEntry, titles: Mapping[str, str]) -> tuple[str, ...]:
-    """All about an entry: a title and lines."""
+def details_of(event: LiveEntry, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return all about an event: a title and lines."""
     asked = (
-        entry.query if entry.action == "query" else f"{_DONE.get(entry.action, entry.action)} {entry.query}"
+        event.query if event.action == "query" else f"{_DONE.get(event.action, event.action)} {event.query}"
     )
-    counts = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in entry.details.items())
-    shown = f"{count(len(entry.ids))} lore shown, about {count(entry.tokens)} tokens"
+    counts = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in event.details.items())
+    shown = f"{entries(len(event.ids))} shown, about {count(event.tokens)} tokens"
     withheld = [
         line
-        for one in entry.withheld
-        for line in (f"withheld, {one.why}:", *(f"  · {_title(lore_id, titles)}" for lore_id in one.ids))
+        for one in event.withheld
+        for line in (f"withheld, {one.why}:", *(f"  · {_title(entry_id, titles)}" for entry_id in one.ids))
     ]
+    at = datetime.fromtimestamp(event.at).astimezone()
     return (
         asked.strip(),
-        f"{datetime.fromtimestamp(entry.at).astimezone():%Y-%m-%d %H:%M:%S} · {who(entry)}, by {entry.via or 'an unknown way'}",
-        f"session {entry.session}" if entry.session else "",
-        f"answer: {entry.strength}, searched by {entry.strategy}" if entry.strategy else "",
-        shown if entry.action == "query" else "",
+        f"{at:%Y-%m-%d %H:%M:%S} · {who(event)}, by {event.via or 'an unknown interface'}",
+        f"session {event.session}" if event.session else "",
+        f"answer: {event.strength}, searched by {event.strategy}" if event.strategy else "",
+        shown if event.action == "query" else "",
         counts,
-        f"took {entry.took_ms:.1f} ms" if entry.took_ms else "",
+        f"took {event.took_ms:.1f} ms" if event.took_ms else "",
         *withheld,
     )

@@ -1,4 +1,4 @@
-"""The live screen, a flight recorder: what agents asked a moment ago, what they got, what was withheld and why."""
+"""The live screen: what agents asked, what they got, what was withheld and why, as it happens."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
-from engram_tui.judging import Judging
+from engram_tui.entry_actions.screen import JudgeScreen
 from engram_tui.live.actions import ACTIONS
-from engram_tui.live.lines import CHOICES, KEPT, News, details_of, lines_of, read_news
+from engram_tui.live.lines import CHOICES, KEPT, News, details_of, ids_in, lines_of, read_news, read_titles
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import count
 from engram_tui.widgets.line_screen import LineScreen
-from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.store.activity_log import LiveEntry
+    from engram_tui.shell.action import Action
     from engram_tui.widgets.line_list import Line
 
-LOOK = 0.5  # seconds between looks for new entries
+POLL_INTERVAL = 0.5  # seconds between looks for new events
 
 
-class LiveScreen(LineScreen, Judging):
-    """Follow what happens, and judge it there and then."""
+class LiveScreen(LineScreen, JudgeScreen):
+    """Follow what agents ask and get, and judge it."""
 
     SCREEN = "live"
     DEFAULT_CSS = """
@@ -38,47 +39,48 @@ class LiveScreen(LineScreen, Judging):
         & #left { width: 5fr; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.entries: deque[LiveEntry] = deque(maxlen=KEPT)
+        self.events: deque[LiveEntry] = deque(maxlen=KEPT)
         self.titles: dict[str, str] = {}
-        self.last: int | None = None  # the number of the newest entry; None: not looked yet
+        self.last: int | None = None  # the number of the newest event; None: not read yet
         self.only = 0  # which of the choices is shown
-        self.unseen = 0  # entries that came while it did not follow
-        self._asking = False
+        self.unseen = 0  # events that came while it did not follow
+        self._polling = False
 
     def compose_above(self) -> Iterator[Widget]:
-        """What is shown, and whether it follows."""
+        """Yield the line about what is shown, and whether it follows."""
         yield Static("opening …", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Look now, and again and again while this screen is open."""
-        self.look()
-        self.set_interval(LOOK, self.look)
+        """Look for events now, and again while this screen is open."""
+        self.poll()
+        self.set_interval(POLL_INTERVAL, self.poll)
 
-    # What actions ask
+    # Conditions of the actions
 
     def is_listing(self) -> bool:
-        """Whether the list has the focus."""
+        """Return whether the list has the focus."""
         return not self.is_reading()
 
     def follows(self) -> bool:
-        """Whether the cursor is on the newest line: then it goes along with what comes."""
+        """Return whether the cursor is on the newest line, and so moves on with new ones."""
         return self.line_list.cursor >= len(self.line_list.lines) - 1
 
     def can_follow(self) -> bool:
-        """Whether one has scrolled away from the newest."""
+        """Return whether the cursor is not on the newest line."""
         return not self.follows()
 
-    # Looking
+    # Reading
 
-    def look(self) -> None:
-        """Ask for what is new, unless that is being asked, or another screen is open."""
-        if self._asking or self.shell.current is not self:
+    def poll(self) -> None:
+        """Read new events, unless that runs already or another screen is open."""
+        if self._polling or self.shell.current is not self:
             return
-        self._asking = True
+        self._polling = True
         self.ask(
             "live",
             partial(self._news, self.last, dict(self.titles)),
@@ -92,35 +94,33 @@ class LiveScreen(LineScreen, Judging):
         return read_news(store, since, known)
 
     def _take(self, news: News) -> None:
-        self._asking = False
-        first, self.last = self.last is None, news.entries[-1].number if news.entries else self.last or 0
+        self._polling = False
+        first, self.last = self.last is None, news.events[-1].number if news.events else self.last or 0
         if first:
-            self.shell.listed(self)
-        if not (first or news.entries):
+            self.shell.note_shown(self)
+        if not (first or news.events):
             return
         follows = first or self.follows()
         self.titles.update(news.titles)
-        self.entries.extend(news.entries)
-        self.unseen = 0 if follows else self.unseen + len(news.entries)
-        self.trouble("")
+        self.events.extend(news.events)
+        self.unseen = 0 if follows else self.unseen + len(news.events)
+        self.show_error("")
         self._show(follow=follows)
 
     def _not_read(self, line: str) -> None:
-        self._asking = False
-        self.trouble(line)
+        self._polling = False
+        self.show_error(line)
 
     def store_changed(self) -> None:
-        """Titles may be others, and lore may be gone."""
+        """Read the titles anew: entries may be changed or gone."""
         self.titles.clear()
-        self.ask_lore()
-        entries = list(self.entries)
-        self.ask("titles", partial(self._titles, entries), self._take_titles)
+        self.load_entry()
+        events = list(self.events)
+        self.ask("titles", partial(self._titles, events), self._take_titles)
 
     @staticmethod
-    def _titles(entries: Sequence[LiveEntry], store: Engram) -> dict[str, str]:
-        from engram_tui.live.lines import ids_in, read_titles
-
-        return read_titles(store, {one for entry in entries for one in ids_in(entry)})
+    def _titles(events: Sequence[LiveEntry], store: Engram) -> dict[str, str]:
+        return read_titles(store, {one for event in events for one in ids_in(event)})
 
     def _take_titles(self, titles: dict[str, str]) -> None:
         self.titles.update(titles)
@@ -133,53 +133,53 @@ class LiveScreen(LineScreen, Judging):
         fits = CHOICES[self.only][1]
         lines = [
             line
-            for entry in self.entries
-            if fits(entry)
-            for line in lines_of(entry, self.titles, self.is_narrow)
+            for event in self.events
+            if fits(event)
+            for line in lines_of(event, self.titles, self.is_narrow)
         ]
-        self.line_list.say(*self._nothing())
+        self.line_list.set_placeholder(*self._placeholder_lines())
         self.line_list.show_lines(lines, keep=chosen.id if chosen else "")
         if follow:
             self.line_list.action_edge(True)
-        self._say_about()
+        self._show_state()
         self.refresh_bindings()
 
-    def _nothing(self) -> tuple[str, ...]:
+    def _placeholder_lines(self) -> tuple[str, ...]:
         if not self.store.store.settings.flag("recall.log"):
             return (
-                "The record is turned off.",
+                "The activity log is turned off.",
                 "",
                 "engram config recall.log true --user",
                 "    turns it on",
             )
         if self.only:
-            return (f"Nothing of the kind yet: {CHOICES[self.only][0]}.", "", "f shows more.")
+            return (f"Nothing yet: {CHOICES[self.only][0]}.", "", "f shows more.")
         return (
             "Nothing was asked here yet.",
             "",
-            "What agents ask appears by itself, the newest at the bottom.",
+            "What agents ask appears here, the newest at the bottom.",
             "engram connect claude-code",
-            "    has an agent ask",
+            "    connects an agent",
             'engram query "why does the queue stop"',
-            "    asks from here",
+            "    asks from the command line",
         )
 
-    def _say_about(self) -> None:
+    def _show_state(self) -> None:
         new = f"{count(self.unseen)} new below, F follows" if self.unseen else "F follows again"
         state = "following" if self.follows() else new
         self.query_one("#about", Static).update(
-            words(f"{CHOICES[self.only][0]} · {state}   (f shows only …)")
+            safe_line(f"{CHOICES[self.only][0]} · {state}   (f shows only …)")
         )
 
     def line_chosen(self) -> None:
-        """The newest line is seen once the cursor is there."""
+        """Reset the count of new events once the cursor is on the newest line."""
         if self.follows():
             self.unseen = 0
         if self.last is not None:
-            self._say_about()
+            self._show_state()
 
     def on_resize(self) -> None:
-        """Columns have other widths."""
+        """Draw the columns for the new width."""
         super().on_resize()
         self.call_after_refresh(self._resized)
 
@@ -187,34 +187,32 @@ class LiveScreen(LineScreen, Judging):
         if self.last is not None:
             self._show(follow=self.follows())
 
-    def instead_of_lore(self, line: Line | None) -> tuple[str, ...]:
-        """The whole of an entry."""
-        entry = next(
-            (one for one in self.entries if line is not None and str(one.number) == line.group), None
-        )
-        return details_of(entry, self.titles) if entry is not None else ()
+    def placeholder(self, line: Line | None) -> tuple[str, ...]:
+        """Return all about the event of a line."""
+        event = next((one for one in self.events if line is not None and str(one.number) == line.group), None)
+        return details_of(event, self.titles) if event is not None else ()
 
-    # What one does
+    # Actions
 
     def action_live_only(self) -> None:
-        """The next choice."""
+        """Show the next choice only."""
         follows = self.follows()
         self.only = (self.only + 1) % len(CHOICES)
         self._show(follow=follows or not self.line_list.lines)
 
     def action_live_follow(self) -> None:
-        """To the newest."""
+        """Go to the newest line."""
         self.line_list.action_edge(True)
 
     def action_next_entry(self) -> None:
-        """The next thing that was done."""
-        self._to_entry(1)
+        """Go to the next event."""
+        self._to_event(1)
 
     def action_previous_entry(self) -> None:
-        """The one before."""
-        self._to_entry(-1)
+        """Go to the event before."""
+        self._to_event(-1)
 
-    def _to_entry(self, by: int) -> None:
+    def _to_event(self, by: int) -> None:
         lines, at = self.line_list.lines, self.line_list.cursor
         starts = [number for number, line in enumerate(lines) if line.id.endswith(":")]
         if by > 0:

@@ -1,10 +1,10 @@
-"""The keys of the form for a new lore; they act whatever one types into."""
+"""The keys of the form for a new entry; they act whatever one types into."""
 
 from __future__ import annotations
 
 from engram_tui.shell.action import Action
 
 ACTIONS = (
-    Action("save_new", "ctrl+s", "record", "write it"),
+    Action("save_new", "ctrl+s", "record", "record the entry"),
     Action("close_new", "escape", "close", "close the form; what was typed is kept until it is recorded"),
 )

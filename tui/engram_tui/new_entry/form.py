@@ -1,4 +1,4 @@
-"""The form for a new lore: while one types, it says what is known already and what recording would answer."""
+"""The form for a new entry: while one types, it shows similar entries and what recording would do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from engram.domain.exchange.classify import guess_category
 from engram.domain.text.safe_text import safe_text
 from engram_tui.new_entry.actions import ACTIONS
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import lines, words
-from engram_tui.widgets.rows import count, fraction
+from engram_tui.shell.sanitize import safe_line, safe_lines
+from engram_tui.widgets.format import count, fraction
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.recording.record import Weighed
-    from engram_tui.shell.screen import ShellScreen
+    from engram_tui.shell.store_screen import StoreScreen
 
-REST = 0.25  # seconds without a key before the store is asked
+TYPING_DELAY = 0.25  # seconds without a key before the store is asked
 _FIELDS = {
     "context": "when it holds, or how it came up",
     "tags": "queue kafka",
@@ -34,7 +34,7 @@ _FIELDS = {
 }
 
 
-class NewLore(NamedTuple):
+class NewEntry(NamedTuple):
     """What the form holds. `category` is "" where it is to be guessed."""
 
     text: str = ""
@@ -44,52 +44,52 @@ class NewLore(NamedTuple):
     files: str = ""
 
     def fields(self, default: str) -> dict[str, object]:
-        """As `Engram.record` takes it."""
+        """Return the fields as `Engram.record` takes them."""
         return {
             "content": self.text,
             "category": self.category or default or guess_category(title_of(self.text), self.text)[0],
             "context": [self.context] if self.context.strip() else [],
-            "tags": [tag.lstrip("#") for tag in _several(self.tags)],
-            "files": _several(self.files),
+            "tags": [tag.lstrip("#") for tag in _split(self.tags)],
+            "files": _split(self.files),
         }
 
 
-class NewLoreForm(ModalScreen[NewLore | None]):
+class NewEntryForm(ModalScreen[NewEntry | None]):
     """Returns what is to be recorded, or None; `kept` always has what was typed last."""
 
     DEFAULT_CSS = """
-    NewLoreForm { align: center middle; }
-    NewLoreForm > Vertical { width: 96; max-width: 98%; height: 96%; border: round $primary; background: $surface; padding: 0 1; }
-    NewLoreForm TextArea, NewLoreForm TextArea:focus { height: 1fr; min-height: 4; border: none; padding: 0; margin: 0 0 1 0; }
-    NewLoreForm .field { height: 1; }
-    NewLoreForm Label { width: 10; color: $text-muted; }
-    NewLoreForm Input { background: $boost; padding: 0; width: 1fr; }
-    NewLoreForm Button { width: auto; min-width: 20; height: 1; border: none; text-align: left; }
-    NewLoreForm Button:focus { text-style: reverse; }
-    NewLoreForm #known { height: auto; max-height: 8; margin: 1 0 0 0; color: $text-muted; }
+    NewEntryForm { align: center middle; }
+    NewEntryForm > Vertical { width: 96; max-width: 98%; height: 96%; border: round $primary; background: $surface; padding: 0 1; }
+    NewEntryForm TextArea, NewEntryForm TextArea:focus { height: 1fr; min-height: 4; border: none; padding: 0; margin: 0 0 1 0; }
+    NewEntryForm .field { height: 1; }
+    NewEntryForm Label { width: 10; color: $text-muted; }
+    NewEntryForm Input { background: $boost; padding: 0; width: 1fr; }
+    NewEntryForm Button { width: auto; min-width: 20; height: 1; border: none; text-align: left; }
+    NewEntryForm Button:focus { text-style: reverse; }
+    NewEntryForm #known { height: auto; max-height: 8; margin: 1 0 0 0; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS, priority=True)
 
-    def __init__(self, home: ShellScreen, kept: NewLore) -> None:
-        """`home` asks the store; `kept` is what was typed before."""
+    def __init__(self, screen: StoreScreen, kept: NewEntry) -> None:
+        """`screen` asks the store; `kept` is what was typed before."""
         super().__init__()
-        self._home, self.kept = home, kept
-        self._default = home.store.store.settings.text("record.category")
+        self._screen, self.kept = screen, kept
+        self._default = screen.store.store.settings.text("record.category")
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """The text, the other fields, and what is known about such a text."""
+        """Yield the text, the other fields, and what recording would do."""
         with Vertical() as box:
-            box.border_title = "New lore"
+            box.border_title = "New entry"
             box.border_subtitle = "ctrl+s records · tab next field · esc closes, the text is kept"
-            yield TextArea(lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
+            yield TextArea(safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
             with Horizontal(classes="field"):
                 yield Label("category")
                 yield Button("", id="category", compact=True)
             for name, hint in _FIELDS.items():
                 with Horizontal(classes="field"):
                     yield Label(name)
-                    value = words(getattr(self.kept, name))
+                    value = safe_line(getattr(self.kept, name))
                     yield Input(value, placeholder=hint, compact=True, select_on_focus=False, id=name)
             yield Static(id="known", markup=False)
 
@@ -98,30 +98,27 @@ class NewLoreForm(ModalScreen[NewLore | None]):
         self._typed()
 
     def on_text_area_changed(self) -> None:
-        """The text is another."""
+        """Handle a change of the text."""
         self._typed()
 
     def on_input_changed(self) -> None:
-        """A field is another."""
+        """Handle a change of a field."""
         self._typed()
 
     def on_button_pressed(self) -> None:
         """Pick the category."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Picker, category_choices
 
-        categories = self._home.store.store.categories
-        choices = [
-            Choice(name, name.replace("_", " "), after=categories.type_of(name)) for name in categories.names
-        ]
-        self.app.push_screen(Picker("Category", choices, hint="which category …"), self._categorised)
+        choices = category_choices(self._screen.store.store.categories)
+        self.app.push_screen(Picker("Category", choices, hint="which category …"), self._category_picked)
 
-    def _categorised(self, name: str | None) -> None:
+    def _category_picked(self, name: str | None) -> None:
         if name:
             self.kept = self.kept._replace(category=name)
             self._typed()
 
     def action_save_new(self) -> None:
-        """Record it."""
+        """Record the entry."""
         self._read()
         if self.kept.text.strip():
             self.dismiss(self.kept)
@@ -138,17 +135,17 @@ class NewLoreForm(ModalScreen[NewLore | None]):
         self.kept = self.kept._replace(text=self.query_one(TextArea).text, **typed)
 
     def _typed(self) -> None:
-        """Once the keys rest, ask what is known."""
+        """Ask the store once the keys rest."""
         self._read()
         chosen = str(self.kept.fields(self._default)["category"])
         note = "" if self.kept.category or self._default else "  (guessed; enter picks another)"
-        self.query_one(Button).label = words(f"{chosen.replace('_', ' ')}{note}")
+        self.query_one(Button).label = safe_line(f"{chosen.replace('_', ' ')}{note}")
         if self._timer:
             self._timer.stop()
         if self.kept.text.strip():
-            self._timer = self.set_timer(REST, self._ask)
+            self._timer = self.set_timer(TYPING_DELAY, self._ask)
         else:
-            self._say(
+            self._show_lines(
                 f"A sentence that others can use, as markdown; at most {count(MAX_CONTENT)} characters."
             )
 
@@ -158,33 +155,33 @@ class NewLoreForm(ModalScreen[NewLore | None]):
         def weigh(store: Engram) -> Weighed:
             return store.weigh(**kept.fields(default))  # type: ignore[arg-type]
 
-        self._home.ask("weigh", weigh, partial(self._weighed, kept), failed=partial(self._refused, kept))
+        self._screen.ask("weigh", weigh, partial(self._weighed, kept), failed=partial(self._refused, kept))
 
-    def _weighed(self, kept: NewLore, weighed: Weighed) -> None:
+    def _weighed(self, kept: NewEntry, weighed: Weighed) -> None:
         if kept == self.kept:
-            self._say(*answered(weighed))
+            self._show_lines(*preview_lines(weighed))
 
-    def _refused(self, kept: NewLore, line: str) -> None:
+    def _refused(self, kept: NewEntry, line: str) -> None:
         if kept == self.kept:
-            self._say(f"✗ {line}")
+            self._show_lines(f"✗ {line}")
 
-    def _say(self, *said: str) -> None:
+    def _show_lines(self, *texts: str) -> None:
         if self.is_mounted and self.is_attached:
-            for known in self.query("#known").results(Static):  # none is left in a form that is being closed
-                known.update("\n".join(safe_text(line) for line in said))
+            for widget in self.query("#known").results(Static):  # none is left in a form that is closing
+                widget.update("\n".join(safe_text(line) for line in texts))
 
 
-def answered(weighed: Weighed) -> list[str]:
-    """What recording would answer, a line each."""
-    said = []
+def preview_lines(weighed: Weighed) -> list[str]:
+    """Say what recording would do, a line each."""
+    found = []
     if weighed.merged_into:
-        said.append(f"= says the same as “{weighed.merged_into.title}”: that one would take it in")
+        found.append(f"= says the same as “{weighed.merged_into.title}”: would be merged into that entry")
     if weighed.why:
-        said.append(f"… would wait for review: {weighed.why}")
-    said += [f"≠ says otherwise than “{one.title}”: {one.why}" for one in weighed.contradictions]
-    said += [f"≈ {fraction(round(twin.similarity * 1000))} “{twin.title}”" for twin in weighed.similar]
-    return said or ["✓ nothing like it is known here"]
+        found.append(f"… would wait for review: {weighed.why}")
+    found += [f"≠ contradicts “{one.title}”: {one.why}" for one in weighed.contradictions]
+    found += [f"≈ {fraction(round(one.similarity * 1000))} “{one.title}”" for one in weighed.similar]
+    return found or ["✓ no similar entry"]
 
 
-def _several(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return text.replace(",", " ").split()

@@ -1,4 +1,4 @@
-"""Deciding about items of the review queue: each decision is one `Deed`, so that it repeats, is undone and is logged."""
+"""The commands on items of the review queue. Each can be repeated and undone, and is logged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import kept_if_refused
-from engram_tui.entry_actions.commands import titled
-from engram_tui.shell.sanitize import words
-from engram_tui.shell.store_screen import Deed
-from engram_tui.widgets.rows import count
+from engram_tui.shell.command import Command
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import count, quoted
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -23,83 +22,83 @@ if TYPE_CHECKING:
     from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
 
-ITEM = "item"  # what these deeds are about
+ITEM = "item"  # the target of these commands
 _TITLES = {SNOOZE: "Snooze", EDIT: "Accept edited", ARCHIVE: "Archive"}
-DAYS = 7
+SNOOZE_DAYS = 7
 
 
-def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Deed:
-    """Decide about these items; repeated, about others. `result` is what a person made of the lore that stays."""
+def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Command:
+    """Decide about these items; repeated, about others. `result` is the edited entry that stays."""
     known = {item.id: item for item in items}
     noted: list[Decided] = []  # decisions that wrote no file
 
-    def work(store: Engram, ids: tuple[str, ...]) -> str:
+    def execute(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
         wanted = [known.get(one) or _item(store, one) for one in ids]
         for item in wanted:
             check_decision(item, decision)
         for item in wanted:
-            done = store.decide(item, decision, days=DAYS, result=result)
+            done = store.decide(item, decision, days=SNOOZE_DAYS, result=result)
             if not done.wrote:
                 noted.append(done)
-        return _said(wanted, decision, edited=result is not None)
+        return _message(wanted, decision, edited=result is not None)
 
-    def back(store: Engram) -> bool:
+    def undo(store: Engram) -> bool:
         for done in noted:
             store.ask_again(done)
         return bool(noted)
 
-    def again(store: Engram) -> bool:
+    def redo(store: Engram) -> bool:
         for done in noted:
-            store.decide(done.item, decision, days=DAYS)
+            store.decide(done.item, decision, days=SNOOZE_DAYS)
         return bool(noted)
 
     title = _TITLES.get(decision, decision.capitalize())
-    return Deed(
+    return Command(
         title,
-        work,
+        execute,
         f"engram review {decision} {{}}",
         repeats=result is None,
-        about=ITEM,
-        back=back,
-        again=again,
+        target=ITEM,
+        undo=undo,
+        redo=redo,
     )
 
 
-def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
-    """Replace the file of an item's lore or entity by an edited text; where the item still asks for something, accept it."""
+def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command:
+    """Replace the file of an item's entry or entity by an edited text, then accept the item if it is still in the queue."""
     noted: list[Decided] = []
 
-    def work(store: Engram, ids: tuple[str, ...]) -> str:
+    def execute(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
         title = kept_if_refused(after, lambda: _rewritten(store, item, path, before, after))
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
         if not same or ACCEPT not in allowed(item.kind):
-            return f"{titled(title)} is changed"
+            return f"{quoted(title)} is changed"
         done = store.decide(same[0], ACCEPT)
         if not done.wrote:
             noted.append(done)
-        return f"{titled(title)} is changed; {allowed(item.kind)[ACCEPT]}"
+        return f"{quoted(title)} is changed; {allowed(item.kind)[ACCEPT]}"
 
-    def back(store: Engram) -> bool:
+    def undo(store: Engram) -> bool:
         for done in noted:
             store.ask_again(done)
         return bool(noted)
 
     edited = f"engram edit {_edited_id(item)}; " if item.lore else ""
-    return Deed(
+    return Command(
         _TITLES[EDIT],
-        work,
+        execute,
         f"{edited}engram review accept {{}}",
         repeats=False,
-        about=ITEM,
-        back=back,
+        target=ITEM,
+        undo=undo,
     )
 
 
 def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
-    """Write the edited text; what it is called now."""
+    """Write the edited text; returns its title."""
     where = reach(store.store, "")
     if is_entity(path, where.places.folder):
         return entity_conflicts.rewrite(where, path, before, after).name
@@ -107,12 +106,12 @@ def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes
 
 
 def batches(items: Sequence[Item], current: Item) -> Mapping[str, tuple[str, list[Item]]]:
-    """What may be decided about several at once: the items of this kind, and those of them by this agent, with their names."""
+    """Return the groups that one decision may be about: the items of this kind, and those of them by this agent."""
     kind = [item for item in items if item.kind == current.kind]
     found = {"kind": (f"all {count(len(kind))} {current.kind}", kind)}
     agent = [item for item in kind if item.agent == current.agent]
     if current.agent and len(agent) < len(kind):
-        found["agent"] = (f"{count(len(agent))} {current.kind} by {words(current.agent)}", agent)
+        found["agent"] = (f"{count(len(agent))} {current.kind} by {safe_line(current.agent)}", agent)
     return found
 
 
@@ -124,13 +123,13 @@ def _item(store: Engram, name: str) -> Item:
 
 
 def _edited_id(item: Item) -> str:
-    """Which of an item's lore is edited: the newest; for a file that cannot be read, none is known."""
+    """Return which entry of an item is edited: the newest; "" for a file that cannot be read."""
     return item.lore[-1] if item.lore else ""
 
 
-def _said(items: Sequence[Item], decision: str, *, edited: bool) -> str:
-    meaning = allowed(items[0].kind)[decision]
+def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
+    effect = allowed(items[0].kind)[decision]
     if decision == SNOOZE:
-        meaning = f"asked again in {DAYS} days"
-    what = titled(words(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"
-    return f"{what}: {'with your text, ' if edited else ''}{meaning}"
+        effect = f"asked again in {SNOOZE_DAYS} days"
+    what = quoted(safe_line(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"
+    return f"{what}: {'with your text, ' if edited else ''}{effect}"

@@ -1,4 +1,4 @@
-"""The lines of the review screen. Everything that comes from a store passes the sanitiser here."""
+"""The lines of the review screen. Texts of the store are made safe here."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from engram.domain.review.review import (
     TAKE,
     allowed,
 )
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fitted
-from engram_tui.widgets.rows import count
+from engram_tui.widgets.format import count
 
 if TYPE_CHECKING:
     from engram.domain.review.review import Item
@@ -44,7 +44,7 @@ ACTION_OF = {
 
 
 def progress_line(queue: ReviewQueue, *, searching: bool) -> Text:
-    """Which item of how many, of what kind, and how much is done."""
+    """Format which item of how many it is, of what kind, and how much is decided."""
     item = queue.current
     found = Text(no_wrap=True)
     if item is None:
@@ -57,12 +57,12 @@ def progress_line(queue: ReviewQueue, *, searching: bool) -> Text:
     if item is not None or queue.decided:
         found.append(f"   {'█' * full}{'░' * (BAR - full)} {queue.share:.0%} · {decided}")
     if item is not None:
-        found.append(f"   {words(item.title)}", "dim")
+        found.append(f"   {safe_line(item.title)}", "dim")
     return found
 
 
-def kinds_line(queue: ReviewQueue, sought: Collection[str]) -> Text:
-    """How many of each kind wait, the kind of the current item marked, and what is still being looked for."""
+def kinds_line(queue: ReviewQueue, pending: Collection[str]) -> Text:
+    """Format the number of items of each kind, the current kind marked, and what is still being looked for."""
     found = Text()
     current = queue.current.kind if queue.current else ""
     for kind, number in queue.by_kind.items():
@@ -71,33 +71,33 @@ def kinds_line(queue: ReviewQueue, sought: Collection[str]) -> Text:
             "bold underline" if kind == current else "",
         )
         found.append("   ")
-    missing = [kind for kind in KINDS if kind in sought]
+    missing = [kind for kind in KINDS if kind in pending]
     if missing:
         found.append(f"looking for {', '.join(missing)} …", "italic")
     elif not queue.items:
-        found.append("no problem, no conflict, nothing pending, nothing twice", "italic")
+        found.append("no problems, no conflicts, nothing pending, no duplicates", "italic")
     return found
 
 
 def why_lines(
-    item: Item, notes: Sequence[str], would: WouldAnswer | None = None, *, narrow: bool, cells: int
+    item: Item, notes: Sequence[str], usefulness: WouldAnswer | None = None, *, narrow: bool, cells: int
 ) -> list[str]:
-    """Why the item is here, what speaks for it, what it would be good for, and what it costs; lines of so many cells."""
-    told = [f"why  {words(item.why)}"]
-    shown = [f"     {words(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
-    told += [fitted(note, cells).rstrip() for note in shown] if narrow else shown
-    worth = [
-        use_phrase(item, would) if would else "",
+    """Format why the item is here, its evidence, its usefulness and its cost; lines of so many cells."""
+    parts = [f"why  {safe_line(item.why)}"]
+    shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    parts += [fitted(note, cells).rstrip() for note in shown] if narrow else shown
+    use = [
+        use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
-        f"by {words(item.agent)}" if item.agent and item.cost else "",
+        f"by {safe_line(item.agent)}" if item.agent and item.cost else "",
     ]
-    if any(worth):
-        told.append(f"     {' · '.join(part for part in worth if part)}")
-    return [line for one in told for line in _hanging(one, cells)]
+    if any(use):
+        parts.append(f"     {' · '.join(part for part in use if part)}")
+    return [line for one in parts for line in _wrap(one, cells)]
 
 
 def use_phrase(item: Item, would: WouldAnswer) -> str:
-    """How many of the past queries it answers, or would if it were let in; "" where nothing was asked yet."""
+    """Say how many of the past queries it answers, or would if accepted; "" where there were none."""
     if not would.asked:
         return ""
     does = "would have answered" if item.kind in (PENDING, FOREIGN) else "answers"
@@ -109,8 +109,8 @@ def use_phrase(item: Item, would: WouldAnswer) -> str:
     )
 
 
-def _hanging(line: str, cells: int) -> list[str]:
-    """A line that is too long goes on below, under its own beginning."""
+def _wrap(line: str, cells: int) -> list[str]:
+    """Wrap a line with a hanging indent."""
     import textwrap
 
     return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * 5, drop_whitespace=True) or [line]
@@ -119,14 +119,14 @@ def _hanging(line: str, cells: int) -> list[str]:
 def decisions_line(
     item: Item | None, queue: ReviewQueue, keys: Mapping[str, str], cells: int, *, narrow: bool
 ) -> Text:
-    """What may be decided and what that does, in lines of so many cells; what is proposed stands first, marked.
+    """Format the possible decisions and their effects, in lines of so many cells; the proposed one first, marked.
 
-    `narrow`: what it does only of what is proposed; `?` has the rest.
+    `narrow`: the effect of the proposed one only; `?` shows the rest.
     """
     if item is None:
-        return Text(f"{keys['undo']} takes the last decision back" if queue.decided else "", "dim")
+        return Text(f"{keys['undo']} undoes the last decision" if queue.decided else "", "dim")
     found, used = Text(), 0
-    for name, meaning in _decisions(item):
+    for name, effect in _decisions(item):
         proposed = name == item.proposal
         key = keys[ACTION_OF[name]]
         part = Text()
@@ -134,7 +134,7 @@ def decisions_line(
             f" ● {key} {name} " if proposed else f"{key} {name}", "bold reverse" if proposed else "bold"
         )
         if proposed or not narrow:
-            part.append(f" {meaning}{' (proposed)' if proposed else ''}", "" if proposed else "dim")
+            part.append(f" {effect}{' (proposed)' if proposed else ''}", "" if proposed else "dim")
         if used and used + part.cell_len + 3 > cells:
             found.append("\n")
             used = 0
@@ -146,9 +146,9 @@ def decisions_line(
 
 
 def _decisions(item: Item) -> list[tuple[str, str]]:
-    """What may be decided, the proposed first, the two ways of making one of two among them."""
+    """Return the possible decisions with their effects, the proposed one first, snooze last."""
     possible = dict(allowed(item.kind))
     if item.kind in (CONFLICT, DUPLICATE):
-        possible |= {BOTH: "both texts in one lore", MERGE: "they become one, paragraph by paragraph"}
+        possible |= {BOTH: "both texts in one entry", MERGE: "merge them, paragraph by paragraph"}
     order = [item.proposal, *(name for name in possible if name not in (item.proposal, SNOOZE)), SNOOZE]
     return [(name, possible[name]) for name in dict.fromkeys(order) if name in possible]

@@ -1,4 +1,4 @@
-"""A merge in the making: for each paragraph and field in which two versions differ, which of them counts, or both."""
+"""The choices of a merge: for each paragraph and field in which two versions differ, the left, the right or both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BREAK = re.compile(r"(\n[ \t]*\n\s*)")
 
 
 class Part(NamedTuple):
-    """A paragraph (`name` is "") or a field: what each side says. Equal sides leave nothing to choose."""
+    """A paragraph (`name` is "") or a field of both sides. Equal sides leave nothing to choose."""
 
     name: str
     left: Any
@@ -36,50 +36,50 @@ class Part(NamedTuple):
 
 
 class MergeDraft:
-    """What is chosen of two versions of a lore; `base` has what nobody is asked about."""
+    """The choices between two versions of an entry; `base` has all that is not for choosing."""
 
     def __init__(self, left: Lore, right: Lore, base: Lore, *, join_fields: bool = False) -> None:
-        """At first the text of the left counts; with `join_fields` the lists of both."""
+        """Choose the left text at first; with `join_fields` the lists of both."""
         self.base = base
         self.paragraphs = _paragraphs(left.content, right.content)
         fields = [
             Part(name, getattr(left, name), getattr(right, name)) for name in FIELDS if name != "content"
         ]
-        told = [part for part in fields if part.differs and _asked(part, base, join_fields)]
-        self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *told)
+        asked = [part for part in fields if part.differs and _asked(part, base, join_fields)]
+        self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *asked)
         self.choices = [BOTH if part.name and part.joins and join_fields else LEFT for part in self.rows]
         self._row_of = {id(part): at for at, part in enumerate(self.rows)}
 
     def choice_of(self, part: Part) -> str:
-        """What is chosen for a part; "" where there is nothing to choose."""
+        """Return the choice for a part; "" where there is nothing to choose."""
         row = self._row_of.get(id(part))
         return "" if row is None else self.choices[row]
 
     def choose(self, row: int, choice: str) -> bool:
-        """Choose for a row; False where both cannot stay."""
+        """Choose for a row; returns False where both cannot stay."""
         if choice == BOTH and not self.rows[row].joins:
             return False
         self.choices[row] = choice
         return True
 
     def choose_all(self, choice: str) -> None:
-        """The same for every row that can have it."""
+        """Choose the same for every row that allows it."""
         for row in range(len(self.rows)):
             self.choose(row, choice)
 
-    def said(self, part: Part) -> str:
-        """What a paragraph comes to."""
+    def text_of(self, part: Part) -> str:
+        """Return the merged text of a paragraph."""
         choice = self.choice_of(part) or LEFT
         sides = {LEFT: (part.left,), RIGHT: (part.right,), BOTH: (part.left, part.right)}[choice]
         return "\n\n".join([text for text in sides if text])
 
     @property
     def text(self) -> str:
-        """The paragraphs as they are chosen."""
-        return "\n\n".join([said for part in self.paragraphs if (said := self.said(part))])
+        """The merged text."""
+        return "\n\n".join([text for part in self.paragraphs if (text := self.text_of(part))])
 
     def result(self, text: str) -> Lore:
-        """The lore with this text and the chosen fields."""
+        """Return the entry with this text and the chosen fields."""
         fields = {part.name: self._value(part) for part in self.rows if part.name}
         return self.base._replace(content=text.strip("\n"), **fields)
 
@@ -91,13 +91,13 @@ class MergeDraft:
 
 
 def _asked(part: Part, base: Lore, join_fields: bool) -> bool:
-    """Of lore that become one, who wrote them and what follows from the others is not for choosing."""
+    """Return whether a field is for choosing: authorship and derived fields of entries that become one are not."""
     own = ("agent", "source_id", "sources", "prior", "relations", "status")
     return not join_fields or (part.name not in own and hasattr(base, part.name))
 
 
 def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
-    """The paragraphs of both texts, those that are equal beside one another."""
+    """Align the paragraphs of both texts."""
     one, other = _split(left), _split(right)
     found: list[Part] = []
     for same, start, end, from_, to in compared(one, other):
@@ -111,7 +111,7 @@ def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """The paragraphs of a text; one that is within a fence of code stays with it."""
+    """Split a text into paragraphs; a code fence stays whole."""
     found: list[str] = []
     inside = False
     for piece in _BREAK.split(text.strip("\n")):

@@ -1,4 +1,4 @@
-"""The merge editor: two versions side by side, and below them the one lore that is made of them, as a text to edit.
+"""The merge editor: two versions side by side, and below them the merged entry, as a text to edit.
 
 For each paragraph and field that differs `l` takes the left, `r` the right, `b` both. Nothing is written before ctrl+s.
 """
@@ -16,19 +16,19 @@ from textual.widgets import Static, TextArea
 from engram.domain.entry.lore import Lore
 from engram_tui.review.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.prompts import Confirm
-from engram_tui.shell.sanitize import lines, words
-from engram_tui.widgets.word_marks import differ, side_by_side
+from engram_tui.shell.sanitize import safe_line, safe_lines
+from engram_tui.widgets.word_marks import are_similar, side_by_side
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from engram_tui.review.merge_source import MergeSource
+    from engram_tui.review.versions import MergeSource
 
-CHOSEN, NOT_CHOSEN, HERE = "●", "○", "▶"
+CHOSEN, NOT_CHOSEN, CURRENT = "●", "○", "▶"
 
 
 class MergeEditor(ModalScreen[Lore | None]):
-    """Returns the lore that a person made of two, or None where nothing is to be saved."""
+    """Returns the merged entry, or None where nothing is to be saved."""
 
     DEFAULT_CSS = """
     MergeEditor { align: center middle; }
@@ -66,7 +66,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.draft = self._new_draft()
 
     def compose(self) -> ComposeResult:
-        """Keys, both texts, fields, the result."""
+        """Yield the keys, both texts, the fields, the result."""
         with Vertical():
             yield Static(id="hint", markup=False)
             with Horizontal(id="texts"):
@@ -77,8 +77,8 @@ class MergeEditor(ModalScreen[Lore | None]):
             yield TextArea(soft_wrap=True, id="result")
 
     def on_mount(self) -> None:
-        """Start with what the decision would make of it by itself."""
-        self.area.border_title = "what is saved"
+        """Start with what the decision would make by itself."""
+        self.area.border_title = "result"
         self._compose_result()
         self.show()
 
@@ -89,7 +89,7 @@ class MergeEditor(ModalScreen[Lore | None]):
 
     @property
     def is_typed(self) -> bool:
-        """Whether somebody changed the result by hand."""
+        """Whether the result was edited by hand."""
         return self.area.text != self._composed
 
     def _new_draft(self) -> MergeDraft:
@@ -100,7 +100,7 @@ class MergeEditor(ModalScreen[Lore | None]):
     # Showing
 
     def show(self) -> None:
-        """Draw both sides with what is chosen."""
+        """Draw both sides with the choices."""
         draft, versions = self.draft, self.source.versions
         more = f" · n another of {len(versions) - 1}" if len(versions) > 2 else ""
         here = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
@@ -113,14 +113,14 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.query_one("#hint", Static).update(f"merge   {keys}  ctrl+s saves")
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
             pane = self.query_one(f"#{name}", VerticalScroll)
-            pane.border_title = words(f"{side}: {version.name} · {version.lore.agent or 'a person'}")
+            pane.border_title = safe_line(f"{side}: {version.name} · {version.lore.agent or 'a person'}")
             text, row = self._side(side)
             self.query_one(f"#{name}-text", Static).update(text)
             pane.scroll_to(y=max(0, self._lines_before(text, row, pane.size.width - 4) - 1), animate=False)
         self.query_one("#fields", Static).update(self._fields())
 
     def _side(self, side: str) -> tuple[Text, int]:
-        """One side's paragraphs with their signs, and where the current one begins."""
+        """Return one side's paragraphs with their signs, and where the current one begins."""
         found, start = Text(), 0
         for part in self.draft.paragraphs:
             mine, others = self._marked(part)
@@ -128,17 +128,17 @@ class MergeEditor(ModalScreen[Lore | None]):
             if here:
                 start = len(found)
             found.append(self._sign(part, side, here), "bold")
-            said = mine if side == LEFT else others
-            found.append_text(said or Text("(nothing)", "dim italic"))
+            text = mine if side == LEFT else others
+            found.append_text(text or Text("(nothing)", "dim italic"))
             found.append("\n\n")
         return found, start
 
     def _marked(self, part: Part) -> tuple[Text, Text]:
-        """Both sides of a paragraph, compared once."""
+        """Return both sides of a paragraph with marks; compared once."""
         if id(part) not in self._marks:
-            likely = part.differs and differ(part.left, part.right)
-            plain = Text(lines(part.left)), Text(lines(part.right))
-            self._marks[id(part)] = side_by_side(part.left, part.right) if likely else plain
+            comparable = part.differs and are_similar(part.left, part.right)
+            plain = Text(safe_lines(part.left)), Text(safe_lines(part.right))
+            self._marks[id(part)] = side_by_side(part.left, part.right) if comparable else plain
         return self._marks[id(part)]
 
     def _sign(self, part: Part, side: str, here: bool) -> str:
@@ -146,18 +146,18 @@ class MergeEditor(ModalScreen[Lore | None]):
         if not choice:
             return ""
         sign = CHOSEN if choice in (side, BOTH) else NOT_CHOSEN
-        return f"{HERE if here else ''}{sign} "
+        return f"{CURRENT if here else ''}{sign} "
 
     def _fields(self) -> Text:
         found = Text()
         for row, part in enumerate(self.draft.rows):
             if part.name:
                 here = row == self.at
-                found.append(f"{HERE if here else ' '} {part.name:<10} ", "bold" if here else "")
+                found.append(f"{CURRENT if here else ' '} {part.name:<10} ", "bold" if here else "")
                 for side, value in ((LEFT, part.left), (RIGHT, part.right)):
                     chosen = self.draft.choices[row] in (side, BOTH)
                     found.append(
-                        f"{CHOSEN if chosen else NOT_CHOSEN} {_written(value)}   ", "" if chosen else "dim"
+                        f"{CHOSEN if chosen else NOT_CHOSEN} {_value_text(value)}   ", "" if chosen else "dim"
                     )
                 found.append("\n")
         return found
@@ -172,92 +172,92 @@ class MergeEditor(ModalScreen[Lore | None]):
     # Choosing
 
     def _compose_result(self) -> None:
-        self._composed = lines(self.draft.text)
+        self._composed = safe_lines(self.draft.text)
         self.area.text = self._composed
 
     def action_move(self, by: int) -> None:
-        """Another difference."""
+        """Go to another difference."""
         if self.draft.rows:
             self.at = (self.at + by) % len(self.draft.rows)
             self.show()
 
     def action_choose(self, choice: str) -> None:
-        """What counts for the current difference, in the result too."""
+        """Choose a side for the current difference, in the result too."""
         part = self._current
         if part is None:
             return
-        before, typed = lines(self.draft.said(part)) if not part.name else "", self.is_typed
+        before, typed = safe_lines(self.draft.text_of(part)) if not part.name else "", self.is_typed
         old = self.draft.choices[self.at]
         if not self.draft.choose(self.at, choice):
-            self.notify(f"Of {part.name} only one can count.", markup=False)
+            self.notify(f"{part.name} can have only one value.", markup=False)
             return
-        if not part.name and not self._rewritten(before, lines(self.draft.said(part)), typed):
+        if not part.name and not self._rewritten(before, safe_lines(self.draft.text_of(part)), typed):
             self.draft.choose(self.at, old)
-            self.notify("You wrote over that paragraph: change it in the text (tab).", markup=False)
+            self.notify("You edited that paragraph: change it in the text (tab).", markup=False)
         self.show()
 
     def _rewritten(self, before: str, after: str, typed: bool) -> bool:
-        """Have the choice in the result; where somebody typed, only in its own paragraph, if that is still there."""
+        """Put the choice into the result; after an edit by hand only its own paragraph, if that is unchanged."""
         if not typed:
             self._compose_result()
             return True
         if not before or self.area.text.count(before) != 1:
             return False
         text = self.area.text.replace(before, after)
-        self._composed = lines(self.draft.text)
+        self._composed = safe_lines(self.draft.text)
         self.area.text = text
         return True
 
     def action_next_version(self) -> None:
-        """Compare with another version; what was chosen of the one before stays in the text."""
+        """Compare with another version; what was chosen so far stays in the text."""
         if len(self.source.versions) < 3:
             return
         if self.is_typed or self.draft.text != self._new_draft().text:
-            self.notify("Text was taken or typed already; add what is missing by hand (tab).", markup=False)
+            self.notify("The result was changed already; add what is missing by hand (tab).", markup=False)
             typed = self.area.text
         else:
             typed = ""
         self._right = self._right % (len(self.source.versions) - 1) + 1
         self.draft, self.at = self._new_draft(), 0
-        self._composed = lines(self.draft.text)
+        self._composed = safe_lines(self.draft.text)
         self.area.text = typed or self._composed
         self.show()
 
     # Typing and leaving
 
     def action_type(self) -> None:
-        """Between the choices and the text."""
+        """Switch between the choices and the text."""
         self.set_focus(None if self.focused is self.area else self.area)
         self.show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """While one types, letters are letters."""
+        """Disable keys while one types."""
         return self.focused is not self.area or action in ("save", "leave", "type")
 
     def action_save(self) -> None:
-        """Take it as it is now."""
+        """Return the merged entry as it is now."""
         if self.area.text.strip():
             self.dismiss(self.draft.result(self.area.text))
         else:
             self.notify("There is no text to save.", markup=False)
 
     def action_leave(self) -> None:
-        """From the text to the choices; from there away, without writing."""
+        """Go from the text to the choices; from there leave without saving."""
         if self.focused is self.area:
             self.set_focus(None)
             self.show()
         elif self.is_typed:
-            question = "What you typed is not saved anywhere. Leave all the same?"
-            self.app.push_screen(Confirm("Leave", question), self._left)
+            question = "What you typed is not saved anywhere. Leave anyway?"
+            self.app.push_screen(Confirm("Leave", question), self._leave_confirmed)
         else:
             self.dismiss(None)
 
-    def _left(self, yes: bool | None) -> None:
+    def _leave_confirmed(self, yes: bool | None) -> None:
         if yes:
             self.dismiss(None)
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, tuple):
-        return words(", ".join(str(item) for item in value), 48) or "(none)"
-    return words("(none)" if value is None or value == "" else value, 48)
+        return safe_line(", ".join(str(item) for item in value), 48) or "(none)"
+    return safe_line("(none)" if value is None or value == "" else value, 48)

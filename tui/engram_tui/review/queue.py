@@ -1,4 +1,4 @@
-"""The queue of the review screen: what waits, in order, which item is looked at, what was put off and what is decided."""
+"""The queue of the review screen: its items in order, the current one, those put off and those decided."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from engram.domain.review.review import KINDS, Item
 
 
 class ReviewQueue:
-    """Items by urgency; those put off come last. The current one stays the current one whatever else comes and goes."""
+    """Items by urgency; those put off come last. The current item stays current whatever else comes and goes."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.at = 0
         self.decided: dict[str, None] = {}  # ids, in the order of their decisions
         self._deciding: set[str] = set()  # a decision is on its way to the store
-        self._ever: set[str] = set()  # decided in this run, be it taken back since
+        self._ever: set[str] = set()  # decided in this run, also if undone since
         self._later: dict[str, None] = {}
 
     @property
     def current(self) -> Item | None:
-        """The item that is looked at."""
+        """The current item."""
         return self.items[self.at] if self.at < len(self.items) else None
 
     @property
     def upcoming(self) -> Item | None:
-        """The one that a decision leads to."""
+        """The item that follows a decision."""
         following = self.at + 1
         return self.items[following % len(self.items)] if len(self.items) > 1 else None
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """How many items of each kind wait, in the order of urgency."""
+        """The number of items of each kind, in the order of urgency."""
         found = dict.fromkeys(KINDS, 0)
         for item in self.items:
             found[item.kind] += 1
@@ -39,14 +39,14 @@ class ReviewQueue:
 
     @property
     def share(self) -> float:
-        """How much of what there was to decide is decided: 0 to 1."""
+        """The share of items that is decided: 0 to 1."""
         total = len(self.decided) + len(self.items)
         return len(self.decided) / total if total else 1.0
 
-    def take(self, kinds: Collection[str], items: Iterable[Item]) -> None:
-        """What the store says of these kinds now, in the place of what was known of them.
+    def update(self, kinds: Collection[str], items: Iterable[Item]) -> None:
+        """Replace the items of these kinds by what the store has now.
 
-        An item that was decided and is there again (somebody took the decision back) becomes the current one.
+        An item that was decided and is there again (the decision was undone) becomes the current one.
         """
         fresh = [item for item in items if item.id not in self._deciding]
         there, known = {item.id for item in fresh}, {item.id for item in self.items}
@@ -58,7 +58,7 @@ class ReviewQueue:
         self._show([*kept, *fresh], back[-1] if back else "")
 
     def decide(self, items: Collection[Item]) -> None:
-        """These are being decided: out of the queue, on to the next."""
+        """Remove items that are being decided, and go on to the next."""
         ids = {item.id for item in items}
         here = self.current
         self._deciding |= ids
@@ -69,8 +69,8 @@ class ReviewQueue:
         wanted = here if here and here.id not in ids else following
         self._show([item for item in self.items if item.id not in ids], wanted.id if wanted else "")
 
-    def settled(self, ids: Iterable[str], *, failed: bool = False) -> None:
-        """The store has their decision; where it `failed`, they were not decided."""
+    def finish(self, ids: Iterable[str], *, failed: bool = False) -> None:
+        """Note that the store has their decision, or that it `failed`."""
         gone = set(ids)
         self._deciding -= gone
         if failed:
@@ -78,23 +78,23 @@ class ReviewQueue:
                 self.decided.pop(one, None)
 
     def put_off(self, item: Item) -> None:
-        """To the end of the queue, for this run."""
+        """Move an item to the end of the queue, for this run."""
         following = self.upcoming
         self._later.pop(item.id, None)
         self._later[item.id] = None
         self._show(self.items, following.id if following else "")
 
     def move(self, by: int) -> None:
-        """Look at another item; nothing is decided. The ends are joined."""
+        """Go to another item, from the last one to the first."""
         if self.items:
             self.at = (self.at + by) % len(self.items)
 
-    def look_at(self, kind: str) -> None:
+    def go_to_kind(self, kind: str) -> None:
         """Go to the first item of a kind."""
         self.at = next((at for at, item in enumerate(self.items) if item.kind == kind), self.at)
 
     def _show(self, items: Iterable[Item], wanted: str) -> None:
-        """Order the items; look at `wanted`, else at what was looked at, else at what stands in its place."""
+        """Sort the items; make `wanted` the current one, else keep it, else take the one in its place."""
         here = self.current
         later = list(self._later)
         order = {kind: at for at, kind in enumerate(KINDS)}

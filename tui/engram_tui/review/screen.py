@@ -1,28 +1,44 @@
-"""The second screen: what waits for a person, one item after another, each with why it is here and what may be decided.
+"""The review screen: what waits for a person, one item after another, each with why it is here and the possible decisions.
 
-Deciding moves on at once; the write follows in a thread. The queue is in `review_queue`, what is shown
-about an item in `exhibits`, the decisions in `review_deeds`.
+A decision moves on at once; the write follows in a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Static
 
-from engram.domain.review.review import CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK
-from engram_tui.browse.queries import QUICK
+from engram.domain.review.review import (
+    ACCEPT,
+    ARCHIVE,
+    CONFLICT,
+    CONTRADICTION,
+    DUPLICATE,
+    EDIT,
+    JUNK,
+    REJECT,
+    SNOOZE,
+    STALE,
+    SUPERSEDE,
+    TAKE,
+    WEAK,
+    allowed,
+)  # fmt: skip
+from engram_tui.review import commands
 from engram_tui.review.actions import ACTIONS
-from engram_tui.review.decisions import ReviewDecisions
 from engram_tui.review.format import decisions_line, kinds_line, progress_line, why_lines
-from engram_tui.review.item_details import PAIRS, Exhibit, read_exhibit, read_use
+from engram_tui.review.item_details import PAIRS, ItemDetails, read_details, read_usefulness
 from engram_tui.review.pair_search import PairSearch
-from engram_tui.shell.action import bindings
-from engram_tui.shell.aside import own_handle
-from engram_tui.shell.sanitize import words
+from engram_tui.review.queue import ReviewQueue
+from engram_tui.shell.action import Action, bindings, key_label
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.shell.screen import ShellScreen
+from engram_tui.shell.store_screen import opened_again
+from engram_tui.shell.store_watch import QUICK_KINDS
+from engram_tui.widgets.option_lines import StatusText
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,19 +47,26 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review.review import Queue
+    from engram_tui.review.versions import MergeSource
+    from engram_tui.shell.command import Command, Outcome
 
-GROUPS = (QUICK, (WEAK, STALE, JUNK), (CONTRADICTION, DUPLICATE))  # in the order in which they are asked for
-REST = 0.6  # seconds after a decision before the queue is asked for anew
-KEPT = 64  # exhibits
+SLOW_KINDS, PAIR_KINDS = (WEAK, STALE, JUNK), (CONTRADICTION, DUPLICATE)
+ALL_KINDS = frozenset((*QUICK_KINDS, *SLOW_KINDS, *PAIR_KINDS))
+DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
+CACHED = 64  # details of items
+
+Key = tuple[str, str, int]  # an item's id and mark, and which entry of its group is compared
 
 
-class ReviewScreen(ReviewDecisions):
+class ReviewScreen(ShellScreen):
     """Decide about what waits for a person."""
 
     SCREEN = "review"
+    SELECTS = commands.ITEM
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     ReviewScreen {
@@ -53,7 +76,7 @@ class ReviewScreen(ReviewDecisions):
         & ToastRack { margin-bottom: 6; }
         & .side { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; }
         & .side { padding: 0 1; scrollbar-size-vertical: 1; }
-        & .side Static { height: auto; }
+        & .side StatusText { height: auto; }
         & .facts { color: $text-muted; }
         & #why { height: auto; max-height: 7; padding: 0 1; }
         & #decisions { height: auto; max-height: 4; padding: 0 1; background: $surface; }
@@ -63,202 +86,238 @@ class ReviewScreen(ReviewDecisions):
         &.-narrow .side { height: 1fr; border: none; border-top: solid $primary 50%; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.other = 0  # which of the older lore of a group is compared
-        self.exhibit: Exhibit | None = None
-        self._exhibits: dict[tuple[str, str, int], Exhibit] = {}
-        self._uses: dict[tuple[str, str], WouldAnswer] = {}
-        self._sought: set[str] = {kind for group in GROUPS for kind in group}
+        self.queue = ReviewQueue()
+        self.other = 0  # which of the older entries of a group is compared
+        self.details: ItemDetails | None = None
+        self.last_succeeded = True  # whether the last decision was carried out
+        self._cache: dict[Key, ItemDetails] = {}
+        self._usefulness: dict[tuple[str, str], WouldAnswer] = {}
+        self._pending_kinds: set[str] = set(ALL_KINDS)  # not read yet
         self._pairs = PairSearch(store)
         self._resting: Timer | None = None
-        self._said: dict[str, Text | str] = {}
 
     def compose_body(self) -> Iterator[Widget]:
-        """How far one is, the two sides, why, and what may be decided."""
-        yield Static("opening …", id="progress", markup=False)
-        yield Static(id="kinds", markup=False)
+        """Yield the progress, the two sides, why, and the possible decisions."""
+        yield StatusText("opening …", id="progress")
+        yield StatusText(id="kinds")
         with Horizontal(id="sides"):
             for name in ("left", "right"):
                 with VerticalScroll(id=name, classes="side", can_focus=False):
-                    yield Static(id=f"{name}-facts", classes="facts", markup=False)
-                    yield Static(id=f"{name}-text", markup=False)
-        yield Static(id="why", markup=False)
-        yield Static(id="decisions", markup=False)
+                    yield StatusText(id=f"{name}-facts", classes="facts")
+                    yield StatusText(id=f"{name}-text")
+        yield StatusText(id="why")
+        yield StatusText(id="decisions")
 
     def on_mount(self) -> None:
-        """Ask for what is found quickly first."""
+        """Read what is found quickly first."""
         self.show_item()
         self.read_queue()
 
     def on_unmount(self) -> None:
-        """Nobody waits for pairs any more."""
+        """Stop looking for pairs."""
         self._pairs.stop()
 
-    # The queue
+    # Conditions of the actions
+
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the id of the current item."""
+        return (self.queue.current.id,) if self.queue.current else ()
+
+    def has_item(self) -> bool:
+        """Return whether there is an item."""
+        return self.queue.current is not None
+
+    def may(self, decision: str) -> bool:
+        """Return whether this can be decided about the current item."""
+        return self.queue.current is not None and decision in allowed(self.queue.current.kind)
+
+    def may_supersede(self) -> bool:
+        """Return whether the newer can replace the older."""
+        return self.may(SUPERSEDE)
+
+    def may_take(self) -> bool:
+        """Return whether there is another version."""
+        return self.may(TAKE)
+
+    def may_archive(self) -> bool:
+        """Return whether it can be archived."""
+        return self.may(ARCHIVE)
+
+    def may_merge(self) -> bool:
+        """Return whether there are two texts to merge or join."""
+        return self.queue.current is not None and self.queue.current.kind in (DUPLICATE, CONFLICT)
+
+    def keys_of(self, action: Action) -> str:
+        """Return the keys of an action; `r` is the key of a decision here."""
+        keys = super().keys_of(action)
+        return keys.replace("r,", "", 1) if action.name == "refresh" else keys
+
+    # Reading the queue
 
     def read_queue(self) -> None:
-        """Ask for every group of kinds; what takes long comes last, and holds nothing up."""
-        self._sought = {kind for group in GROUPS for kind in group}
-        kinds = GROUPS[0]
-        self.ask(f"queue {kinds[0]}", partial(_waiting, kinds), partial(self._take, kinds))
-        self.ask("size", self._pairs.measure, self._read_slow)
+        """Read every group of kinds; what takes long comes last, and blocks nothing."""
+        self._pending_kinds = set(ALL_KINDS)
+        self._read_kinds(QUICK_KINDS)
+        self.ask("size", self._pairs.measure, self._read_slow_kinds)
 
-    def _read_slow(self, apart: bool) -> None:
-        slow = GROUPS[1]
-        question = _waiting_apart if apart else _waiting
-        self.ask(f"queue {slow[0]}", partial(question, slow), partial(self._take, slow), apart=apart)
-        self._pairs.ready(self, self._read_pairs)
+    def _read_slow_kinds(self, large: bool) -> None:
+        self._read_kinds(SLOW_KINDS, apart=large)
+        self._pairs.ready(self, lambda: self._read_kinds(PAIR_KINDS))
 
-    def _read_pairs(self) -> None:
-        kinds = GROUPS[-1]
-        self.ask(f"queue {kinds[0]}", partial(_waiting, kinds), partial(self._take, kinds))
+    def _read_kinds(self, kinds: Sequence[str], *, apart: bool = False) -> None:
+        """Read the items of some kinds; `apart` on a store of its own, as in a large store it takes seconds."""
 
-    def _take(self, kinds: Sequence[str], found: Queue) -> None:
-        self._sought -= set(kinds)
-        self.queue.take(kinds, found.items)
-        if kinds == GROUPS[0]:
-            self.shell.listed(self)
+        def read(store: Engram) -> Queue:
+            if not apart:
+                return store.review(kinds=kinds)
+            with opened_again(store) as own:
+                return own.review(kinds=kinds)
+
+        self.ask(f"queue {kinds[0]}", read, partial(self._take_kinds, kinds), unlocked=apart)
+
+    def _take_kinds(self, kinds: Sequence[str], found: Queue) -> None:
+        self._pending_kinds -= set(kinds)
+        self.queue.update(kinds, found.items)
+        if kinds == QUICK_KINDS:
+            self.shell.note_shown(self)
         self.show_item()
 
     def store_changed(self) -> None:
-        """Somebody else, or undo, changed the store."""
-        self._exhibits.clear()
-        self._uses.clear()
+        """Read everything anew: somebody else, or undo, changed the store."""
+        self._cache.clear()
+        self._usefulness.clear()
         self.read_queue()
 
-    def lore_changed(self, ids: Sequence[str]) -> None:
-        """A decision is written; once the keys rest, look what else it settled."""
-        self.queue.settled(ids, failed=not self.said_well)
+    def entries_changed(self, ids: Sequence[str]) -> None:
+        """Read anew what else a decision resolved, once the keys rest."""
+        self.queue.finish(ids, failed=not self.last_succeeded)
         if self._resting:
             self._resting.stop()
-        self._resting = self.set_timer(REST if self.said_well else 0.01, self.store_changed)
+        self._resting = self.set_timer(DECISION_DELAY if self.last_succeeded else 0.01, self.store_changed)
 
-    # Showing
+    # Showing the current item
 
     def show_item(self) -> None:
-        """Show the current item as far as it is known, and ask for the rest."""
+        """Show the current item as far as it is known, and read the rest."""
         item = self.queue.current
-        narrow = self.is_narrow
-        self._say("progress", progress_line(self.queue, searching=bool(self._sought)))
-        self._say("kinds", kinds_line(self.queue, self._sought))
-        self._say(
-            "decisions",
-            decisions_line(item, self.queue, self.keys_now(), self.app.size.width - 2, narrow=narrow),
+        keys = {action.name: key_label(self.keys_of(action)) for action in self.actions()}
+        self._text("progress").show(progress_line(self.queue, searching=bool(self._pending_kinds)))
+        self._text("kinds").show(kinds_line(self.queue, self._pending_kinds))
+        self._text("decisions").show(
+            decisions_line(item, self.queue, keys, self.app.size.width - 2, narrow=self.is_narrow)
         )
         if item is None:
             self._show_nothing()
         else:
             key = (item.id, item.mark, self.other)
-            if key in self._exhibits:
-                self._draw(self._exhibits[key])
+            if key in self._cache:
+                self._show_details(self._cache[key])
             else:
-                self._say_why(item, ())
-                self._put("left", item.title, "", "reading …")
-                self._put("right", "", "", "")
-                self.ask("exhibit", lambda store: read_exhibit(store, item, key[2]), partial(self._seen, key),
-                         failed=partial(self._unseen, item))  # fmt: skip
+                self._show_why(item, ())
+                self._show_side("left", item.title, "", "reading …")
+                self._show_side("right", "", "", "")
+                self.ask("details", lambda store: read_details(store, item, key[2]),
+                         partial(self._take_details, key), failed=partial(self._details_failed, item))  # fmt: skip
         self.refresh_bindings()
 
-    def _seen(self, key: tuple[str, str, int], exhibit: Exhibit) -> None:
-        self._keep(key, exhibit)
+    def _text(self, name: str) -> StatusText:
+        return self.query_one(f"#{name}", StatusText)
+
+    def _take_details(self, key: Key, details: ItemDetails) -> None:
+        self._keep(key, details)
         item = self.queue.current
         if item is not None and (item.id, item.mark, self.other) == key:
-            self._draw(exhibit)
+            self._show_details(details)
 
-    def _unseen(self, item: Item, line: str) -> None:
-        """It cannot be read; most likely it has just gone."""
+    def _details_failed(self, item: Item, line: str) -> None:
+        """Show why it cannot be read; most likely it has just gone."""
         if self.queue.current == item:
-            self._put("left", item.title, "", line)
-            self._put("right", "", "", "")
+            self._show_side("left", item.title, "", line)
+            self._show_side("right", "", "", "")
 
-    def _keep(self, key: tuple[str, str, int], exhibit: Exhibit) -> None:
-        self._exhibits[key] = exhibit
-        while len(self._exhibits) > KEPT:
-            del self._exhibits[next(iter(self._exhibits))]
+    def _keep(self, key: Key, details: ItemDetails) -> None:
+        self._cache[key] = details
+        while len(self._cache) > CACHED:
+            del self._cache[next(iter(self._cache))]
 
-    def _draw(self, exhibit: Exhibit) -> None:
-        another = exhibit is not self.exhibit
-        self.exhibit = exhibit
-        left, *rest = exhibit.sides
-        self._put("left", left.title, left.facts, left.text, another)
+    def _show_details(self, details: ItemDetails) -> None:
+        another = details is not self.details
+        self.details = details
+        left, *rest = details.sides
+        self._show_side("left", left.title, left.facts, left.text, another)
         if rest:
-            self._put("right", rest[0].title, rest[0].facts, rest[0].text, another)
+            self._show_side("right", rest[0].title, rest[0].facts, rest[0].text, another)
         self.query_one("#right").display = bool(rest)
-        self._say_why(exhibit.item, exhibit.notes)
+        self._show_why(details.item, details.notes)
         self._preload()
-        self._ask_use(exhibit.item)
+        self._read_usefulness(details.item)
 
-    def _say_why(self, item: Item, notes: Sequence[str]) -> None:
-        use = self._uses.get((item.id, item.mark))
-        told = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.app.size.width - 2)
-        self._say("why", "\n".join(told))
-
-    def _ask_use(self, item: Item) -> None:
-        """Which past queries it answers, found while one reads."""
-        if item.lore and (item.id, item.mark) not in self._uses:
-            self.ask(
-                "use",
-                partial(read_use, item.lore[-1]),
-                partial(self._know_use, item),
-                failed=lambda _line: None,
-                apart=True,
-            )
-
-    def _know_use(self, item: Item, use: WouldAnswer) -> None:
-        self._uses[item.id, item.mark] = use
-        if self.exhibit is not None and self.exhibit.item == item == self.queue.current:
-            self._say_why(item, self.exhibit.notes)
-
-    def _preload(self) -> None:
-        """Have what the next decision leads to at hand."""
-        item = self.queue.upcoming
-        if item is not None and (item.id, item.mark, 0) not in self._exhibits:
-            key = (item.id, item.mark, 0)
-            self.ask(
-                "preload",
-                lambda store: read_exhibit(store, item),
-                partial(self._keep, key),
-                failed=lambda _line: None,
-            )
-
-    def _show_nothing(self) -> None:
-        self.exhibit = None
-        self.query_one("#right").display = False
-        done = len(self.queue.decided)
-        decided = f"{done:,} decided. " if done else ""
-        text = "Nothing yet; still looking." if self._sought else f"{decided}Nothing waits for you."
-        self._put("left", "the queue", "", text)
-        self._say("why", "")
-
-    def _put(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
+    def _show_side(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
         side = self.query_one(f"#{name}", VerticalScroll)
-        side.border_title = words(title)
-        self._say(f"{name}-facts", facts)
-        self._say(f"{name}-text", words(text) if isinstance(text, str) else text)
+        side.border_title = safe_line(title)
+        self._text(f"{name}-facts").show(facts)
+        self._text(f"{name}-text").show(safe_line(text) if isinstance(text, str) else text)
         if another:
             side.scroll_home(animate=False)
 
+    def _show_why(self, item: Item, notes: Sequence[str]) -> None:
+        use = self._usefulness.get((item.id, item.mark))
+        lines = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.app.size.width - 2)
+        self._text("why").show("\n".join(lines))
+
+    def _show_nothing(self) -> None:
+        self.details = None
+        self.query_one("#right").display = False
+        done = len(self.queue.decided)
+        decided = f"{done:,} decided. " if done else ""
+        text = "Nothing yet; still looking." if self._pending_kinds else f"{decided}Nothing waits for you."
+        self._show_side("left", "the queue", "", text)
+        self._text("why").show("")
+
+    def _read_usefulness(self, item: Item) -> None:
+        """Replay which past queries it answers, while the person reads."""
+        if item.lore and (item.id, item.mark) not in self._usefulness:
+            self.ask(
+                "use",
+                partial(read_usefulness, item.lore[-1]),
+                partial(self._take_usefulness, item),
+                failed=lambda _line: None,
+                unlocked=True,
+            )
+
+    def _take_usefulness(self, item: Item, use: WouldAnswer) -> None:
+        self._usefulness[item.id, item.mark] = use
+        if self.details is not None and self.details.item == item == self.queue.current:
+            self._show_why(item, self.details.notes)
+
+    def _preload(self) -> None:
+        """Read the details of the item that follows a decision."""
+        item = self.queue.upcoming
+        if item is not None and (item.id, item.mark, 0) not in self._cache:
+            self.ask(
+                "preload",
+                lambda store: read_details(store, item),
+                partial(self._keep, (item.id, item.mark, 0)),
+                failed=lambda _line: None,
+            )
+
     def on_resize(self) -> None:
-        """Another width has room for other lines."""
+        """Draw the lines for the new width."""
         self.call_after_refresh(self.show_item)
 
-    def _say(self, name: str, content: Text | str) -> None:
-        """Have a widget say something, if it says something else: each update costs a layout."""
-        if self._said.get(name) != content:
-            self._said[name] = content
-            self.query_one(f"#{name}", Static).update(content)
-
-    # Looking around
+    # Moving
 
     def action_next_item(self) -> None:
-        """The next item."""
+        """Go to the next item."""
         self._move(1)
 
     def action_previous_item(self) -> None:
-        """The item before."""
+        """Go to the item before."""
         self._move(-1)
 
     def _move(self, by: int) -> None:
@@ -267,7 +326,7 @@ class ReviewScreen(ReviewDecisions):
         self.show_item()
 
     def action_next_of_group(self) -> None:
-        """Another lore of the group on the right."""
+        """Compare with another entry of the group."""
         item = self.queue.current
         if item is not None and item.kind in PAIRS and len(item.lore) > 2:
             self.other = (self.other + 1) % (len(item.lore) - 1)
@@ -285,7 +344,7 @@ class ReviewScreen(ReviewDecisions):
     def _go_to_kind(self, kind: str | None) -> None:
         if kind:
             self.other = 0
-            self.queue.look_at(kind)
+            self.queue.go_to_kind(kind)
             self.show_item()
 
     def action_scroll_texts(self, direction: int) -> None:
@@ -295,18 +354,166 @@ class ReviewScreen(ReviewDecisions):
             side.scroll_relative(y=direction * max(1, side.size.height // 2), animate=False, force=True)
 
     def action_difference(self) -> None:
-        """The whole difference as one text."""
-        from engram_tui.widgets.difference import DifferenceScreen
+        """Show the whole difference as one text."""
+        from engram_tui.shell.text_screen import DifferenceScreen
 
-        if self.exhibit is not None:
-            self.app.push_screen(DifferenceScreen(self.exhibit.item.title, self.exhibit.whole))
+        if self.details is not None:
+            self.app.push_screen(DifferenceScreen(self.details.item.title, self.details.difference))
 
+    # Deciding
 
-def _waiting(kinds: Sequence[str], store: Engram) -> Queue:
-    return store.review(kinds=kinds)
+    def decide(self, items: list[Item], decision: str, result: Lore | None = None) -> None:
+        """Decide about these items and move on at once."""
+        impossible = [item for item in items if decision not in allowed(item.kind)]
+        if impossible:
+            kind = impossible[0].kind
+            possible = ", ".join(allowed(kind))
+            self.toast("Review", f"{decision} does not apply to a {kind}; possible: {possible}.")
+        elif not items:
+            self.toast("Review", "Nothing is left.")
+        else:
+            self.execute(commands.decide(items, decision, result), tuple(item.id for item in items))
 
+    def execute(self, command: Command, ids: tuple[str, ...]) -> None:
+        """Run a command; its items leave the queue at once."""
+        self.queue.decide([item for item in self.queue.items if item.id in set(ids)])
+        self.other = 0
+        self.show_item()
+        super().execute(command, ids)
 
-def _waiting_apart(kinds: Sequence[str], store: Engram) -> Queue:
-    """The same while the screens ask other things: in a large store it takes seconds."""
-    with own_handle(store) as own:
-        return own.review(kinds=kinds)
+    def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
+        """Note whether the decision was carried out."""
+        self.last_succeeded = bool(outcome.message)
+        super().command_done(command, ids, outcome)
+
+    def _decide_current(self, decision: str) -> None:
+        item = self.queue.current
+        if item is None:
+            return
+        if decision == REJECT and not self.shell.can_undo:
+            from engram_tui.shell.prompts import Confirm
+
+            question = f"Delete {safe_line(item.title)}? Engram does not commit here, so it cannot restore it; git may."
+            self.app.push_screen(
+                Confirm("Reject", question), lambda yes: self.decide([item], decision) if yes else None
+            )
+            return
+        self.decide([item], decision)
+
+    def action_accept(self) -> None:
+        """Accept the item."""
+        self._decide_current(ACCEPT)
+
+    def action_reject(self) -> None:
+        """Delete its entry."""
+        self._decide_current(REJECT)
+
+    def action_supersede(self) -> None:
+        """Replace the older entries by the newest."""
+        self._decide_current(SUPERSEDE)
+
+    def action_take(self) -> None:
+        """Take the other version."""
+        self._decide_current(TAKE)
+
+    def action_put_away(self) -> None:
+        """Archive its entry."""
+        self._decide_current(ARCHIVE)
+
+    def action_snooze(self) -> None:
+        """Ask again in a week."""
+        self._decide_current(SNOOZE)
+
+    def action_later(self) -> None:
+        """Move the item to the end of the queue."""
+        if self.queue.current is not None:
+            self.other = 0
+            self.queue.put_off(self.queue.current)
+            self.show_item()
+
+    def action_decide_all(self) -> None:
+        """Make one decision about many; each choice says how many."""
+        from engram_tui.shell.picker import Choice, Picker
+
+        item = self.queue.current
+        if item is None:
+            return
+        groups = commands.batches(self.queue.items, item)
+        effects = allowed(item.kind)
+        names = [item.proposal, *(name for name in effects if name != item.proposal)]
+        choices = [
+            Choice(f"{name} {group}", f"{name} {label}", after=effects[name])
+            for name in names
+            if name != EDIT and name in effects
+            for group, (label, _) in groups.items()
+        ]
+        self.app.push_screen(
+            Picker("Decide about many at once", choices, hint="which decision …"),
+            partial(self._decide_many, item),
+        )
+
+    def _decide_many(self, current: Item, picked: str | None) -> None:
+        if picked:
+            decision, _, group = picked.partition(" ")
+            self.decide(commands.batches(self.queue.items, current)[group][1], decision)
+
+    # Editing and merging
+
+    def action_edit_first(self) -> None:
+        """Edit the text, then accept it."""
+        item = self.queue.current
+        if item is not None:
+            path = item.paths[-1]
+            self.ask(
+                "file",
+                lambda store: store.store.files.read(path),
+                partial(self._edit, item, path),
+                opens=True,
+            )
+
+    def _edit(self, item: Item, path: str, before: bytes) -> None:
+        from engram_tui.shell.editing import edit
+
+        edit(self, item.title, before, partial(self._edited, item, path, before))
+
+    def _edited(self, item: Item, path: str, before: bytes, after: bytes | None) -> None:
+        if after is None or after == before:
+            self.toast("Edit", "Nothing was changed; the item stays.")
+            return
+        self.execute(commands.accept_edited(item, path, before, after), (item.id,))
+
+    def action_merge(self) -> None:
+        """Open the merge editor on the versions of this item."""
+        self._with_versions(self._merge)
+
+    def action_both(self) -> None:
+        """Join both texts, one after the other."""
+        self._with_versions(self._join)
+
+    def _with_versions(self, then: Callable[[MergeSource], None]) -> None:
+        from engram_tui.review.versions import read_merge_source
+
+        item = self.queue.current
+        if item is not None and self.may_merge():
+            self.ask("versions", lambda store: read_merge_source(store, item), then, opens=True)
+
+    def _merge(self, source: MergeSource) -> None:
+        from engram_tui.review.merge_editor import MergeEditor
+
+        def merged(result: Lore | None) -> None:
+            if result is None:
+                self.toast("Merge", "Nothing was written.")
+            else:
+                self.decide([source.item], source.decision, result)
+
+        self.app.push_screen(MergeEditor(source), merged)
+
+    def _join(self, source: MergeSource) -> None:
+        from engram_tui.review.merge_draft import BOTH, MergeDraft
+
+        result = source.base
+        for version in source.versions[1:]:
+            draft = MergeDraft(result, version.lore, source.base, join_fields=source.joins)
+            draft.choose_all(BOTH)
+            result = draft.result(draft.text)
+        self.decide([source.item], source.decision, result)

@@ -1,20 +1,12 @@
-"""The actions of the screen of settings."""
+"""The actions of the settings screen."""
 
 from __future__ import annotations
 
 from engram_tui.shell.action import Action
 
 ACTIONS = (
-    Action(
-        "change",
-        "enter",
-        "change",
-        "set it in your own file",
-        1,
-        "can_change",
-        command="engram config --user",
-    ),
-    Action("unset", "delete,backspace", "unset", "take it out of your own file", 2, "is_own"),
+    Action("change", "enter", "change", "set it in your own file", 1, "can_change", command="engram config --user"),
+    Action("unset", "delete,backspace", "unset", "remove it from your own file", 2, "is_own"),
     Action("leave_settings", "escape", "back", "to the screen before", 3),
-    Action("copy_file", "y", "copy path", "the path of your own file, to the clipboard"),
-)
+    Action("copy_file", "y", "copy path", "copy the path of your own file to the clipboard"),
+)  # fmt: skip

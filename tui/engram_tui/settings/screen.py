@@ -1,4 +1,4 @@
-"""Every setting: its value, where it comes from, what it means; and changing one in the person's own file."""
+"""The settings screen: every setting, its value, where it comes from, what it means; changing one in the user's own file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from textual.widgets import OptionList, Static
 
 from engram.adapters.files.places import user_config_file
 from engram.usecases.store.configuration import DEFAULT, OWN, STORE
-from engram_tui.browse.queries import short_path
-from engram_tui.entry.parts import Lines
 from engram_tui.settings.actions import ACTIONS
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.command import Command
+from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_screen import Deed
+from engram_tui.shell.store_watch import short_path
+from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.store.configuration import Setting
-    from engram_tui.shell.store_screen import Written
+    from engram_tui.shell.action import Action
+    from engram_tui.shell.command import Outcome
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}
 
 
 class SettingsScreen(ShellScreen):
-    """See and change settings."""
+    """Shows and changes settings."""
 
     SCREEN = "settings"
-    OVER = True
+    OVERLAY = True
     AUTO_FOCUS = "#settings"
     DEFAULT_CSS = """
     SettingsScreen {
@@ -46,6 +47,7 @@ class SettingsScreen(ShellScreen):
         & #doc { height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary 40%; background: $surface; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
@@ -53,42 +55,42 @@ class SettingsScreen(ShellScreen):
         self.settings: Sequence[Setting] = ()
 
     def compose_body(self) -> Iterator[Widget]:
-        """The list, and what the one under the cursor means."""
+        """Yield the list, and what the setting under the cursor means."""
         about = f"● your own file, {short_path(user_config_file())} · ◆ the store's .engram.toml"
-        yield Static(words(about), id="about", markup=False)
-        yield Lines(id="settings")
+        yield Static(safe_line(about), id="about", markup=False)
+        yield OptionLines(id="settings")
         yield Static(id="doc", markup=False)
 
     def on_mount(self) -> None:
-        """Read them."""
+        """Read the settings."""
         self.store_changed()
 
     @property
     def current(self) -> Setting | None:
         """The setting under the cursor."""
-        at = self.query_one(Lines).highlighted
+        at = self.query_one(OptionLines).highlighted
         return self.settings[at] if at is not None and at < len(self.settings) else None
 
     def can_change(self) -> bool:
-        """Whether the one under the cursor can be typed: tables are edited in the file."""
+        """Return whether the one under the cursor can be typed: tables are edited in the file."""
         return self.current is not None and not isinstance(self.current.key.default, dict)
 
     def is_own(self) -> bool:
-        """Whether the one under the cursor is set in the person's own file."""
+        """Return whether the one under the cursor is set in the user's own file."""
         return self.current is not None and self.current.origin == OWN
 
     def store_changed(self) -> None:
-        """Read them again."""
+        """Read the settings again."""
         self.ask("settings", lambda store: store.configuration(), self._take)
 
     def _take(self, settings: Sequence[Setting]) -> None:
         self.settings = settings
         width = max(len(one.key.name) for one in settings)
         listed = [
-            f"{_MARKS[one.origin]} {one.key.name:<{width}}  {words(written(one.value), 60)}"
+            f"{_MARKS[one.origin]} {one.key.name:<{width}}  {safe_line(value_text(one.value), 60)}"
             for one in settings
         ]
-        self.query_one(Lines).show(listed, "")
+        self.query_one(OptionLines).show(listed, "")
         self._explain()
 
     @on(OptionList.OptionHighlighted)
@@ -100,8 +102,8 @@ class SettingsScreen(ShellScreen):
         one = self.current
         if one is None:
             return
-        about = [f"{one.key.doc}{' Counts only in your own file.' if one.key.user_only else ''}"]
-        default = "" if one.origin == DEFAULT else f"; default: {written(one.key.default) or 'none'}"
+        about = [f"{one.key.doc}{' Applies only in your own file.' if one.key.user_only else ''}"]
+        default = "" if one.origin == DEFAULT else f"; default: {value_text(one.key.default) or 'none'}"
         about.append(f"from {_FROM[one.origin]}{default}" if default else "the default")
         if one.key.choices:
             about.append(f"one of: {', '.join(one.key.choices)}")
@@ -109,13 +111,13 @@ class SettingsScreen(ShellScreen):
             about.append(f"from {one.key.low:g} to {one.key.high:g}")
         if isinstance(one.key.default, dict):
             about.append("A table: edit the file (docs/configuration.md).")
-        self.query_one("#doc", Static).update("\n".join(words(line) for line in about))
+        self.query_one("#doc", Static).update("\n".join(safe_line(line) for line in about))
         self.refresh_bindings()
 
     # Changing
 
     def on_option_list_option_selected(self) -> None:
-        """A click or enter."""
+        """Change the one that was clicked."""
         self.action_change()
 
     def action_change(self) -> None:
@@ -130,16 +132,16 @@ class SettingsScreen(ShellScreen):
         choices = one.key.choices or (("true", "false") if isinstance(one.key.default, bool) else ())
         if choices:
             picked = [
-                Choice(name, name, after="now" if name == written(one.value) else " ") for name in choices
+                Choice(name, name, after="now" if name == value_text(one.value) else " ") for name in choices
             ]
             self.app.push_screen(Picker(one.key.name, picked, hint="which …"), changed)
         else:
-            before = "" if one.key.secret else written(one.value)
+            before = "" if one.key.secret else value_text(one.value)
             prompt = Prompt(one.key.name, before, explain=one.key.doc)
             self.app.push_screen(prompt, changed)
 
     def action_unset(self) -> None:
-        """What the store or the default says counts again."""
+        """Remove it from the user's own file: the store's value or the default applies again."""
         if self.current is not None:
             self._configure(self.current, None)
 
@@ -148,41 +150,44 @@ class SettingsScreen(ShellScreen):
             self._configure(one, text)
 
     def _configure(self, one: Setting, text: str | None) -> None:
-        self.do(_set(one.key.name, text, written(one.value) if one.origin == OWN else None), ())
+        self.execute(
+            set_command(one.key.name, text, value_text(one.value) if one.origin == OWN else None), ()
+        )
 
-    def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
-        super()._deed_done(deed, ids, done)
+    def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
+        """Show the new value, and apply a new theme."""
+        super().command_done(command, ids, outcome)
         self.shell.follow_settings()
         self.store_changed()
 
     def action_copy_file(self) -> None:
-        """The path of the person's own file."""
+        """Copy the path of the user's own file."""
         self.app.copy_to_clipboard(user_config_file())
-        self.tell("Copied", user_config_file())
+        self.toast("Copied", user_config_file())
 
     def action_leave_settings(self) -> None:
-        """Back."""
+        """Go back."""
         self.app.pop_screen()
 
 
-def _set(name: str, text: str | None, before: str | None) -> Deed:
-    """Set this in the person's own file, or (None) take it out; `before` is what stood there."""
+def set_command(name: str, text: str | None, before: str | None) -> Command:
+    """Set this in the user's own file, or (None) unset it; `before` is the value there."""
 
-    def have(value: str | None, store: Engram) -> bool:
+    def configure(value: str | None, store: Engram) -> bool:
         store.configure(name, value)
         return True
 
-    def work(store: Engram, _ids: tuple[str, ...]) -> str:
-        said = "is not set in your own file any more" if text is None else "is set in your own file"
-        return f"{name} {said}: {written(store.configure(name, text)) or 'none'}"
+    def execute(store: Engram, _ids: tuple[str, ...]) -> str:
+        change = "is not set in your own file any more" if text is None else "is set in your own file"
+        return f"{name} {change}: {value_text(store.configure(name, text)) or 'none'}"
 
-    command = f"engram config {name} {'--unset' if text is None else text} --user"
-    back, again = partial(have, before), partial(have, text)
-    return Deed("Settings", work, command, repeats=False, creates=True, back=back, again=again)
+    command_line = f"engram config {name} {'--unset' if text is None else text} --user"
+    undo, redo = partial(configure, before), partial(configure, text)
+    return Command("Settings", execute, command_line, repeats=False, creates=True, undo=undo, redo=redo)
 
 
-def written(value: object) -> str:
-    """A value as people type it."""
+def value_text(value: object) -> str:
+    """Format a value as people type it."""
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

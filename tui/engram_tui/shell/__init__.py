@@ -1,1 +1,1 @@
-"""What every screen of the app has: its frame, keys, list of actions, worker door, undo, themes and memory."""
+"""What every screen of the app has: the app itself, the frame, keys and actions, access to the store, undo, dialogs."""

@@ -1,4 +1,4 @@
-"""One action of the app: bindings, footer, list of keys and configuration are all made from these."""
+"""An action of the app. Bindings, footer, list of keys and configuration are all made from these."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ SIGNS = {
 class Action(NamedTuple):
     """An action: its name (also in `[app.keys]`), Textual's names of its keys, a title and a sentence.
 
-    It runs the method `action_<name>` of the screen, or `run` where that is said, on the widget `target`.
+    It runs the method `action_<name>` of the screen, or `run` where that is given, on the widget `target`.
     `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen that
-    says whether it is enabled, or `screen:<name>`: whether there is that screen.
-    `command` is what does the same on the command line.
+    tells whether it is enabled. `command` does the same on the command line.
     """
 
     name: str
@@ -34,21 +33,21 @@ class Action(NamedTuple):
     command: str = ""
 
     @property
-    def called(self) -> str:
-        """What Textual runs."""
+    def call(self) -> str:
+        """The action as Textual calls it."""
         return self.run or self.name
 
 
 def bindings(actions: Iterable[Action], *, priority: bool = False) -> list[BindingType]:
-    """Textual's bindings of these actions; with `priority` they act before any widget sees the key."""
+    """Return Textual's bindings of these actions; with `priority` they act before any widget sees the key."""
     return [
-        Binding(action.keys, action.called, action.title, priority=priority, id=action.name)
+        Binding(action.keys, action.call, action.title, priority=priority, id=action.name)
         for action in actions
     ]
 
 
-def written(keys: str, *, all_of: bool = False) -> str:
-    """How people write the first of these keys, or all of them: `ctrl+d`, `?`, `↓`."""
+def key_label(keys: str, *, all_of: bool = False) -> str:
+    """Write the first of these keys, or all of them, as people do: `ctrl+d`, `?`, `↓`."""
     names = [name.strip() for name in keys.split(",") if name.strip()]
     signs = [name if name.startswith("ctrl+") else SIGNS.get(name, name) for name in names]
     return " ".join(signs if all_of else signs[:1])

@@ -1,4 +1,4 @@
-"""Editing a text: in the editor of the environment while the app steps aside, or in the app."""
+"""Editing a text: in the editor of the environment while the app is suspended, or in the app."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from textual.widgets import TextArea
 
 from engram.domain.errors import UsageError
 from engram.usecases.recording.editor import edited, own_editor
-from engram_tui.shell.sanitize import lines, words
-from engram_tui.shell.store_screen import one_line
+from engram_tui.shell.errors import describe_error
+from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import App, ComposeResult
 
-    from engram_tui.shell.screen import ShellScreen
+    from engram_tui.shell.store_screen import StoreScreen
 
 
-def edit(screen: ShellScreen, title: str, before: bytes, finish: Callable[[bytes | None], None]) -> None:
-    """Have a person change a text; `finish` gets what it is then, or None where nothing is to be saved."""
+def edit(screen: StoreScreen, title: str, before: bytes, finish: Callable[[bytes | None], None]) -> None:
+    """Open a text in an editor; `finish` gets the edited text, or None where nothing is to be saved."""
     if not own_editor():
         screen.app.push_screen(TextEditor(title, before.decode("utf-8", "replace")), finish)
         return
     try:
         after = _edited_outside(screen.app, before)
     except (UsageError, OSError) as error:
-        screen.trouble(one_line(error))
+        screen.show_error(describe_error(error))
         return
     finish(after)
 
 
 def _edited_outside(app: App[None], before: bytes) -> bytes:
-    """What a person makes of the text in their own editor. Raises UsageError, OSError."""
+    """Open the text in the person's own editor. Raises UsageError, OSError."""
     with app.suspend():
         return edited(before)
 
@@ -58,14 +58,14 @@ class TextEditor(ModalScreen[bytes | None]):
         self._title, self._text = title, text
 
     def compose(self) -> ComposeResult:
-        """The text in a box."""
+        """Yield the text in a box."""
         with Vertical() as box:
             box.border_title, box.border_subtitle = (
-                words(self._title),
+                safe_line(self._title),
                 "ctrl+s saves · esc leaves it as it was",
             )
-            yield TextArea(lines(self._text), soft_wrap=True)
+            yield TextArea(safe_lines(self._text), soft_wrap=True)
 
     def action_save(self) -> None:
-        """Take the text as it is now."""
+        """Return the text as it is now."""
         self.dismiss(self.query_one(TextArea).text.encode())

@@ -1,39 +1,26 @@
-"""The frame around each screen: the line about the store, the line of screens, the line of keys."""
+"""The frame around each screen: the line about the store, the line of tabs, the line of keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual.message import Message
 from textual.widgets import Static
 
-from engram_tui.shell.action import Action, written
-from engram_tui.shell.sanitize import words
-from engram_tui.shell.table import ENTRIES
+from engram_tui.shell.action import Action, key_label
+from engram_tui.shell.sanitize import safe_line
 
 if TYPE_CHECKING:
     from textual import events
 
+    from engram_tui.shell.store_watch import Heading
+    from engram_tui.shell.tabs import Tab
+
 NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
-
-
-class Heading(NamedTuple):
-    """What the first line says of the store; `branch` is empty outside git, `trouble` says what is wrong.
-
-    `waiting` counts what wants a person, as far as that is found quickly.
-    """
-
-    path: str
-    branch: str
-    ahead: int
-    behind: int
-    total: int
-    strategy: str
-    waiting: int
-    trouble: str = ""
 
 
 class HeadingLine(Static):
@@ -42,15 +29,15 @@ class HeadingLine(Static):
     DEFAULT_CSS = "HeadingLine { height: 1; padding: 0 1; background: $primary 25%; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def show(self, path: str, heading: Heading | None) -> None:
-        """Say how the store is doing, in the width there is."""
+        """Draw the state of the store in the width there is."""
         self.update(Text(heading_line(path, heading, self.app.size.width - 2)))
 
 
 def heading_line(path: str, heading: Heading | None, cells: int) -> str:
-    """The first line, in that many cells: a long path loses its beginning."""
-    rest = "".join(f" · {words(part)}" for part in _parts(heading) if part) if heading else ""
-    room = max(12, cells - len("engram  ") - cell_len(rest))
-    path = words(path)
+    """Format the first line in that many cells: a long path loses its beginning."""
+    rest = "".join(f" · {safe_line(part)}" for part in _parts(heading) if part) if heading else ""
+    room = max(10, cells - len("engram  ") - cell_len(rest))
+    path = safe_line(path)
     return f"engram  {path if len(path) <= room else '…' + path[-room + 1 :]}{rest}"
 
 
@@ -59,14 +46,14 @@ def _parts(heading: Heading) -> list[str]:
     waiting = f"{heading.waiting:,} waiting for review" if heading.waiting else ""
     return [
         f"{heading.branch or 'not in git'}{moved}",
-        f"{heading.total:,} lore",
+        "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
         heading.strategy,
         waiting,
     ]
 
 
 class TabLine(Static):
-    """The screens with their number keys; a click opens one. Narrow: only the one that is open."""
+    """The tabs with their number keys; a click opens one. Narrow: only the open one."""
 
     DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $primary 10%; text-wrap: nowrap; }"
 
@@ -74,24 +61,26 @@ class TabLine(Static):
         super().__init__(markup=False, id="tabs")
         self._places: list[tuple[int, int, str]] = []
 
-    def show(self, current: str, heading: Heading | None, *, narrow: bool) -> None:
-        """Draw the line; the open screen is underlined and bold, and has a mark before it."""
+    def show(self, tabs: Sequence[Tab], current: str, heading: Heading | None, *, narrow: bool) -> None:
+        """Draw the line; the open tab is underlined and bold."""
         text, self._places = Text(no_wrap=True), []
-        for entry in ENTRIES:
-            if narrow and entry.name != current:
+        for number, tab in enumerate(tabs, 1):
+            if narrow and tab.name != current:
                 continue
-            number = f"{entry.number}/{len(ENTRIES)}" if narrow else f"{entry.number}"
-            label = f"{number} {entry.title}{_badge(entry.name, heading)}"
+            key = f"{number}/{len(tabs)}" if narrow else f"{number}"
             start = text.cell_len
-            text.append(label, "bold underline" if entry.name == current else "dim")
-            self._places.append((start, text.cell_len, entry.name))
+            text.append(
+                f"{key} {tab.title}{_badge(tab.name, heading)}",
+                "bold underline" if tab.name == current else "dim",
+            )
+            self._places.append((start, text.cell_len, tab.name))
             text.append("   ")
         if narrow:
-            text.append(f"1…{len(ENTRIES)} other screens", "dim")
+            text.append(f"1…{len(tabs)} other screens", "dim")
         self.update(text)
 
     async def on_click(self, event: events.Click) -> None:
-        """Open the screen under the mouse."""
+        """Open the tab under the mouse."""
         for start, end, name in self._places:
             if start <= event.x - 1 < end:
                 await self.screen.run_action(f"go('{name}')")
@@ -112,6 +101,13 @@ class KeyLine(Static):
 
     DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; background: $panel; text-wrap: nowrap; }"
 
+    class Pressed(Message):
+        """A key was clicked."""
+
+        def __init__(self, action: Action) -> None:
+            super().__init__()
+            self.action = action
+
     def __init__(self) -> None:
         super().__init__(markup=False, id="keys")
         self._places: list[tuple[int, int, Action]] = []
@@ -123,27 +119,25 @@ class KeyLine(Static):
         text, self._places = Text(no_wrap=True), []
         for action, keys in shown:
             start = text.cell_len
-            text.append(written(keys), "bold")
+            text.append(key_label(keys), "bold")
             text.append(f" {action.title}", "dim" if not self.app.ansi_color else "")
             self._places.append((start, text.cell_len, action))
             text.append("  ")
         self.update(text)
 
-    async def on_click(self, event: events.Click) -> None:
-        """Run the action under the mouse."""
-        from engram_tui.shell.screen import ShellScreen
-
+    def on_click(self, event: events.Click) -> None:
+        """Press the key under the mouse."""
         for start, end, action in self._places:
-            if start <= event.x - 1 < end and isinstance(self.screen, ShellScreen):
-                await self.screen.run(action)
+            if start <= event.x - 1 < end:
+                self.post_message(self.Pressed(action))
 
 
 def fitting(actions: Sequence[tuple[Action, str]], room: int) -> list[tuple[Action, str]]:
-    """As many of the actions as fit into so many cells, in their order; the last ones stay, those before them go."""
+    """Return as many of the actions as fit into so many cells, in their order; the last ones stay, those before them go."""
     shown = sorted(actions, key=lambda pair: pair[0].footer)
     while (
         shown
-        and sum(cell_len(written(keys)) + cell_len(action.title) + 3 for action, keys in shown) > room + 2
+        and sum(cell_len(key_label(keys)) + cell_len(action.title) + 3 for action, keys in shown) > room + 2
     ):
         middle = [pair for pair in shown if pair[0].footer < 98] or shown
         shown.remove(middle[-1])

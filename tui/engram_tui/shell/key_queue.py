@@ -1,7 +1,7 @@
-"""Keys one after another: each acts before the next is looked at, so that a burst lands where a person means it.
+"""Keys one after another: each acts before the next is handled, so that a burst lands where a person means it.
 
-A terminal may send `/merge` at once. `/` moves the focus to the search line; were `m` looked at meanwhile, it
-would still go to the list and merge. So a key waits until whoever got the one before has dealt with it.
+A terminal may send `/merge` at once. `/` moves the focus to the search line; were `m` handled meanwhile, it would still
+go to the list and merge. So a key waits until the widget that got the one before has dealt with it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.message_pump import MessagePump
 
-PATIENCE = 0.5  # seconds for one that is busy; then the next key goes on
-LONGEST = 5.0  # seconds that keys wait for what opens; then they are dropped
+PATIENCE = 0.5  # seconds to wait for a busy widget before the next key goes on
+LONGEST = 5.0  # seconds that keys wait for what opens before they are dropped
 
 
-class Typist:
-    """Hands keys out in order."""
+class KeyQueue:
+    """Hands out keys in order."""
 
     def __init__(
-        self, app: App[None], deal: Callable[[events.Key], Awaitable[None]], moves: Callable[[str], bool]
+        self, app: App[None], handle: Callable[[events.Key], Awaitable[None]], moves: Callable[[str], bool]
     ) -> None:
-        """`deal` is how the app deals with a key, `moves` whether one only moves in a list."""
+        """`handle` is how the app handles a key, `moves` tells whether one only moves in a list."""
         self._app = app
-        self._deal = deal
+        self._handle = handle
         self._moves = moves
         self._keys: deque[events.Key] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -36,7 +36,7 @@ class Typist:
         self._opened = asyncio.Event()
 
     def hold(self) -> Callable[[bool], None]:
-        """Have the keys that follow wait for what opens until what is returned is called, with whether it is there.
+        """Hold the following keys until the returned function is called with whether what they are for is open.
 
         Where it is not, they are dropped: elsewhere they would do what nobody meant.
         """
@@ -53,8 +53,8 @@ class Typist:
 
         return release
 
-    def type(self, key: events.Key) -> None:
-        """Deal with a key as soon as those before it are dealt with."""
+    def put(self, key: events.Key) -> None:
+        """Handle a key as soon as those before it are handled."""
         self._keys.append(key)
         if self._task is None:
             self._task = asyncio.create_task(self._work())
@@ -66,7 +66,7 @@ class Typist:
                     await self._until_opened()
                     continue
                 key = self._keys.popleft()
-                await self._deal(key)
+                await self._handle(key)
                 if self._repeats(key):
                     await asyncio.sleep(0)  # held down: what has piled up is one repaint
                 elif self._keys:
@@ -75,11 +75,11 @@ class Typist:
             self._task = None
 
     def _repeats(self, key: events.Key) -> bool:
-        """Whether the next key is the same, and can do nothing but move on."""
+        """Return whether the next key is the same, and can do nothing but move on."""
         return bool(self._keys) and self._keys[0].key == key.key and self._moves(key.key)
 
     async def _until_opened(self) -> None:
-        """Wait for what opens; where that takes too long, without the keys."""
+        """Wait for what opens; drop the keys where that takes too long."""
         try:
             await asyncio.wait_for(self._opened.wait(), LONGEST)
         except TimeoutError:
@@ -89,14 +89,14 @@ class Typist:
             await self._quiet()
 
     async def _quiet(self) -> None:
-        """Wait until the focused widget, then the screen have done what they were told until now."""
-        for _ in range(2):  # what the widget tells the screen in answer is the second round
+        """Wait until the focused widget, then the screen, then the app have handled their messages."""
+        for _ in range(2):  # what the widget posts to the screen in answer is the second round
             for pump in (self._app.focused, self._app.screen, self._app):
                 if pump is not None:
-                    await _reached(pump)
+                    await _drained(pump)
 
 
-async def _reached(pump: MessagePump) -> None:
+async def _drained(pump: MessagePump) -> None:
     done = asyncio.Event()
     if pump.call_later(done.set):
         try:

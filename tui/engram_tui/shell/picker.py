@@ -1,4 +1,4 @@
-"""A list of choices that one narrows by typing; it returns the one that is picked."""
+"""A list of choices, filtered by typing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from engram.domain.entry.categories import Categories
+
 
 class Choice(NamedTuple):
-    """What can be picked: what is returned, how it is called, and what stands before and after that."""
+    """A choice: the value that is returned, its title, and what stands before and after it."""
 
     value: str
     title: str
@@ -28,9 +30,14 @@ class Choice(NamedTuple):
     @property
     def line(self) -> str:
         """The choice as it is shown."""
-        return words(
+        return safe_line(
             f"{self.before:<9}{self.title:<18}  {self.after}" if self.after else f"{self.before}{self.title}"
         )
+
+
+def category_choices(categories: Categories) -> list[Choice]:
+    """Return a choice for each category, with its type."""
+    return [Choice(name, name.replace("_", " "), after=categories.type_of(name)) for name in categories.names]
 
 
 class Picker(ModalScreen[str | None]):
@@ -59,7 +66,7 @@ class Picker(ModalScreen[str | None]):
     def __init__(
         self, title: str, choices: Sequence[Choice], *, hint: str = "type to find", own: bool = False
     ) -> None:
-        """`own`: what was typed may be taken as well, where no choice fits."""
+        """`own`: the typed text may be returned as well, where no choice matches."""
         super().__init__()
         self._title = title
         self._choices = choices
@@ -67,20 +74,20 @@ class Picker(ModalScreen[str | None]):
         self._own = own
 
     def compose(self) -> ComposeResult:
-        """A line to type into above the list."""
+        """Yield an input above the list."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = words(self._title), "enter picks · esc closes"
+            box.border_title, box.border_subtitle = safe_line(self._title), "enter picks · esc closes"
             yield Input(placeholder=self._hint, compact=True)
             yield OptionList(*self._options(""), markup=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the choices that hold every word typed, those that begin so first."""
+        """Show the choices that contain every word typed, those that begin with it first."""
         options = self.query_one(OptionList)
         options.clear_options().add_options(self._options(event.value))
         options.highlighted = 0 if options.option_count else None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click picks too."""
+        """Pick what was clicked."""
         self.dismiss(event.option.id)
 
     def action_move(self, rows: int) -> None:
@@ -89,7 +96,7 @@ class Picker(ModalScreen[str | None]):
         options.action_cursor_down() if rows > 0 else options.action_cursor_up()
 
     def action_pick(self) -> None:
-        """Take what is highlighted."""
+        """Pick what is highlighted."""
         # What was typed last may not have reached the list yet.
         typed = self.query_one(Input).value
         options = self.query_one(OptionList)
@@ -113,5 +120,5 @@ class Picker(ModalScreen[str | None]):
 
 
 def _closeness(title: str, typed: str) -> int:
-    """What is called exactly so comes first, then what begins so."""
+    """Rank an exact title first, then one that begins with what was typed."""
     return 0 if not typed or title == typed else 1 if title.startswith(typed) else 2

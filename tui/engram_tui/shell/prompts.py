@@ -1,4 +1,4 @@
-"""Small questions over a screen: a line of text, and yes or no."""
+"""Small dialogs over a screen: a line of text, and yes or no."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from engram_tui.shell.sanitize import lines, words
+from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -35,22 +35,22 @@ class Prompt(ModalScreen[str | None]):
         self._title, self._value, self._hint, self._explain = title, value, hint, explain
 
     def compose(self) -> ComposeResult:
-        """The line, and what it is for."""
+        """Yield the input, and what it is for."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = words(self._title), "enter takes it · esc closes"
+            box.border_title, box.border_subtitle = safe_line(self._title), "enter takes it · esc closes"
             if self._explain:
-                yield Static(lines(self._explain), markup=False)
+                yield Static(safe_lines(self._explain), markup=False)
             yield Input(
-                words(self._value), placeholder=words(self._hint), compact=True, select_on_focus=False
+                safe_line(self._value), placeholder=safe_line(self._hint), compact=True, select_on_focus=False
             )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter takes the line."""
+        """Return the line."""
         self.dismiss(event.value)
 
 
 class Confirm(ModalScreen[bool | None]):
-    """Asks before what undo cannot bring back; only y says yes."""
+    """Asks before what undo cannot restore; only y says yes."""
 
     DEFAULT_CSS = _BOX % {"name": "Confirm", "colour": "$warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,11 +63,11 @@ class Confirm(ModalScreen[bool | None]):
         self._title, self._question = title, question
 
     def compose(self) -> ComposeResult:
-        """The question and its keys."""
+        """Yield the question and its keys."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = words(self._title), "y yes · n or esc no"
-            yield Static(lines(self._question), markup=False)
+            box.border_title, box.border_subtitle = safe_line(self._title), "y yes · n or esc no"
+            yield Static(safe_lines(self._question), markup=False)
 
     def action_answer(self, yes: bool) -> None:
-        """Say it."""
+        """Return the answer."""
         self.dismiss(yes)

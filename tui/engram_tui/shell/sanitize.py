@@ -1,7 +1,7 @@
-"""The last gate on the way to the terminal: whatever a widget draws, what would act on a terminal becomes harmless.
+"""Text that is safe in a terminal. A text of an entry passes `safe_line` or `safe_lines` before a widget gets it.
 
-Texts of lore pass `safe_text` where they enter (`words`), which shows what hides. Should one be forgotten, Textual
-would hand its escape sequences to the terminal; this filter sees every line that is drawn and lets none through.
+Should one be forgotten, Textual would write its escape sequences to the terminal: `SanitizeFilter` sees every line that
+is drawn and replaces them.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
     from textual.color import Color
 
 
-class Gate(LineFilter):
+def safe_line(text: object, most: int = 0) -> str:
+    """Make a text safe as one line; cut it to `most` characters, if given."""
+    found = safe_text(str(text))
+    return f"{found[: most - 1]}…" if most and len(found) > most else found
+
+
+def safe_lines(text: object) -> str:
+    """Make a text of several lines safe."""
+    return safe_text(str(text), lines=True)
+
+
+class SanitizeFilter(LineFilter):
     """Replaces what must not reach a terminal, cell for cell, so that the line keeps its width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
-        """The segments, harmless; nearly always the same list."""
+        """Return safe segments; nearly always the same list."""
         if all(text.isprintable() for text, _, _ in segments):
             return segments
         return [
             segment
             if segment.text.isprintable() or segment.control
-            else Segment(_fitting(segment.text), segment.style)
+            else Segment(_replaced(segment.text), segment.style)
             for segment in segments
         ]
 
 
-def _fitting(text: str) -> str:
-    """Each letter as it is, or a sign of its own width (none at all for none)."""
+def _replaced(text: str) -> str:
+    """Replace each unsafe character by a sign of its own width (none at all for none)."""
     return "".join(
         [letter if safe_text(letter) == letter else SHOWN_AS * cell_len(letter) for letter in text]
     )
-
-
-def words(text: object, most: int = 0) -> str:
-    """A text in one line, fit for any widget; cut to `most` characters, if given."""
-    found = safe_text(str(text))
-    return f"{found[: most - 1]}…" if most and len(found) > most else found
-
-
-def lines(text: object) -> str:
-    """A text of several lines, fit for any widget."""
-    return safe_text(str(text), lines=True)

@@ -1,4 +1,4 @@
-"""What the app knows of its last run: screen, filter, sort, theme. Kept beside the store's private state, never in git."""
+"""What the app restores from its last run: screen, filters, order, theme. In the store's private state, never in git."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _NAME = "app.json"
 _MOST_BYTES = 16_384
 
 
-class Remembered:
-    """Texts by name; a file that cannot be read or written is as none."""
+class SavedState:
+    """Strings by name; a file that cannot be read or written counts as none."""
 
     def __init__(self, store: Engram) -> None:
         self._path = os.path.join(store.store.places.state, _NAME)
         self._values = self._read()
-        self._written = dict(self._values)
+        self._saved = dict(self._values)
 
     def get(self, name: str, default: str = "") -> str:
-        """What was remembered under this name."""
+        """Return the value under this name."""
         return self._values.get(name, default)
 
     def set(self, name: str, value: str) -> None:
-        """Remember it; written by `keep`."""
+        """Set a value; `save` writes it."""
         self._values[name] = value
 
-    def keep(self) -> None:
-        """Write the file if anything is new."""
-        if self._values != self._written:
+    def save(self) -> None:
+        """Write the file if anything changed."""
+        if self._values != self._saved:
             with contextlib.suppress(OSError, EngramError):
                 atomic.write(self._path, json.dumps(self._values, indent=1).encode(), "app")
-                self._written = dict(self._values)
+                self._saved = dict(self._values)
 
     def _read(self) -> dict[str, str]:
         try:

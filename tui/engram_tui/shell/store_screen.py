@@ -1,68 +1,42 @@
-"""The one door to the store: every call runs in a thread, and its answer or its trouble comes back as a call here.
+"""A screen with a store behind it. Every call to the store runs in a thread; its answer or its error comes back here.
 
-Reading is exclusive in its group: a newer question makes an older one pointless. Writing never is: every change must
-be written. Only one thread at a time is inside the store; one that waited and is no longer wanted leaves at once.
+An exclusive call is dropped where a newer one of its group was made meanwhile; a write never is. Only one thread at a
+time is inside the store; one that waited and is no longer wanted leaves at once.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
-from engram.domain.errors import EngramError, StoreError
+from engram.domain.errors import StoreError
 from engram.domain.text.safe_text import safe_text
-from engram.usecases.store.store import Deed as Mark
+from engram_tui.shell.errors import EXPECTED, describe_defect, describe_error
 
 if TYPE_CHECKING:
     from engram.app import Engram
 
 T = TypeVar("T")
-EXPECTED = (EngramError, OSError, sqlite3.Error)
 
 
-class Deed(NamedTuple):
-    """A change that can be done to any lore, once more, and taken back.
+class StoreScreen(Screen[None]):
+    """What the app knows of each of its screens. What runs in a thread touches no widget."""
 
-    `work` does it to the lore with these ids and returns a sentence about what happened; it runs in a thread.
-    `command` is what does the same on the command line, `{}` in the place of the ids. `repeats`: `.` does it again,
-    on a screen whose choice is `about` the same. `creates`: it is about no lore that is there already, and gets no
-    ids. `back` and `again` take back and bring back what it noted without writing a file; they say whether there was
-    any such thing.
-    """
-
-    title: str
-    work: Callable[[Engram, tuple[str, ...]], str]
-    command: str = ""
-    repeats: bool = True
-    creates: bool = False
-    about: str = "lore"
-    back: Callable[[Engram], bool] | None = None
-    again: Callable[[Engram], bool] | None = None
-
-
-class Written(NamedTuple):
-    """What a deed did: its sentence, the mark of what it wrote, and what went wrong ("" nothing)."""
-
-    said: str
-    mark: Mark
-    trouble: str = ""
-
-
-class StoreWork(Screen[None]):
-    """A screen with a store behind it. What runs in a thread touches no widget."""
+    SCREEN: ClassVar[str] = ""  # the name of its tab
+    OVERLAY: ClassVar[bool] = False  # it lies over the screen of a tab and has no number key
 
     def __init__(self, store: Engram) -> None:
         super().__init__()
         self.store = store
+        self.stale = False  # the store changed while another screen was open
 
     def now(self) -> float:
-        """The present moment, by the store's clock, in Unix seconds."""
+        """Return the present moment by the store's clock, in Unix seconds."""
         return self.store.store.clock.now().timestamp()
 
     def ask(
@@ -73,32 +47,32 @@ class StoreWork(Screen[None]):
         *,
         failed: Callable[[str], None] | None = None,
         exclusive: bool = True,
-        apart: bool = False,
+        unlocked: bool = False,
         opens: bool = False,
     ) -> None:
-        """Have `question` run in a thread and `answer` here with what it returned.
+        """Run `question` in a thread, then `answer` on the screen with what it returned.
 
-        Expected trouble goes to `failed` as one line, else to `trouble`. An `exclusive` question is dropped
-        where a newer one of its group was asked meanwhile. One that goes `apart` may take long: it takes the
-        store's lock itself where it needs it, so that others need not wait. Where the answer `opens` something to
-        type into, the keys that follow wait for it, and are dropped where it cannot be opened.
+        An expected error goes to `failed` as one line, else to `show_error`. An `exclusive` question is dropped
+        where a newer one of its group was asked meanwhile. An `unlocked` one may take long: it takes the store's lock
+        itself where it needs it, so that others need not wait. Where the answer `opens` something to type into, the
+        keys that follow wait for it, and are dropped where it cannot be opened.
         """
-        release = self.keys_wait() if opens else None
-        exclusive = exclusive and not opens  # one that is dropped would not let the keys go
+        release = self.hold_keys() if opens else None
+        exclusive = exclusive and not opens  # one that is dropped would not release the keys
 
         def run() -> None:
             opened = False
             worker = get_current_worker()
             try:
-                with nullcontext() if apart else self.store.store.lock:
+                with nullcontext() if unlocked else self.store.store.lock:
                     if exclusive and worker.is_cancelled:
                         return
-                    there(self.store)
+                    check_folder(self.store)
                     found = question(self.store)
             except EXPECTED as error:
-                self.call_later(failed or self.trouble, one_line(error))
+                self.call_later(failed or self.show_error, describe_error(error))
             except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
-                self.call_later(failed or self.trouble, defect(error))
+                self.call_later(failed or self.show_error, describe_defect(error))
             else:
                 if not (exclusive and worker.is_cancelled):
                     self.call_later(answer, found)
@@ -109,68 +83,43 @@ class StoreWork(Screen[None]):
 
         self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
 
-    def keys_wait(self) -> Callable[[bool], None]:
-        """Hold keys back until what is returned is called, with whether what they are for is there."""
+    def hold_keys(self) -> Callable[[bool], None]:
+        """Hold keys back until the returned function is called with whether what they are for is open."""
         return lambda _opened: None
 
-    def trouble(self, line: str) -> None:
-        """Something went wrong: say so and carry on."""
+    def show_error(self, line: str) -> None:
+        """Show an error in one line; "" takes it away."""
         self.notify(safe_text(line), severity="error", markup=False)
 
+    def toast(self, title: str, text: str) -> None:
+        """Show a toast; it replaces the one before."""
+        self.app.clear_notifications()
+        self.notify(safe_text(text), title=safe_text(title), markup=False)
 
-def there(store: Engram) -> None:
-    """Raise StoreError where the store's folder is gone; it must not look like an empty one."""
+    def show_frame(self) -> None:
+        """Draw the lines around the body anew."""
+
+    def store_changed(self) -> None:
+        """Show what is there now, the cursor where it was: somebody else, or undo, changed the store."""
+
+    def returned_from(self, entry_id: str) -> None:
+        """Move the cursor to an entry that was opened from here and is closed now."""
+
+
+def check_folder(store: Engram) -> None:
+    """Raise StoreError where the store's folder is gone; it must not look like an empty store."""
     if not os.path.isdir(store.path):
         raise StoreError(
             f"{store.path} is not there any more.", "Bring it back, then press r; nothing was written."
         )
 
 
-def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:
-    """Do a deed in a thread and mark what it writes; what fails half-way can be taken back, too."""
-    from engram.usecases.index.refresh import refresh
-
-    trouble = said = ""
-    with marked(store) as mark:
-        try:
-            said = deed.work(store, ids)
-        except EXPECTED as error:
-            trouble = one_line(error)
-        except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
-            trouble = defect(error)
-    if mark.operations:
-        try:
-            refresh(store.store, thorough=False)
-        except EXPECTED as error:
-            trouble = trouble or one_line(error)
-    return Written(said, mark, trouble)
-
-
 @contextmanager
-def marked(store: Engram) -> Iterator[Mark]:
-    """Within this, what is written in any scope is marked as one deed. Call it holding the store's lock."""
-    mark = Mark(store.store.clock.new_id(), {})
-    stores = [store.store, *store.store.others.values()]
-    for one in stores:
-        one.deed = mark
-    try:
-        yield mark
-    finally:
-        for one in (store.store, *store.store.others.values()):
-            one.deed = None
+def opened_again(store: Engram) -> Iterator[Engram]:
+    """Open the same store once more, to read for seconds in one thread without holding the store's lock."""
+    from engram.app import Engram
+    from engram.usecases.opening.open_store import open_store
 
-
-def one_line(error: Exception) -> str:
-    """What happened and what to do, without line breaks."""
-    if isinstance(error, EngramError):
-        found = f"{error.message} {error.hint}"
-    elif isinstance(error, OSError):
-        found = f"{error.strerror or error}: {error.filename or ''}. Nothing else was changed; try again."
-    else:
-        found = f"{type(error).__name__}: {error}. Run `engram doctor`."
-    return " ".join(found.split())
-
-
-def defect(error: Exception) -> str:
-    """What is our own fault, in one line."""
-    return f"A defect in Engram: {type(error).__name__}: {' '.join(str(error).split())}. Please report it."
+    own = open_store(store.path, store.store.caller, clock=store.store.clock)
+    with Engram(own, background=False) as opened:
+        yield opened

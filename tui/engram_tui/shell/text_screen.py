@@ -1,4 +1,4 @@
-"""A text in a box over the screen it belongs to: to read and scroll, nothing else."""
+"""A text in a box over a screen: to read and scroll, nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from engram_tui.shell.sanitize import words
+from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TextScreen(ModalScreen[None]):
-    """Shows a text, from its beginning or (`at_end`) its end. A plain text has gone through the gate before."""
+    """Shows a text, from its beginning or (`at_end`) its end. A plain text is sanitized already."""
 
     DEFAULT_CSS = """
     TextScreen { align: center middle; }
@@ -37,16 +37,31 @@ class TextScreen(ModalScreen[None]):
         self._title, self._text, self._at_end = title, text, at_end
 
     def compose(self) -> ComposeResult:
-        """The text in a box."""
+        """Yield the text in a box."""
         with VerticalScroll(can_focus=False) as box:
-            box.border_title, box.border_subtitle = words(self._title), "j k scroll · esc closes"
+            box.border_title, box.border_subtitle = safe_line(self._title), "j k scroll · esc closes"
             yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
-        """To where one begins to read."""
+        """Scroll to where one begins to read."""
         if self._at_end:
             self.query_one(VerticalScroll).scroll_end(animate=False)
 
     def action_scroll(self, by: int) -> None:
         """Scroll by so many lines."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False, force=True)
+
+
+class DifferenceScreen(TextScreen):
+    """Shows a difference as one text; the key that opened it closes it, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "dismiss", "close")]
+
+
+class CommandLogScreen(TextScreen):
+    """Shows the command log, the newest command at its end; the key that opened it closes it, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("at", "dismiss", "close")]
+
+    def __init__(self, log: str) -> None:
+        super().__init__("Commands that ran", safe_lines(log), at_end=True)

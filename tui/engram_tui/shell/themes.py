@@ -1,4 +1,4 @@
-"""The themes of the app. None tells anything by colour alone; they differ in what is easy on which eyes."""
+"""The themes of the app. Nothing is conveyed by colour alone."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _COLOURS = {
 
 
 def theme_named(name: str) -> Theme:
-    """A theme by its name in the configuration."""
+    """Return a theme by its name in the configuration."""
     return _COLOURS.get(name, _COLOURS[THEMES[0]])
 
 
 def theme_after(name: str) -> Theme:
-    """The next one."""
+    """Return the theme after this one."""
     at = THEMES.index(name) if name in THEMES else -1
     return _COLOURS[THEMES[(at + 1) % len(THEMES)]]

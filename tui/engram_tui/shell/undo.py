@@ -1,4 +1,4 @@
-"""What was done in the app, so that it can be taken back and brought back, newest first."""
+"""What was changed in the app, so that it can be undone and redone, the newest first."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A deed: the sentence about it, its id, and how many operations it wrote, by scope.
+    """A command that ran: the sentence about it, the id of its mark, and how many operations it wrote, by scope.
 
-    `back` and `again` are for what it noted without writing a file.
+    `undo` and `redo` are for what it noted without writing a file.
     """
 
-    said: str
-    deed: str
+    message: str
+    mark: str
     operations: dict[str, int]
-    back: Callable[[Engram], bool] | None = None
-    again: Callable[[Engram], bool] | None = None
+    undo: Callable[[Engram], bool] | None = None
+    redo: Callable[[Engram], bool] | None = None
 
 
-class Steps:
+class UndoStack:
     """What can be undone, and what can be redone."""
 
     def __init__(self) -> None:
@@ -30,16 +30,34 @@ class Steps:
         self.undone: list[Step] = []
 
     def add(self, step: Step) -> None:
-        """Something new was done: what was undone before cannot be brought back any more."""
+        """Add a step; what was undone before cannot be redone any more."""
         self.done.append(step)
         self.undone.clear()
 
     @property
     def next_undo(self) -> str:
         """What undo would take back; "" where there is nothing."""
-        return self.done[-1].said if self.done else ""
+        return self.done[-1].message if self.done else ""
 
     @property
     def next_redo(self) -> str:
         """What redo would bring back; "" where there is nothing."""
-        return self.undone[-1].said if self.undone else ""
+        return self.undone[-1].message if self.undone else ""
+
+
+def undo_step(store: Engram, step: Step) -> tuple[str, ...]:
+    """Undo a step by new commits; returns a line for each change of others that stays."""
+    kept: tuple[str, ...] = ()
+    for scope, written in step.operations.items():
+        kept += store.undo(written, deed=step.mark, scope=scope).kept
+    if step.undo:
+        step.undo(store)
+    return kept
+
+
+def redo_step(store: Engram, step: Step) -> None:
+    """Redo a step that was undone."""
+    for scope in step.operations:
+        store.redo(scope=scope)
+    if step.redo:
+        step.redo(store)

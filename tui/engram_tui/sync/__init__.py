@@ -1,1 +1,1 @@
-"""What waits to go out and come in, and bringing both sides together."""
+"""What waits to be pushed and pulled, and syncing."""

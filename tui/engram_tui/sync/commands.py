@@ -1,4 +1,4 @@
-"""Adding and forgetting a remote, each a `Deed`, so that it is logged, taken back and brought back."""
+"""The commands that add and remove a remote. Both are logged and can be undone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.adapters.git.run.failures import without_credentials
-from engram_tui.shell.store_screen import Deed
+from engram_tui.shell.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,32 +14,34 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def added(name: str, url: str) -> Deed:
-    """Keep the store in common there, too."""
+def add_remote(name: str, url: str) -> Command:
+    """Add a remote."""
     return _remote(
         f"engram remote add {name} {without_credentials(url)}",
-        f"{name} is where this store is kept in common now: s syncs",
+        f"{name} is a remote of this store now: s syncs with it",
         partial(_add, name, url),
-        partial(_forget, name),
+        partial(_remove, name),
     )
 
 
-def removed(name: str, url: str) -> Deed:
-    """Forget a remote; `url` is what brings it back."""
+def remove_remote(name: str, url: str) -> Command:
+    """Remove a remote; `url` is for undoing that."""
     return _remote(
         f"engram remote remove {name}",
-        f"{name} is forgotten; what is there stays there",
-        partial(_forget, name),
+        f"{name} is removed; what is stored there stays",
+        partial(_remove, name),
         partial(_add, name, url),
     )
 
 
-def _remote(command: str, said: str, does: Callable[[Engram], bool], back: Callable[[Engram], bool]) -> Deed:
-    def work(store: Engram, _ids: tuple[str, ...]) -> str:
-        does(store)
-        return said
+def _remote(
+    command_line: str, message: str, change: Callable[[Engram], bool], undo: Callable[[Engram], bool]
+) -> Command:
+    def execute(store: Engram, _ids: tuple[str, ...]) -> str:
+        change(store)
+        return message
 
-    return Deed("Remote", work, command, repeats=False, creates=True, back=back, again=does)
+    return Command("Remote", execute, command_line, repeats=False, creates=True, undo=undo, redo=change)
 
 
 def _add(name: str, url: str, store: Engram) -> bool:
@@ -47,6 +49,6 @@ def _add(name: str, url: str, store: Engram) -> bool:
     return True
 
 
-def _forget(name: str, store: Engram) -> bool:
+def _remove(name: str, store: Engram) -> bool:
     store.remove_remote(name)
     return True

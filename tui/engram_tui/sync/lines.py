@@ -1,4 +1,4 @@
-"""What the sync screen says: its lines of facts, and its list of lore with the change of each in a phrase."""
+"""The texts of the sync screen: its lines of facts, and its list of entries with the change of each in a phrase."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from engram.domain.entry import change_phrase, times
 from engram.usecases.store.store import DEDICATED
+from engram_tui.widgets.format import age, count, since
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
-from engram_tui.widgets.rows import age, count
 
 if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Remote
@@ -29,14 +29,14 @@ _SIGNS = {
     change_phrase.CONFLICT: ("!", WARN),
     change_phrase.FORGOTTEN: ("−", BAD),
 }
-_WEIGHT = (
+_PRECEDENCE = (
     change_phrase.CONFLICT, change_phrase.FORGOTTEN, change_phrase.MERGED, change_phrase.FOLDED, change_phrase.NEW,
     change_phrase.CHANGED,
 )  # fmt: skip
 
 
 class View(NamedTuple):
-    """All that the screen knows: remotes, what waits, what came in lately, and how the last sync ended."""
+    """What the screen shows: remotes, what waits, what came in lately, and how the last sync ended."""
 
     remotes: Sequence[Remote]
     exchange: Exchange
@@ -48,14 +48,14 @@ class View(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a sync that was started here did: its numbers (None: it was ended, or failed) and the lore that came in."""
+    """What a sync that was started here did: its numbers (None: cancelled or failed) and the entries that came in."""
 
     done: Synced | None
     arrived: tuple[LoreChange, ...]
 
 
 def read_view(store: Engram) -> View:
-    """Ask the store. Raises UsageError (nothing to sync), StoreError, GitError."""
+    """Read it from the store. Raises UsageError (nothing to sync), StoreError, GitError."""
     from engram.usecases.store.sync_state import distance, last
 
     found = store.exchange()
@@ -65,37 +65,37 @@ def read_view(store: Engram) -> View:
 
 
 def where_line(view: View) -> str:
-    """The first line: with what this clone is synced, and how far both are apart."""
+    """Say with what this clone is synced, and how far ahead and behind it is."""
     found = view.exchange
     if not view.remotes:
-        how = (
-            "a adds one, and others have this lore, too"
-            if view.is_own
-            else "it goes by those of your repository"
-        )
+        how = "a adds one, to share this store" if view.is_own else "the remotes of your repository are used"
         return f"{found.branch or 'no branch'} · no remote yet: {how}"
-    named = next((one for one in view.remotes if one.name == found.remote), None)
-    if named is None:
-        return f"{len(view.remotes)} remotes, and none is the usual one: s asks which"
-    far = f" ↑{view.ahead} ↓{view.behind}" if view.ahead or view.behind else ""
-    news = "" if found.known else " · not synced with it yet"
+    remote = next((one for one in view.remotes if one.name == found.remote), None)
+    if remote is None:
+        return f"{len(view.remotes)} remotes and no default one: s asks which"
+    distance_text = f" ↑{view.ahead} ↓{view.behind}" if view.ahead or view.behind else ""
+    unknown = "" if found.known else " · not synced with it yet"
     waits = f" · {count(found.uncommitted)} not committed yet" if found.uncommitted else ""
-    return f"{found.branch}{far}{news}{waits} · {named.name} {named.url}"
+    return f"{found.branch}{distance_text}{unknown}{waits} · {remote.name} {remote.url}"
 
 
 def last_line(view: View, now: float) -> tuple[str, bool]:
-    """How the last sync ended, and whether that was badly."""
+    """Say how the last sync ended, and whether it failed."""
     last, error = view.last, view.last["error"]
     if not view.remotes:
-        return "", False  # that a sync failed for want of one says nothing more
+        return "", False  # a sync that failed for want of one says nothing more
     if not isinstance(last["at"], str):
         return "Never synced from here.", False
     when = _ago(last["at"], now)
     if not isinstance(error, dict):
-        return f"Last sync {when} with {last['remote']}. Nothing went wrong.", False
+        return f"Last sync {when} with {last['remote']}, without errors.", False
     failures = int(str(last["failures"]))
     times_ = f", {failures} times in a row" if failures > 1 else ""
-    good = f" Last good one {_ago(last['succeeded'], now)}." if isinstance(last["succeeded"], str) else ""
+    good = (
+        f" The last successful one was {_ago(last['succeeded'], now)}."
+        if isinstance(last["succeeded"], str)
+        else ""
+    )
     return (
         f"The last sync failed {when}{times_}: {error.get('message', '')} {error.get('hint', '')}{good}",
         True,
@@ -103,55 +103,54 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
 
 
 def _ago(moment: str, now: float) -> str:
-    said = age(now - times.parse(moment).timestamp())
-    return "just now" if said == "now" else f"{said} ago"
+    return since(times.parse(moment), now)
 
 
 def result_sentence(result: Result) -> str:
-    """What a sync did, for people."""
+    """Say what a sync did."""
     done = result.done
     if done is None:
         return "Nothing came in."
     parts = [
-        f"{count(done.pulled)} in" if done.pulled else "",
-        f"{count(done.pushed)} out" if done.pushed else "",
+        f"{count(done.pulled)} pulled" if done.pulled else "",
+        f"{count(done.pushed)} pushed" if done.pushed else "",
         f"{count(done.merged)} merged by field" if done.merged else "",
-        f"{count(done.folded)} folded into lore that said the same" if done.folded else "",
+        f"{count(done.folded)} merged into entries that say the same" if done.folded else "",
     ]
-    said = ", ".join(part for part in parts if part) or "Nothing new on either side"
+    summary = ", ".join(part for part in parts if part) or "Nothing new on either side"
     todo = [
         f"{count(done.conflicts)} kept for review" if done.conflicts else "",
         f"{count(len(done.alike))} nearly the same" if done.alike else "",
-        f"{count(done.held)} held until you accept them" if done.held else "",
+        f"{count(done.held)} in quarantine until you accept them" if done.held else "",
     ]
     waits = ", ".join(part for part in todo if part)
-    return f"{said}. {f'For you: {waits}.' if waits else 'Nothing needs you.'}"
+    return f"{summary}. {f'For you: {waits}.' if waits else 'Nothing needs you.'}"
 
 
 def lines_of(view: View, result: Result | None, now: float, narrow: bool) -> list[Line]:
-    """The whole list: what the last sync here did, what waits both ways, what came in."""
+    """Return the whole list: what the last sync here did, what waits both ways, what came in."""
     found = view.exchange
     lines: list[Line] = []
     if result is not None and result.arrived:
-        title = f"This sync · {count(len(result.arrived), 'came in')}"
+        title = f"This sync · {count(len(result.arrived))} came in"
         lines += _section("result", title, result.arrived, now, narrow)
     if found.remote and not (found.outgoing.total or found.incoming.total) and found.known:
         lines += [
             *_gap(lines),
-            Line("even", (Part("Both sides are even: nothing waits", STRONG),), heading=True),
+            Line("even", (Part("Both sides are equal: nothing waits", STRONG),), heading=True),
         ]
     elif found.remote:
-        lines += [*_gap(lines), *_waiting("out", "Waits to go out", found.outgoing, now, narrow)]
-        lines += [*_gap(lines), *_waiting("in", "Waits to come in", found.incoming, now, narrow)]
-    told = {(one.id, one.commit) for one in result.arrived} if result else set()
-    earlier = [one for one in view.came_in if (one.id, one.commit) not in told]
+        lines += [*_gap(lines), *_waiting("out", "To push", found.outgoing, now, narrow)]
+        lines += [*_gap(lines), *_waiting("in", "To pull", found.incoming, now, narrow)]
+    shown = {(one.id, one.commit) for one in result.arrived} if result else set()
+    earlier = [one for one in view.came_in if (one.id, one.commit) not in shown]
     if earlier:
         lines += [*_gap(lines), *_section("came", "Came in", earlier, now, narrow)]
     return lines
 
 
 def _gap(lines: Sequence[Line]) -> list[Line]:
-    """An empty line, where something stands above it."""
+    """Return an empty line, where something stands above it."""
     return [Line(f"gap:{len(lines)}", (Part(""),), heading=True)] if lines else []
 
 
@@ -173,48 +172,48 @@ def _section(
 
 
 def _line(key: str, change: LoreChange, now: float, narrow: bool) -> Line:
-    """Sign, title, then the phrase as long as it is and the age, both to the right."""
-    sign, look = _SIGNS.get(change.kind, ("·", ""))
+    """Format a change: sign and title, then the phrase and the age, aligned right."""
+    sign, style = _SIGNS.get(change.kind, ("·", ""))
     gone = change.kind == change_phrase.FORGOTTEN
     phrase = (
         change.phrase if cell_len(change.phrase) <= MOST_PHRASE else change.phrase[: MOST_PHRASE - 1] + "…"
     )
     if narrow or change.kind == change_phrase.CHANGED:
-        phrase = phrase.partition(" by ")[0]  # who it was stands beside the lore
+        phrase = phrase.partition(" by ")[0]  # who did it stands above the entry
     parts = [
-        Part(sign, look, SIGN_CELLS),
+        Part(sign, style, SIGN_CELLS),
         Part(change.title, QUIET if gone else ""),
-        Part(phrase, look or QUIET, cell_len(phrase) + 1),
+        Part(phrase, style or QUIET, cell_len(phrase) + 1),
     ]
     if change.at:
         parts.append(Part(f"{age(now - change.at):>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
     return Line(key, tuple(parts), "" if gone else change.id)
 
 
-def news_of(change: LoreChange) -> str:
-    """All that is known of a change, in a line."""
+def change_line(change: LoreChange) -> str:
+    """Format all that is known of a change, in a line."""
     when = f"{datetime.fromtimestamp(change.at).astimezone():%Y-%m-%d %H:%M}" if change.at else ""
     who = " on ".join(part for part in (change.agent, change.source) if part)
     return " · ".join(part for part in (change.phrase, who, when, change.commit[:10]) if part)
 
 
 def details_of(change: LoreChange) -> tuple[str, ...]:
-    """What stands in the place of a lore that is gone: its title, and what is known of the change."""
-    return change.title, news_of(change), change.path
+    """Return what stands in the place of an entry that is gone: its title, and what is known of the change."""
+    return change.title, change_line(change), change.path
 
 
-def each_once(changes: Sequence[LoreChange]) -> tuple[LoreChange, ...]:
-    """Of several changes of a lore the one that matters most, in the order given; the newest of several that do."""
+def one_per_entry(changes: Sequence[LoreChange]) -> tuple[LoreChange, ...]:
+    """Keep the most important change of each entry, in the order given; the newest of equal ones."""
     chosen: dict[str, LoreChange] = {}
     for change in changes:
         known = chosen.get(change.id)
-        if known is None or _WEIGHT.index(change.kind) < _WEIGHT.index(known.kind):
+        if known is None or _PRECEDENCE.index(change.kind) < _PRECEDENCE.index(known.kind):
             chosen[change.id] = change
     return tuple(change for change in changes if chosen[change.id] is change)
 
 
 def empty_lines(view: View) -> tuple[str, ...]:
-    """What an empty list says."""
+    """Return what an empty list says."""
     if view.remotes:
         return (
             "Nothing waits, and nothing came in yet.",
@@ -223,16 +222,16 @@ def empty_lines(view: View) -> tuple[str, ...]:
         )
     if not view.is_own:
         return (
-            "This lore is only here.",
+            "This store has no remote.",
             "",
-            "It goes where your repository goes:",
+            "It uses the remotes of your repository:",
             "git remote add origin URL",
-            "Then s brings both together; nothing else is needed.",
+            "Then s syncs; nothing else is needed.",
         )
     return (
-        "This lore is only here.",
+        "This store has no remote.",
         "",
-        "a adds a remote: any git repository that you and others can reach,",
+        "a adds one: any git repository that you and others can reach,",
         "for example git@example.org:team/lore.git or a folder on a shared disk.",
-        "Then s brings both together; nothing else is needed.",
+        "Then s syncs; nothing else is needed.",
     )

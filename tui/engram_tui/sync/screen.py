@@ -1,7 +1,4 @@
-"""The sync screen: what waits to go out and to come in, what came in, and bringing both sides together.
-
-The sync itself runs beside the app (`syncing`); what the screen says is in `sync_lines`.
-"""
+"""The sync screen: what waits to be pushed and pulled, what came in, and syncing, which runs in the background."""
 
 from __future__ import annotations
 
@@ -14,26 +11,26 @@ from textual.widgets import Static
 
 from engram.usecases.sync.sync import Options
 from engram_tui.shell.action import bindings
-from engram_tui.shell.sanitize import words
-from engram_tui.shell.store_screen import defect, one_line
+from engram_tui.shell.errors import describe_defect, describe_error
+from engram_tui.shell.sanitize import safe_line
 from engram_tui.sync import commands
 from engram_tui.sync.actions import ACTIONS
 from engram_tui.sync.lines import (
     Result,
     View,
+    change_line,
     details_of,
-    each_once,
     empty_lines,
     last_line,
     lines_of,
-    news_of,
+    one_per_entry,
     read_view,
     result_sentence,
     where_line,
 )
 from engram_tui.sync.worker import Ended, progress_line, run_sync
+from engram_tui.widgets.format import count, entries
 from engram_tui.widgets.line_screen import LineScreen
-from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -41,7 +38,8 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.sync.traffic import LoreChange
-    from engram_tui.shell.store_screen import Deed, Written
+    from engram_tui.shell.action import Action
+    from engram_tui.shell.command import Command, Outcome
     from engram_tui.widgets.line_list import Line
 
 
@@ -57,6 +55,7 @@ class SyncScreen(LineScreen):
         & #running { height: 1; padding: 0 1; background: $primary 25%; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
@@ -66,7 +65,7 @@ class SyncScreen(LineScreen):
         self.cancel: Event | None = None  # of the sync that runs
 
     def compose_above(self) -> Iterator[Widget]:
-        """Where to, how the last sync ended, and how far this one is."""
+        """Yield the remote, how the last sync ended, and the progress of this one."""
         yield Static("opening …", id="where", markup=False)
         yield Static(id="last", markup=False)
         yield Static(id="running", markup=False)
@@ -76,80 +75,80 @@ class SyncScreen(LineScreen):
         self.store_changed()
 
     def on_unmount(self) -> None:
-        """Who leaves does not wait for the network."""
+        """Cancel a sync: leaving does not wait for the network."""
         if self.cancel is not None:
             self.cancel.set()
 
-    # What actions ask
+    # Conditions of the actions
 
     def is_syncing(self) -> bool:
-        """Whether a sync is under way."""
+        """Return whether a sync is running."""
         return self.cancel is not None
 
     def can_sync(self) -> bool:
-        """Whether there is something to sync with."""
+        """Return whether there is something to sync with."""
         return not self.is_syncing() and self.has_remotes()
 
     def has_remotes(self) -> bool:
-        """Whether there is a remote."""
+        """Return whether there is a remote."""
         return self.view is not None and bool(self.view.remotes)
 
     def can_have_remotes(self) -> bool:
-        """Whether remotes are Engram's to add."""
+        """Return whether remotes are Engram's to add."""
         return self.view is not None and self.view.is_own
 
     def can_forget_remotes(self) -> bool:
-        """Whether there is one to forget."""
+        """Return whether there is a remote to remove."""
         return self.can_have_remotes() and self.has_remotes()
 
     # Showing
 
     def store_changed(self) -> None:
-        """Read again what waits."""
+        """Read anew what waits."""
         self.ask("view", read_view, self._take_view, failed=self._no_view)
 
     def _take_view(self, view: View) -> None:
         self.view = view
         self._show()
-        self.shell.listed(self)
+        self.shell.note_shown(self)
 
     def _no_view(self, line: str) -> None:
         self.view = None
-        self.query_one("#where", Static).update(words(line))
-        self.line_list.say("There is nothing to sync here.")
+        self.query_one("#where", Static).update(safe_line(line))
+        self.line_list.set_placeholder("There is nothing to sync here.")
         self.line_list.show_lines([])
-        self.shell.listed(self)
+        self.shell.note_shown(self)
         self.refresh_bindings()
 
     def _show(self) -> None:
         view, chosen = self.view, self.line_list.line
         if view is None:
             return
-        self.query_one("#where", Static).update(words(where_line(view)))
-        said, bad = last_line(view, self.now())
+        self.query_one("#where", Static).update(safe_line(where_line(view)))
+        text, failed = last_line(view, self.now())
         last = self.query_one("#last", Static)
-        last.update(words(said))
-        last.set_class(bad, "-bad")
-        last.display = bool(said)
-        self.line_list.say(*empty_lines(view))
+        last.update(safe_line(text))
+        last.set_class(failed, "-bad")
+        last.display = bool(text)
+        self.line_list.set_placeholder(*empty_lines(view))
         self.line_list.show_lines(
             lines_of(view, self.result, self.now(), self.is_narrow), keep=chosen.id if chosen else ""
         )
         self.refresh_bindings()
 
     def on_resize(self) -> None:
-        """Columns have other widths."""
+        """Draw the columns for the new width."""
         super().on_resize()
         self.call_after_refresh(self._show)
 
-    def news_of_lore(self, line: Line) -> str:
-        """What happened to it, in a line."""
+    def change_note(self, line: Line) -> str:
+        """Return what happened to the entry, in a line."""
         found = self._change(line)
-        return news_of(found) if found else ""
+        return change_line(found) if found else ""
 
-    def instead_of_lore(self, line: Line | None) -> tuple[str, ...]:
-        """What is known of a lore that is gone."""
-        found = self._change(line) if line is not None and not line.lore_id else None
+    def placeholder(self, line: Line | None) -> tuple[str, ...]:
+        """Return what is known of an entry that is gone."""
+        found = self._change(line) if line is not None and not line.entry_id else None
         return details_of(found) if found else ()
 
     def _change(self, line: Line) -> LoreChange | None:
@@ -158,27 +157,27 @@ class SyncScreen(LineScreen):
         if self.view is None or not number.isdigit():
             return None
         found = self.view.exchange
-        kept = {"out": found.outgoing.lore, "in": found.incoming.lore, "came": self.view.came_in}
-        kept["result"] = self.result.arrived if self.result else ()
-        lore_id = rest.rpartition(":")[2]
-        return next((one for one in kept[name] if one.id == lore_id), None)
+        lists = {"out": found.outgoing.lore, "in": found.incoming.lore, "came": self.view.came_in}
+        lists["result"] = self.result.arrived if self.result else ()
+        entry_id = rest.rpartition(":")[2]
+        return next((one for one in lists[name] if one.id == entry_id), None)
 
     # Syncing
 
     def action_sync(self) -> None:
-        """Both ways."""
+        """Sync both ways."""
         self._begin(Options(), "engram sync")
 
     def action_sync_pull(self) -> None:
-        """Only in."""
+        """Only pull."""
         self._begin(Options(push=False), "engram sync --pull")
 
     def action_sync_push(self) -> None:
-        """Only out."""
+        """Only push."""
         self._begin(Options(pull=False), "engram sync --push")
 
     def action_sync_look(self) -> None:
-        """Look only."""
+        """Only look what a sync would do."""
         self._begin(Options(), "engram sync --dry-run", dry_run=True)
 
     def _begin(self, options: Options, command: str, *, dry_run: bool = False) -> None:
@@ -193,14 +192,12 @@ class SyncScreen(LineScreen):
         else:
             start(options)
 
-    def _confirm_first(self, remote: str, lore: int, then: Callable[[], None]) -> None:
+    def _confirm_first(self, remote: str, number: int, then: Callable[[], None]) -> None:
         from engram_tui.shell.prompts import Confirm
 
         assert self.view is not None
         url = next((one.url for one in self.view.remotes if one.name == remote), remote)
-        question = (
-            f"{count(lore)} lore go to\n{url}\nWho can read that can read them; undo cannot call them back."
-        )
+        question = f"{entries(number)} will be pushed to\n{url}\nWhoever can read it can read them; undo cannot take them back."
         self.app.push_screen(
             Confirm("The first sync with this remote", question), lambda yes: then() if yes else None
         )
@@ -208,72 +205,72 @@ class SyncScreen(LineScreen):
     def _start(self, options: Options, *, command: str, dry_run: bool) -> None:
         cancel = self.cancel = Event()
         self.shell.log_command(f"{command} {options.remote}".strip(), ())
-        self._hear("beginning")
+        self._show_progress("beginning")
         self.query_one("#running").display = True
         self.refresh_bindings()
 
         def run() -> None:
-            def hear(what: str) -> None:
-                self.call_later(self._hear, what)
+            def progress(step: str) -> None:
+                self.call_later(self._show_progress, step)
 
             try:
-                ended = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, hear=hear)
+                ended = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, progress=progress)
             except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
-                self.call_later(self._broke, defect(error))
+                self.call_later(self._failed, describe_defect(error))
             else:
                 self.call_later(self._ended, ended)
 
         self.run_worker(run, thread=True, group="sync", exit_on_error=False)
 
-    def _hear(self, what: str) -> None:
+    def _show_progress(self, step: str) -> None:
         if self.cancel is not None and not self.cancel.is_set():
-            self.query_one("#running", Static).update(words(f"{progress_line(what)}   esc ends it"))
+            self.query_one("#running", Static).update(safe_line(f"{progress_line(step)}   esc cancels"))
 
     def action_cancel_sync(self) -> None:
-        """End it."""
+        """Cancel the sync."""
         if self.cancel is not None:
             self.cancel.set()
-            self.query_one("#running", Static).update("ending it …")
+            self.query_one("#running", Static).update("cancelling …")
 
     def _over(self) -> None:
         self.cancel = None
         self.query_one("#running").display = False
-        self.shell.written_here(self)
+        self.shell.note_own_change(self)
         self.store_changed()
         self.refresh_bindings()
 
-    def _broke(self, line: str) -> None:
+    def _failed(self, line: str) -> None:
         self._over()
-        self.trouble(line)
+        self.show_error(line)
 
     def _ended(self, ended: Ended) -> None:
         done = ended.done
         if ended.planned is None:
-            self.result = Result(done, each_once(ended.arrived))
+            self.result = Result(done, one_per_entry(ended.arrived))
         errors = ([ended.error] if ended.error else []) + list(done.errors if done else ())
-        self.trouble("; ".join(one_line(error) for error in errors))
+        self.show_error("; ".join(describe_error(error) for error in errors))
         if ended.cancelled:
-            came = count(len(ended.arrived))
-            said = f"{came} lore had come in whole already." if ended.arrived else "Nothing was changed."
-            self.tell("Sync ended", f"{said} Nothing is half done.")
+            number = len(ended.arrived)
+            text = f"{entries(number)} had come in completely." if number else "Nothing was changed."
+            self.toast("Sync cancelled", f"{text} Nothing is half done.")
         elif ended.planned is not None:
-            came, sent, both = (count(len(paths)) for paths in ended.planned.plan)
+            pulled, pushed, merged = (count(len(paths)) for paths in ended.planned.plan)
             waiting = ended.planned.waiting
-            also = f" {count(waiting)} not committed yet would go out, too." if waiting else ""
-            self.tell(
+            also = f" {count(waiting)} not committed yet would be pushed, too." if waiting else ""
+            self.toast(
                 "Dry run",
-                f"Would bring in {came}, send {sent}, merge {both}.{also} Nothing was changed here.",
+                f"Would pull {pulled}, push {pushed}, merge {merged}.{also} Nothing was changed here.",
             )
         elif done is not None:
-            self.tell("Sync", result_sentence(Result(done, ended.arrived)))
+            self.toast("Sync", result_sentence(Result(done, ended.arrived)))
             if done.notes:
-                self.trouble("; ".join([*map(one_line, errors), *done.notes]))
+                self.show_error("; ".join([*map(describe_error, errors), *done.notes]))
         self._over()
 
     # Remotes
 
     def action_add_remote(self) -> None:
-        """Ask for an address."""
+        """Ask for the address of a remote."""
         from engram_tui.shell.prompts import Prompt
 
         name = "" if self.has_remotes() else "origin "
@@ -290,19 +287,20 @@ class SyncScreen(LineScreen):
         name, url = given if len(given) == 2 else ("origin", given[0])
         if not self.store.store.places.repository:
             return
-        self.do(commands.added(name, url), ())
+        self.execute(commands.add_remote(name, url), ())
 
     def action_remove_remote(self) -> None:
-        """Forget one."""
-        self._pick_remote("Forget which remote", self._remove)
+        """Remove a remote."""
+        self._pick_remote("Remove which remote", self._remove)
 
     def _remove(self, name: str) -> None:
         known = self.view.remotes if self.view else ()
         url = next((one.url for one in known if one.name == name), "")
-        self.do(commands.removed(name, url), ())
+        self.execute(commands.remove_remote(name, url), ())
 
-    def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
-        super()._deed_done(deed, ids, done)
+    def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
+        """Show the remotes as they are now."""
+        super().command_done(command, ids, outcome)
         self.store_changed()
 
     def _pick_remote(self, title: str, then: Callable[[str], None]) -> None:

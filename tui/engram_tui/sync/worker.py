@@ -1,4 +1,4 @@
-"""Running a sync beside the app: on a store of its own, so that nobody waits for the network, and to be ended at any moment."""
+"""Running a sync in a thread, on a store of its own, so that nobody waits for the network; it can be cancelled at any time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from engram.usecases.sync.traffic import LoreChange
 
 _PERCENT = re.compile(r"(\d+) %$")
-SLOTS = 12
+BAR_CELLS = 12
 MOST_ARRIVED = 500
 
 
 class CancelledError(Exception):
-    """The person ended it."""
+    """The user cancelled the sync."""
 
 
 class Ended(NamedTuple):
-    """How a sync ended: what it did (None: nothing, or it was not to do anything), what came in, what went wrong."""
+    """How a sync ended: what it did (None: nothing, or a dry run), what came in, what went wrong."""
 
     done: Synced | None = None
     planned: Planned | None = None
@@ -35,32 +35,32 @@ class Ended(NamedTuple):
     cancelled: bool = False
 
 
-class _Ear:
-    """What hears of the steps of a sync, and ends it when it is to be ended."""
+class _Progress:
+    """Passes on the steps of a sync, and stops it when it is cancelled."""
 
-    def __init__(self, store: Store, cancel: Event, hear: Callable[[str], None]) -> None:
-        self.before: str | None = None  # our head when what waited was committed; None before that
-        self._store, self._cancel, self._hear = store, cancel, hear
-        self._heard = ""
+    def __init__(self, store: Store, cancel: Event, report: Callable[[str], None]) -> None:
+        self.before: str | None = None  # our head once local changes are committed; None before that
+        self._store, self._cancel, self._report = store, cancel, report
+        self._last = ""
 
-    def __call__(self, what: str) -> None:
+    def __call__(self, step: str) -> None:
         from engram.adapters.git.run.layout import read_head
 
         if self._cancel.is_set():
             raise CancelledError
         if self.before is None and self._store.places.repository is not None:
             self.before = read_head(self._store.places.repository).oid or ""
-        if what != self._heard:
-            self._heard = what
-            self._hear(what)
+        if step != self._last:
+            self._last = step
+            self._report(step)
 
 
 def run_sync(
-    engram: Engram, options: Options, *, dry_run: bool, cancel: Event, hear: Callable[[str], None]
+    engram: Engram, options: Options, *, dry_run: bool, cancel: Event, progress: Callable[[str], None]
 ) -> Ended:
-    """Sync in this thread, or only look with `dry_run`; `hear` is told each new step.
+    """Sync in this thread, or only look with `dry_run`; `progress` is called with each new step.
 
-    Trouble is in the answer. `cancel` ends it at the next step or while the network is waited for.
+    Errors are in the result. `cancel` ends it at the next step or while it waits for the network.
     """
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.sync.traffic import came_in
@@ -70,35 +70,35 @@ def run_sync(
     except EngramError as error:
         return Ended(error=error)
     try:
-        ear = _Ear(store, cancel, hear)
-        ended = _ended(store, options, dry_run, ear)
-        if ear.before is None or dry_run:
+        steps = _Progress(store, cancel, progress)
+        ended = _run(store, options, dry_run, steps)
+        if steps.before is None or dry_run:
             return ended
         try:
-            return ended._replace(arrived=tuple(came_in(store, MOST_ARRIVED, since=ear.before)))
+            return ended._replace(arrived=tuple(came_in(store, MOST_ARRIVED, since=steps.before)))
         except EngramError as error:
             return ended._replace(error=ended.error or error)
     finally:
         store.close()
 
 
-def _ended(store: Store, options: Options, dry_run: bool, ear: _Ear) -> Ended:
+def _run(store: Store, options: Options, dry_run: bool, steps: _Progress) -> Ended:
     from engram.usecases.sync.sync import preview, sync
 
     try:
         if dry_run:
-            return Ended(planned=preview(store, options, ear))
-        return Ended(done=sync(store, options, ear))
+            return Ended(planned=preview(store, options, steps))
+        return Ended(done=sync(store, options, steps))
     except CancelledError:
         return Ended(cancelled=True)
     except EngramError as error:
         return Ended(error=error)
 
 
-def progress_line(what: str) -> str:
-    """A step as a line with a bar, where git tells how far it is."""
-    found = _PERCENT.search(what)
+def progress_line(step: str) -> str:
+    """Format a step as a line, with a bar where git reports a percentage."""
+    found = _PERCENT.search(step)
     if found is None:
-        return f"{what} …"
-    full = int(found[1]) * SLOTS // 100
-    return f"{what}  {'▆' * full}{'▁' * (SLOTS - full)}"
+        return f"{step} …"
+    full = int(found[1]) * BAR_CELLS // 100
+    return f"{step}  {'▆' * full}{'▁' * (BAR_CELLS - full)}"

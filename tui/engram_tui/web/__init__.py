@@ -1,1 +1,1 @@
-"""The app in a browser on this machine: a small server that starts one app for each page, and who gets in."""
+"""The app in a browser on this machine: a small server that starts one app for each page, and its access control."""

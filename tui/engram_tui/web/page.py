@@ -1,4 +1,4 @@
-"""What a browser shows: the page around the app, and the few words where there is none. Nothing comes from elsewhere."""
+"""The page that draws the app in a browser, and the pages of refusals. Nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ $head
   src: url("static/fonts/RobotoMono-Italic-VariableFont_wght.ttf"); font-weight: 100 700; }
 html, body { height: 100%; margin: 0; background: #12161c; color: #d8dee9; font: 16px "Roboto Mono", monospace; }
 .textual-terminal { height: 100vh; }
-.said { position: fixed; inset: 0; display: flex; align-items: center; justify-content: center; text-align: center; }
+.message { position: fixed; inset: 0; display: flex; align-items: center; justify-content: center; text-align: center; }
 a { color: inherit; }
 body.-first-byte .opening, .over { display: none; }
 body.-closed .over { display: flex; background: #12161ce6; z-index: 10; }
@@ -35,14 +35,14 @@ $body
 </body>
 </html>
 """)
-_APP = Template("""<div class="said opening">Opening …</div>
-<div class="said over"><p>The app has ended.<br><a href="">Open it again</a></p></div>
+_APP = Template("""<div class="message opening">Opening …</div>
+<div class="message over"><p>The app has ended.<br><a href="">Open it again</a></p></div>
 <div id="terminal" class="textual-terminal" data-session-websocket-url="$socket" data-font-size="$size"></div>""")
 _HEAD = """<link rel="stylesheet" href="static/css/xterm.css">
 <script src="page.js"></script>
 <script src="static/js/textual.js"></script>"""
 SCRIPT = "page.js"
-_SCRIPT = """window.open = () => null; // links in lore are shown, never followed
+_SCRIPT = """window.open = () => null; // links are shown, never followed
 new MutationObserver((_changes, watching) => { // keys go to the app as soon as it is there
   const keys = document.querySelector(".xterm-helper-textarea");
   if (keys && document.body.classList.contains("-first-byte")) {
@@ -55,7 +55,7 @@ _FONT_SIZE, _SMALLEST, _LARGEST = 16, 6, 72
 
 
 def of_app(request: web.Request, title: str) -> web.Response:
-    """The page that draws the app; `?fontsize=20` has larger letters."""
+    """Return the page that draws the app; `?fontsize=20` has larger letters."""
     size = _number(request.query.get("fontsize", ""), _FONT_SIZE, _SMALLEST, _LARGEST)
     socket = f"ws://{request.host}{request.path}{SOCKET}"
     return _html(_FRAME.substitute(
@@ -64,18 +64,18 @@ def of_app(request: web.Request, title: str) -> web.Response:
 
 
 def script() -> web.Response:
-    """What the page does besides drawing the app."""
+    """Return the script of the page."""
     return web.Response(text=_SCRIPT, content_type="text/javascript")
 
 
 def refusal(status: int, sentence: str) -> web.Response:
-    """A page that says why there is no app."""
-    said = f'<div class="said"><p>{escape(sentence)}</p></div>'
-    return _html(_FRAME.substitute(title="Engram", head="", body=said), status)
+    """Return a page that says why there is no app."""
+    body = f'<div class="message"><p>{escape(sentence)}</p></div>'
+    return _html(_FRAME.substitute(title="Engram", head="", body=body), status)
 
 
 async def harden(request: web.Request, answer: web.StreamResponse) -> None:
-    """Headers of every answer: nothing from elsewhere, in no other page, kept nowhere, told nobody."""
+    """Set the headers of every answer: no foreign content, no framing, no caching, no referrer."""
     own = f"ws://{request.host}" if answer.status < 400 else "'none'"
     answer.headers["Content-Security-Policy"] = (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "

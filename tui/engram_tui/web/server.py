@@ -1,4 +1,4 @@
-"""Serving the app to browsers on this machine, until Ctrl-C; then every app that it started ends, too."""
+"""Serving the app to browsers on this machine until Ctrl-C, which also ends every app that it started."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from engram_tui.web.entrance import Entrance
+    from engram_tui.web.access_control import AccessControl
     from engram_tui.web.session import Session
 
-MOST = 8  # pages at a time: each is a process
-_GOODBYE_SECONDS = 2.0
+MAX_PAGES = 8  # at a time: each is a process
+_SHUTDOWN_SECONDS = 2.0
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def check_packages() -> None:
-    """Raises UsageError where what serving a browser needs is not installed."""
+    """Raise UsageError where what serving a browser needs is not installed."""
     try:
         import textual_serve.app_service  # noqa: F401 - only whether it is there
     except ImportError:
@@ -38,7 +38,7 @@ def check_packages() -> None:
 
 
 def serve_web(command: Sequence[str], port: int, title: str, *, browser: bool) -> int:
-    """Serve the app that `command` starts at this port (0: any) until the process is told to end; returns the exit code.
+    """Serve the app that `command` starts at this port (0: any) until the process gets a signal to end; returns the exit code.
 
     `browser` opens it in the browser of whoever sits here. Raises EngramError where nobody can be served there.
     """
@@ -49,48 +49,48 @@ def serve_web(command: Sequence[str], port: int, title: str, *, browser: bool) -
 
 
 class Server:
-    """The pages of the app, and the apps behind them."""
+    """Serves the pages of the app, and runs the apps behind them."""
 
     def __init__(self, command: Sequence[str], title: str, listening: socket.socket) -> None:
-        """Nothing is served before `run`."""
+        """Serve nothing before `run`."""
         from textual_serve.download_manager import DownloadManager
 
-        from engram_tui.web.entrance import Entrance
+        from engram_tui.web.access_control import AccessControl
 
-        self.entrance: Entrance = Entrance(listening.getsockname()[1])
+        self.access: AccessControl = AccessControl(listening.getsockname()[1])
         self._command, self._title, self._listening = command, title, listening
         self._downloads = DownloadManager()
         self._sessions: set[Session] = set()
 
     async def run(self, *, browser: bool) -> None:
-        """Serve until the process is told to end."""
+        """Serve until the process gets a signal to end."""
         from aiohttp import web
 
-        told = _told_to_end()
-        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=_GOODBYE_SECONDS)
+        ended = _end_signal()
+        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:
             await web.SockSite(runner, self._listening).start()
-            _announce(self.entrance.address)
+            _announce(self.access.address)
             if browser:
-                await asyncio.to_thread(_open, self.entrance.address)
-            await told.wait()
+                await asyncio.to_thread(_open, self.access.address)
+            await ended.wait()
         finally:
             await runner.cleanup()
 
     def app(self) -> web.Application:
-        """The pages, behind the entrance."""
+        """Return the web application: the pages, behind the access control."""
         import textual_serve
         from aiohttp import web
 
         from engram_tui.web import page
 
-        root = self.entrance.root
+        root = self.access.root
         static = os.path.join(os.path.dirname(str(textual_serve.__file__)), "static")
-        app = web.Application(middlewares=[self.entrance.admit])
+        app = web.Application(middlewares=[self.access.admit])
         app.router.add_get(root, self._page)
         app.router.add_get(root + page.SCRIPT, self._script)
-        app.router.add_get(root + page.SOCKET, self._talk)
+        app.router.add_get(root + page.SOCKET, self._connect)
         app.router.add_static(root + page.STATIC, static)
         app.on_response_prepare.append(page.harden)
         app.on_shutdown.append(self._end_sessions)
@@ -106,7 +106,7 @@ class Server:
 
         return page.script()
 
-    async def _talk(self, request: web.Request) -> web.StreamResponse:
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
         from engram_tui.web import page
@@ -114,14 +114,14 @@ class Server:
 
         if "Origin" not in request.headers:  # every browser sends one here
             return page.refusal(403, "Only a page may ask for this.")
-        if len(self._sessions) >= MOST:
-            return page.refusal(503, f"The app is open in {MOST} pages already: close one.")
+        if len(self._sessions) >= MAX_PAGES:
+            return page.refusal(503, f"The app is open in {MAX_PAGES} pages already: close one.")
         websocket = web.WebSocketResponse(heartbeat=15)
         session = Session(self._command, websocket, self._downloads)
         self._sessions.add(session)
         try:
             await websocket.prepare(request)
-            await session.talk(_number(request, "width", 80), _number(request, "height", 24))
+            await session.run_app(_number(request, "width", 80), _number(request, "height", 24))
         finally:
             self._sessions.discard(session)
         return websocket
@@ -130,13 +130,13 @@ class Server:
         await asyncio.gather(*(session.stop() for session in tuple(self._sessions)), return_exceptions=True)
 
 
-def _told_to_end() -> asyncio.Event:
-    """What is set once this process is told to end."""
-    told = asyncio.Event()
+def _end_signal() -> asyncio.Event:
+    """Return an event that is set once this process gets a signal to end."""
+    ended = asyncio.Event()
     for name in _SIGNALS:
         with suppress(AttributeError, NotImplementedError):  # as on Windows
-            asyncio.get_running_loop().add_signal_handler(getattr(signal, name), told.set)
-    return told
+            asyncio.get_running_loop().add_signal_handler(getattr(signal, name), ended.set)
+    return ended
 
 
 def _announce(address: str) -> None:
@@ -147,7 +147,7 @@ def _announce(address: str) -> None:
 
 
 def _open(address: str) -> None:
-    """Open a browser, where there is a screen for one: else it would be one in this very terminal."""
+    """Open a browser where there is a display: else it would be a text browser in this terminal."""
     import webbrowser
 
     if sys.platform in {"win32", "darwin"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

@@ -1,4 +1,4 @@
-"""One app for one page: a process of its own, which ends with the page and with the server."""
+"""One app for one page, in a process of its own that ends with the page and with the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 3.0  # seconds for an app to end by itself
 _MOST_CELLS = 1000  # of a terminal's side
-_OWN_EDITOR = ("VISUAL", "EDITOR")  # one of a terminal cannot be shown; without it the app edits by itself
+_EDITOR_VARIABLES = (
+    "VISUAL",
+    "EDITOR",
+)  # a terminal editor cannot be shown; without one the app edits by itself
 
 
 class Session(AppService):
@@ -34,22 +37,22 @@ class Session(AppService):
             close=self._closed,
             download_manager=downloads,
         )
-        self._words = tuple(command)
+        self._command = tuple(command)
         self._websocket = websocket
 
-    async def talk(self, width: int, height: int) -> None:
-        """Start the app with so many cells, and hand over what is typed until page or app end."""
+    async def run_app(self, width: int, height: int) -> None:
+        """Start the app with so many cells, and pass on what is typed until page or app end."""
         await self.start(_cells(width), _cells(height))
         try:
             async for message in self._websocket:
                 if message.type is WSMsgType.TEXT:
-                    await self._told(message.json())
+                    await self._handle(message.json())
         except ValueError:
             return  # not what our page sends
         finally:
             await self.stop()
 
-    async def _told(self, message: object) -> None:
+    async def _handle(self, message: object) -> None:
         match message:
             case ["stdin", str(text)]:
                 await self.send_bytes(text.encode("utf-8", "replace"))
@@ -65,12 +68,12 @@ class Session(AppService):
                 return
 
     async def run(self) -> None:
-        """Hand over what the app draws; when it ends, so does the page's connection."""
+        """Pass on what the app draws; when it ends, close the page's connection."""
         await super().run()
         await self._closed()
 
     async def stop(self) -> None:
-        """Have the app end as by `q`; one that does not is ended."""
+        """End the app as by `q`; kill one that does not end."""
         try:
             await asyncio.wait_for(super().stop(), PATIENCE)
         except TimeoutError:
@@ -82,20 +85,20 @@ class Session(AppService):
         await self._websocket.close()
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
-        """As its base does, without a shell in between that would outlive us."""
+        """Start the process as the base class does, without a shell in between that would outlive us."""
         environment = self._build_environment(width=width, height=height)
-        for name in _OWN_EDITOR:
+        for name in _EDITOR_VARIABLES:
             environment.pop(name, None)
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *self._words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+            *self._command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
         )
         self._process, self._stdin = process, process.stdin
         return process
 
 
 async def _ended(process: Process) -> None:
-    """Wait for a process; end it where it goes on."""
+    """Wait for a process; kill it where it does not end."""
     try:
         await asyncio.wait_for(process.wait(), PATIENCE)
     except TimeoutError:

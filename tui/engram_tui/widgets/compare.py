@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from engram.domain.text.word_diff import Piece, word_differences
-from engram_tui.shell.sanitize import lines, words
+from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -21,14 +21,14 @@ OLDER, NEWER = "older", "newer"
 
 
 class Side(NamedTuple):
-    """One text, and what it is."""
+    """A text and its heading."""
 
     heading: str
     text: str
 
 
 class Compare(ModalScreen[str | None]):
-    """Returns `older` or `newer` where another pair is wanted, else None."""
+    """Returns `older` or `newer` to show another pair, else None."""
 
     DEFAULT_CSS = """
     Compare { align: center middle; }
@@ -60,44 +60,46 @@ class Compare(ModalScreen[str | None]):
         self._title, self._sides, self._hint = title, (left, right), hint
 
     def compose(self) -> ComposeResult:
-        """Two panes."""
+        """Yield two panes."""
         left, right = self._sides
-        pieces = word_differences(left.text, right.text) if left.text and right.text else _alone(left, right)
+        pieces = (
+            word_differences(left.text, right.text) if left.text and right.text else _unmarked(left, right)
+        )
         same = left.text == right.text
         with Vertical() as box:
-            box.border_title = words(self._title)
+            box.border_title = safe_line(self._title)
             box.border_subtitle = f"{self._hint}j k scroll · esc closes"
             with Horizontal(classes="headings"):
-                yield Static(words(left.heading), classes="heading", markup=False)
+                yield Static(safe_line(left.heading), classes="heading", markup=False)
                 yield Static(
-                    words("nothing differs" if same else right.heading), classes="heading", markup=False
+                    safe_line("nothing differs" if same else right.heading), classes="heading", markup=False
                 )
             with Horizontal():
                 with VerticalScroll(id="left"):
-                    yield Static(_drawn(pieces[0], "bold underline"), markup=False)
+                    yield Static(_marked(pieces[0], "bold underline"), markup=False)
                 with VerticalScroll(id="right"):
-                    yield Static(_drawn(pieces[1], "bold reverse"), markup=False)
+                    yield Static(_marked(pieces[1], "bold reverse"), markup=False)
 
     def action_scroll(self, rows: int) -> None:
-        """Scroll both."""
+        """Scroll both panes."""
         for pane in self.query(VerticalScroll):
             pane.scroll_relative(y=rows, animate=False)
 
     def action_other(self, which: str) -> None:
-        """Another pair, where there is a row of versions."""
+        """Show another pair, where there is a row of versions."""
         if self._hint:
             self.dismiss(which)
 
 
-def _alone(left: Side, right: Side) -> tuple[list[Piece], list[Piece]]:
-    """Where one of them is empty, there is nothing to compare with."""
+def _unmarked(left: Side, right: Side) -> tuple[list[Piece], list[Piece]]:
+    """Return both texts without marks: where one is empty, there is nothing to compare with."""
     return [Piece(left.text, False)], [Piece(right.text, False)]
 
 
-def _drawn(pieces: Sequence[Piece], style: str) -> Text:
+def _marked(pieces: Sequence[Piece], style: str) -> Text:
     text = Text()
     for piece in pieces:
-        # A line end that differs would else not be seen.
+        # A line end that differs would not be visible otherwise.
         shown = piece.text if not piece.differs or piece.text.strip("\n") else piece.text.replace("\n", "¶\n")
-        text.append(lines(shown), style if piece.differs else "")
+        text.append(safe_lines(shown), style if piece.differs else "")
     return text

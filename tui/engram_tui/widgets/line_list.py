@@ -1,4 +1,4 @@
-"""A list of lines that are made of columns: what the screens draw that list something other than lore."""
+"""A list of lines that are made of columns: for screens that list something other than entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from engram_tui.widgets.entry_list import LoreList, column
+from engram_tui.widgets.entry_list import EntryList, column
 
 if TYPE_CHECKING:
     from engram_tui.widgets.rows import Row
@@ -18,28 +18,28 @@ QUIET, STRONG, GOOD, WARN, BAD = "quiet", "strong", "good", "warn", "bad"
 
 
 class Part(NamedTuple):
-    """A column of a line: its text, how it looks, and how many cells it takes (0: what the others leave)."""
+    """A column of a line: its text, its style, and how many cells it takes (0: what the others leave)."""
 
     text: str
-    look: str = ""
+    style: str = ""
     cells: int = 0
 
 
 class Line(NamedTuple):
-    """A line: `id` tells it from the others, `lore_id` is the lore it is about ("" none).
+    """A line with a unique `id`; `entry_id` is the entry it is about ("": none).
 
-    A `heading` stands over others and is passed over by the cursor. `group` names the lines that belong together.
+    A `heading` stands over others and is skipped by the cursor. `group` names the lines that belong together.
     """
 
     id: str
     parts: tuple[Part, ...]
-    lore_id: str = ""
+    entry_id: str = ""
     heading: bool = False
     group: str = ""
 
 
-class LineList(LoreList):
-    """Draws lines; moves, marks and draws what is visible as the list of lore does."""
+class LineList(EntryList):
+    """Draws lines; moves, and draws only what is visible, as the list of entries does."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{look}" for look in (QUIET, STRONG, GOOD, WARN, BAD)}
     DEFAULT_CSS = """
@@ -54,7 +54,7 @@ class LineList(LoreList):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """What is shown."""
+        """The lines."""
         return cast("Sequence[Line]", self.rows)
 
     @property
@@ -70,7 +70,7 @@ class LineList(LoreList):
             self.action_move(1)
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor; headings are passed over, and seen where they are the first."""
+        """Move the cursor past headings; the first one scrolls into view."""
         before = self.cursor
         self.cursor += rows
         while self.line is not None and self.line.heading and 0 < self.cursor < len(self.rows) - 1:
@@ -81,7 +81,7 @@ class LineList(LoreList):
                 self.scroll_to(y=0, animate=False, force=True)
 
     def action_edge(self, bottom: bool) -> None:
-        """The first or last line that is no heading."""
+        """Move the cursor to the first or last line that is no heading."""
         super().action_edge(bottom)
         if not bottom and self.line is not None and self.line.heading:
             self.action_move(1)
@@ -96,10 +96,10 @@ class LineList(LoreList):
         room = max(0, width - taken) // loose
         segments = [Segment(f"{'▌' if chosen and not line.heading else ' '} ", base)]
         for part in line.parts:
-            style = base + self._look(part.look) if part.look else base
+            style = base + self._part_style(part.style) if part.style else base
             segments.append(Segment(column(part.text, part.cells or room), style))
         return Strip(segments).adjust_cell_length(width, base)
 
-    def _look(self, look: str) -> Style:
-        found = self.get_component_rich_style(f"line--{look}")
+    def _part_style(self, name: str) -> Style:
+        found = self.get_component_rich_style(f"line--{name}")
         return Style(color=found.color, bold=found.bold)

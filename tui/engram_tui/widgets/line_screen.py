@@ -1,4 +1,4 @@
-"""A screen with a list of lines and the lore that the chosen one is about beside it (narrow: in its place)."""
+"""A screen with a list of lines, and beside it (narrow: in its place) the entry that the line under the cursor is about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.widgets.entry_list import LoreList
+from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.line_list import LineList
 from engram_tui.widgets.preview import Preview
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
     from engram_tui.widgets.line_list import Line
 
-CURSOR_REST = 0.05  # seconds on a line before its lore is shown
+CURSOR_DELAY = 0.05  # seconds on a line before its entry is shown
 
 
 class LineScreen(ShellScreen):
-    """Lines, and a lore; subclasses fill `compose_above` and the list."""
+    """Lines, and an entry; subclasses fill `compose_above` and the list."""
 
     AUTO_FOCUS = "LineList"
     DEFAULT_CSS = """
@@ -47,7 +47,7 @@ class LineScreen(ShellScreen):
         self._resting: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
-        """What stands above, the list, and the lore."""
+        """Yield what stands above, the list, and the entry."""
         with Horizontal(id="panes"):
             with Vertical(id="left"):
                 yield from self.compose_above()
@@ -55,18 +55,18 @@ class LineScreen(ShellScreen):
             yield Preview(id="preview")
 
     def compose_above(self) -> Iterator[Widget]:
-        """The widgets above the list."""
+        """Yield the widgets above the list."""
         yield from ()
 
-    def instead_of_lore(self, line: Line | None) -> tuple[str, ...]:  # noqa: ARG002
-        """What stands in the place of the lore where a line is about none: a title and a text."""
+    def placeholder(self, line: Line | None) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what stands in the place of the entry where a line is about none: a title and lines."""
         return ()
 
     def line_chosen(self) -> None:
-        """The cursor is on another line."""
+        """Do what another line under the cursor needs."""
 
-    def news_of_lore(self, line: Line) -> str:  # noqa: ARG002
-        """What is to be said beside the lore that a line is about."""
+    def change_note(self, line: Line) -> str:  # noqa: ARG002
+        """Return a line to stand above the entry that a line is about."""
         return ""
 
     @property
@@ -76,72 +76,72 @@ class LineScreen(ShellScreen):
 
     @property
     def preview(self) -> Preview:
-        """The lore."""
+        """The entry."""
         return self.query_one(Preview)
 
-    def chosen(self) -> tuple[str, ...]:
-        """The lore of the line under the cursor."""
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the id of the entry under the cursor."""
         line = self.line_list.line
-        return (line.lore_id,) if line is not None and line.lore_id else ()
+        return (line.entry_id,) if line is not None and line.entry_id else ()
 
-    def has_lore(self) -> bool:
-        """Whether the line is about a lore."""
-        return bool(self.chosen())
+    def has_entry(self) -> bool:
+        """Return whether the line is about an entry."""
+        return bool(self.selected_ids())
 
     def is_reading(self) -> bool:
-        """Whether the lore has the focus."""
+        """Return whether the entry has the focus."""
         return self.has_class("-reading")
 
     def can_read(self) -> bool:
-        """Whether there is something to open."""
+        """Return whether there is something to open."""
         line = self.line_list.line
-        return not self.is_reading() and line is not None and bool(line.lore_id or self.instead_of_lore(line))
+        return not self.is_reading() and line is not None and bool(line.entry_id or self.placeholder(line))
 
-    @on(LoreList.Highlighted)
+    @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show the lore under the cursor once the cursor rests."""
+        """Show the entry under the cursor once the cursor rests."""
         self.line_chosen()
         self.refresh_bindings()
         if self._resting:
             self._resting.stop()
-        self._resting = self.set_timer(CURSOR_REST, self.ask_lore)
+        self._resting = self.set_timer(CURSOR_DELAY, self.load_entry)
 
-    @on(LoreList.Opened)
+    @on(EntryList.Opened)
     def action_read(self) -> None:
-        """Go into the lore: on a narrow terminal it takes the list's place."""
+        """Go into the entry: on a narrow terminal it takes the list's place."""
         if self.can_read():
             self.add_class("-reading")
-            self.ask_lore()
+            self.load_entry()
             self.set_focus(self.preview)
             self.refresh_bindings()
 
     def action_back(self) -> None:
-        """From the lore to the list."""
+        """Go from the entry to the list."""
         self.remove_class("-reading")
         self.set_focus(self.line_list)
         self.refresh_bindings()
 
-    def ask_lore(self) -> None:
-        """Show what the line under the cursor is about."""
+    def load_entry(self) -> None:
+        """Read and show what the line under the cursor is about."""
         line = self.line_list.line
-        if line is None or not line.lore_id:
-            self.preview.say(*self.instead_of_lore(line))
+        if line is None or not line.entry_id:
+            self.preview.show_message(*self.placeholder(line))
         elif not self.is_narrow or self.is_reading():
             self.ask(
-                "lore",
-                lambda store: store.get(line.lore_id),
-                partial(self._take_lore, line),
-                failed=partial(self._no_lore, line),
+                "entry",
+                lambda store: store.get(line.entry_id),
+                partial(self._take_entry, line),
+                failed=partial(self._entry_missing, line),
             )
 
-    def _take_lore(self, line: Line, shown: Shown) -> None:
+    def _take_entry(self, line: Line, shown: Shown) -> None:
         if self.line_list.line == line:
-            self.preview.show(shown, self.now(), news=self.news_of_lore(line))
+            self.preview.show(shown, self.now(), note=self.change_note(line))
 
-    def _no_lore(self, line: Line, trouble: str) -> None:
+    def _entry_missing(self, line: Line, error: str) -> None:
         if self.line_list.line == line:
-            self.preview.say("This lore is not here any more.", trouble)
+            self.preview.show_message("This entry does not exist any more.", error)
 
     def on_resize(self) -> None:
-        """A terminal that became wide shows a lore it had not read."""
-        self.call_after_refresh(self.ask_lore)
+        """Show the entry on a terminal that became wide."""
+        self.call_after_refresh(self.load_entry)

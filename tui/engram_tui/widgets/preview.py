@@ -1,16 +1,15 @@
-"""One lore, readable: its title, what is known of it, and its text."""
+"""One entry to read: its title, its facts, and its text."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.text.safe_text import safe_text
+from engram_tui.widgets.format import bar, fraction, since
 from engram_tui.widgets.markdown_pane import MarkdownPane
-from engram_tui.widgets.rows import age, bar, fraction
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Preview(MarkdownPane):
-    """Shows a lore; with the focus, the moving keys scroll it."""
+    """Shows an entry; with the focus, the moving keys scroll it."""
 
     DEFAULT_CSS = """
     Preview {
@@ -36,25 +35,25 @@ class Preview(MarkdownPane):
         self.shown_id = ""
 
     def compose(self) -> ComposeResult:
-        """Title, facts, the text (in one of two ways), details."""
+        """Yield title, facts, text, details."""
         yield Static(id="title", markup=False)
         yield Static(id="facts", markup=False)
         yield Static(id="plain", markup=False)
         yield Static(id="details", markup=False)
 
-    def show(self, shown: Shown, now: float, why: str = "", news: str = "") -> None:
-        """Show a lore; `now` in Unix seconds, `news` a line of its own above the rest."""
+    def show(self, shown: Shown, now: float, why: str = "", note: str = "") -> None:
+        """Show an entry; `now` in Unix seconds, `note` a line above the facts."""
         lore = shown.lore
         another = lore.id != self.shown_id
         self.shown_id = lore.id
         body = safe_text(body_of(lore), lines=True)
-        above = "\n".join(part for part in (safe_text(news), facts(shown, now)) if part)
+        above = "\n".join(part for part in (safe_text(note), facts(shown, now)) if part)
         self._put(safe_text(lore.title), above, body, details(shown, now, why))
         if another:
             self.scroll_home(animate=False)
 
-    def say(self, *lines: str) -> None:
-        """Show a message in place of a lore."""
+    def show_message(self, *lines: str) -> None:
+        """Show a message in place of an entry."""
         self.shown_id = ""
         self._put(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
 
@@ -65,7 +64,7 @@ class Preview(MarkdownPane):
 
 
 def facts(shown: Shown, now: float) -> str:
-    """What one wants to know before reading, a line each."""
+    """Format what one wants to know before reading, a line each."""
     lore = shown.lore
     validated = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
     if lore.last_validated:
@@ -73,31 +72,25 @@ def facts(shown: Shown, now: float) -> str:
     return _lines(
         f"{lore.category} · {lore.state}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
         f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
-        _named("tags", lore.tags),
-        _named("files", lore.files),
+        _field("tags", lore.tags),
+        _field("files", lore.files),
     )
 
 
 def details(shown: Shown, now: float, why: str) -> str:
-    """What one may want to know after reading, a line each."""
+    """Format what one may want to know after reading, a line each."""
     lore = shown.lore
     by = f" by {lore.agent}" if lore.agent else ""
     return _lines(
         f"found by {why}" if why else "",
-        _named("context", lore.context),
+        _field("context", lore.context),
         f"recorded {since(lore.created_at, now)}{by}, {lore.created_at:%Y-%m-%d %H:%M} UTC",
         shown.path,
     )
 
 
-def since(moment: datetime, now: float) -> str:
-    """`3 d ago`, or `just now`."""
-    words = age(now - moment.timestamp())
-    return "just now" if words == "now" else f"{words} ago"
-
-
 def body_of(lore: Lore) -> str:
-    """The text without a first line that only repeats the title."""
+    """Return the text without a first line that only repeats the title."""
     first, _, rest = lore.content.lstrip("\n").partition("\n")
     repeated = first.strip().lstrip("#").strip().rstrip("#").strip() == lore.title
     stands_alone = first.lstrip().startswith("#") or not rest.split("\n", 1)[0].strip()
@@ -108,5 +101,5 @@ def _lines(*lines: str) -> str:
     return "\n".join(safe_text(line) for line in lines if line)
 
 
-def _named(name: str, values: tuple[str, ...]) -> str:
+def _field(name: str, values: tuple[str, ...]) -> str:
     return f"{name} {', '.join(values)}" if values else ""

@@ -1,6 +1,6 @@
-"""Markdown as one drawing. Textual's own widget for it makes a widget of each paragraph, item and cell: seconds for some lore.
+"""Markdown as one renderable. Textual's own widget makes a widget of each paragraph, item and cell: seconds for some texts.
 
-Nothing in it acts: a link is its text and where it leads, an image its description, HTML what is written.
+Nothing in it is active: a link is its text and its target, an image its description, HTML its source.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ _THEME = Theme({f"markdown.{name}": style for name, style in _STYLES.items()})
 
 
 class Rendered:
-    """A text of markdown, to be drawn by a `Static`. It passed the sanitiser."""
+    """A text of markdown for a `Static`; it is sanitized already."""
 
     def __init__(self, text: str) -> None:
-        self._markdown = _Plainly(text, hyperlinks=False)
+        self._markdown = _PlainMarkdown(text, hyperlinks=False)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Every line of it, in styles that every theme has."""
+        """Render it in styles that every theme has."""
         with console.use_theme(_THEME):
             drawn: list[Segment] = list(console.render(self._markdown, options))
         return drawn
 
 
-class _Left(Heading):
-    """A heading that stands where the text does."""
+class _LeftHeading(Heading):
+    """A heading aligned with the text."""
 
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
 
 
 class _Code(CodeBlock):
-    """Code with a line beside it, without a search for its language."""
+    """Code with a line on its left, without syntax highlighting."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
         lines = console.render_lines(
             Text(str(self.text).rstrip()), options.update(width=max(1, options.max_width - 2))
         )
-        beside = Segment("│ ", console.get_style("dim"))
+        rule = Segment("│ ", console.get_style("dim"))
         for line in lines:
-            yield beside
+            yield rule
             yield from line
             yield Segment.line()
 
 
-class _Plainly(Markdown):
+class _PlainMarkdown(Markdown):
     """Markdown with these two elements."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
-        "heading_open": _Left,
+        "heading_open": _LeftHeading,
         "fence": _Code,
         "code_block": _Code,
     }

@@ -1,12 +1,14 @@
-"""One lore as a line of a list: what the line knows, and how each part of it is written."""
+"""An entry as a row of a list, and lists of rows: in memory, or each row made when it is looked at."""
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from engram.domain.consolidation.usefulness import importance
 from engram.usecases.lookup.listing import Shown
+from engram_tui.widgets.format import fraction
 
 if TYPE_CHECKING:
     from engram.usecases.recall.query import Recalled
@@ -22,35 +24,15 @@ SORT_NAMES = {
     "category": "by category",
     "worth": "by worth",
 }
-NO_REF = "·"
-CATEGORY_CELLS = 11
-
-_SHORT_CATEGORIES = {
-    "ARCHITECTURAL_DECISION": "DECISION",
-    "PATTERN_OUTCOME": "PATTERN",
-    "INTERFACE_LESSON": "INTERFACE",
-    "EDGE_CASE_DISCOVERY": "EDGE CASE",
-    "IMPLEMENTATION_FRICTION": "FRICTION",
-    "TESTING_STRATEGY": "TESTING",
-    "DEPENDENCY_BEHAVIOR": "DEPENDENCY",
-    "PERFORMANCE_INSIGHT": "PERFORMANCE",
-    "SESSION_SUMMARY": "SESSION",
-    "CONTEXT_NOTE": "NOTE",
-}
-_AGES = (
-    (365 * 86_400, "y"),
-    (30 * 86_400, "mo"),
-    (7 * 86_400, "w"),
-    (86_400, "d"),
-    (3_600, "h"),
-    (60, "min"),
-)
+# What is kept of a row beside its id, in this order: `LazyRows._row` puts it back together.
+COLUMNS = (
+    "confidence", "category", "title", "created_at", "updated_at", "validation_count", "status", "agent", "pinned", "path",
+    "importance",
+)  # fmt: skip
 
 
 class Row(NamedTuple):
-    """A line of the list. Times in Unix seconds, `confidence` and `worth` (its importance, from use) in thousandths;
-    `why` says why a search found it.
-    """
+    """A row. Times in Unix seconds; `confidence` and `usefulness` in thousandths; `why` says why a search found it."""
 
     id: str
     ref: str
@@ -66,33 +48,22 @@ class Row(NamedTuple):
     pinned: bool = False
     path: str = ""
     scope: str = ""
-    worth: int = 0
-
-
-def worth_of(
-    lore_id: str,
-    given: float | None,
-    pinned: bool,
-    helpful: int,
-    shown: Mapping[str, int],
-) -> int:
-    """The worth of a lore, in thousandths; `shown` counts by id the answers it was in."""
-    return round(importance(given, pinned=pinned, helpful=helpful, shown=shown.get(lore_id, 0)) * 1000)
+    usefulness: int = 0
 
 
 def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
-    """The line of a lore that was read from its file; `why` a search found it, `times` it was in an answer."""
+    """Make the row of an entry that was read from its file; it was in so many answers."""
     lore = shown.lore
-    worth = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=times)
+    usefulness = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=times)
     return Row(
         lore.id, shown.ref, lore.thousandths, lore.category, lore.title, lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.validation_count, lore.status, why,
-        lore.agent or "", lore.pinned, shown.path, shown.scope, round(worth * 1000),
+        lore.agent or "", lore.pinned, shown.path, shown.scope, round(usefulness * 1000),
     )  # fmt: skip
 
 
 def row_of_recalled(recalled: Recalled, refs: Mapping[str, str], shown: Mapping[str, int]) -> Row:
-    """The line of a lore that a search found."""
+    """Make the row of an entry that a search found; `shown` counts by id the answers it was in."""
     lore, score = recalled.lore, recalled.score
     meaning = "" if score.cosine is None else f" · meaning {fraction(round(score.cosine * 1000))}"
     why = f"words {fraction(round(score.words * 1000))}{meaning}"
@@ -100,67 +71,98 @@ def row_of_recalled(recalled: Recalled, refs: Mapping[str, str], shown: Mapping[
     return row_of_shown(found, why, shown.get(lore.id, 0))
 
 
-def ids_of(rows: Sequence[Row]) -> list[str]:
-    """The ids of these rows, in order."""
-    from engram_tui.widgets.lazy_rows import LazyRows
+class LazyRows(Sequence[Row]):
+    """Rows by their ids and what `list_packed` returned for each: 100,000 rows would take seconds and 120 MB."""
 
+    def __init__(
+        self, ids: list[str], packed: list[bytes], refs: Mapping[str, str], scope: str = "",
+        shown: Mapping[str, int] | None = None, changed: Mapping[str, Row] | None = None,
+    ) -> None:  # fmt: skip
+        """`refs` maps ids to their refs in this session, `shown` to how many answers they were in.
+
+        `changed` maps them to rows that differ by now.
+        """
+        self._ids, self._packed, self._refs, self._scope = ids, packed, refs, scope
+        self._shown, self._changed = shown or {}, dict(changed or {})
+
+    @property
+    def have_refs(self) -> bool:
+        """Whether any entry has a ref in this session."""
+        return bool(self._refs)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        if isinstance(index, slice):
+            return self._with(self._ids[index], self._packed[index], self._changed)
+        entry_id = self._ids[index]
+        return self._changed.get(entry_id) or self._row(entry_id, self._packed[index])
+
+    def ids(self) -> list[str]:
+        """Return all ids, in order; not to be changed."""
+        return self._ids
+
+    def having(self, changed: Mapping[str, Row | None]) -> LazyRows:
+        """Return the same rows with some changed or (None) gone."""
+        gone = {entry_id for entry_id, row in changed.items() if row is None}
+        kept = [at for at, entry_id in enumerate(self._ids) if entry_id not in gone] if gone else None
+        ids, packed = self._ids, self._packed
+        if kept is not None:
+            ids, packed = [ids[at] for at in kept], [packed[at] for at in kept]
+        others = {entry_id: row for entry_id, row in changed.items() if row is not None}
+        return self._with(ids, packed, {**self._changed, **others})
+
+    def by_usefulness(self) -> LazyRows:
+        """Return the same rows, the most useful first."""
+        order = sorted(range(len(self._ids)), key=lambda at: (-self[at].usefulness, self._ids[at]))
+        return self._with([self._ids[at] for at in order], [self._packed[at] for at in order], self._changed)
+
+    def _with(self, ids: list[str], packed: list[bytes], changed: Mapping[str, Row]) -> LazyRows:
+        return LazyRows(ids, packed, self._refs, self._scope, self._shown, changed)
+
+    def _row(self, entry_id: str, packed: bytes) -> Row:
+        line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago
+        confidence, category, title, created, updated, helpful, status, agent, pinned, path, given = line
+        usefulness = importance(
+            given, pinned=bool(pinned), helpful=helpful, shown=self._shown.get(entry_id, 0)
+        )
+        return Row(
+            entry_id, self._refs.get(entry_id, ""), confidence, category, title, created, updated, helpful, status,
+            "", agent or "", bool(pinned), path, self._scope, round(usefulness * 1000),
+        )  # fmt: skip
+
+
+def ids_of(rows: Sequence[Row]) -> list[str]:
+    """Return the ids of these rows, in order."""
     return rows.ids() if isinstance(rows, LazyRows) else [row.id for row in rows]
 
 
 def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:
-    """The same list with some rows changed or (None) gone, in the order it had."""
-    from engram_tui.widgets.lazy_rows import LazyRows
-
+    """Return the same rows with some changed or (None) gone, in the order they had."""
     ids = ids_of(rows)
-    if not any(lore_id in changed for lore_id in ids):
+    if not any(entry_id in changed for entry_id in ids):
         return rows
     if isinstance(rows, LazyRows):
         return rows.having(changed)
     found = [
-        (changed.get(lore_id, rows[at]) if lore_id in changed else rows[at]) for at, lore_id in enumerate(ids)
+        (changed.get(entry_id, rows[at]) if entry_id in changed else rows[at])
+        for at, entry_id in enumerate(ids)
     ]
     return [row for row in found if row is not None]
 
 
 def have_refs(rows: Sequence[Row]) -> bool:
-    """Whether any of these lore has a name in this session."""
-    from engram_tui.widgets.lazy_rows import LazyRows
-
+    """Return whether any of these entries has a ref in this session."""
     return rows.have_refs if isinstance(rows, LazyRows) else any(row.ref for row in rows)
 
 
-def fraction(thousandths: int) -> str:
-    """A value from 0 to 1 without its leading zero: `.83`, `1.0`; always three characters."""
-    hundredths = max(0, min(100, (thousandths + 5) // 10))
-    return "1.0" if hundredths == 100 else f".{hundredths:02d}"
-
-
-def bar(thousandths: int, cells: int) -> str:
-    """A confidence as a drawing `cells` wide."""
-    full = max(0, min(cells, round(thousandths * cells / 1000)))
-    return "▆" * full + "▁" * (cells - full)
-
-
-def age(seconds: float) -> str:
-    """How long ago, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
-    for length, unit in _AGES:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return "now"
-
-
-def short_category(category: str) -> str:
-    """A category that fits its column as far as it can."""
-    return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
-
-
-def count(number: int, noun: str = "") -> str:
-    """A number with separators: `10,412 lore`."""
-    return f"{number:,} {noun}".rstrip()
-
-
 def sorted_rows(rows: Sequence[Row], order: str) -> list[Row]:
-    """Found rows in another order; `best` is the order they were found in."""
+    """Sort rows that a search found; `best` is the order they were found in."""
     keys: dict[str, Callable[[Row], tuple[object, ...]]] = {
         "created": lambda row: (-row.created_at, row.id),
         "updated": lambda row: (-row.updated_at, row.id),
@@ -168,6 +170,6 @@ def sorted_rows(rows: Sequence[Row], order: str) -> list[Row]:
         "helpful": lambda row: (-row.validation_count, row.id),
         "title": lambda row: (row.title.casefold(), row.id),
         "category": lambda row: (row.category, row.title.casefold(), row.id),
-        "worth": lambda row: (-row.worth, row.id),
+        "worth": lambda row: (-row.usefulness, row.id),
     }
     return sorted(rows, key=keys[order]) if order in keys else list(rows)

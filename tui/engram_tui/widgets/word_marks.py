@@ -1,19 +1,19 @@
-"""Two texts side by side, what differs marked by how it is written: bold and underlined on the left, reversed on the right."""
+"""Word differences of two texts, marked by style, not by colour: bold and underlined on the left, reversed on the right."""
 
 from __future__ import annotations
 
 from rich.text import Text
 
 from engram.domain.text.word_diff import word_diff
-from engram_tui.shell.sanitize import lines
+from engram_tui.shell.sanitize import safe_lines
 
 LEFT, RIGHT = "bold underline", "bold reverse"
-MOST = 20_000  # characters that are compared; a lore has 4,000 at most
+MOST = 20_000  # characters that are compared; an entry has at most 4,000
 
 
 def side_by_side(left: str, right: str) -> tuple[Text, Text]:
-    """Both texts, what only one of them says marked."""
-    left, right = lines(left)[:MOST], lines(right)[:MOST]
+    """Return both texts, what only one of them has marked."""
+    left, right = safe_lines(left)[:MOST], safe_lines(right)[:MOST]
     one, other = Text(), Text()
     for mine, others in word_diff(left, right):
         _append(one, mine, LEFT if mine != others else "")
@@ -22,9 +22,9 @@ def side_by_side(left: str, right: str) -> tuple[Text, Text]:
 
 
 def inline(left: str, right: str) -> Text:
-    """Both texts as one: what only the left says bold and underlined, what only the right says reversed."""
+    """Return both texts as one: what only the left has bold and underlined, what only the right has reversed."""
     found = Text()
-    for mine, others in word_diff(lines(left)[:MOST], lines(right)[:MOST]):
+    for mine, others in word_diff(safe_lines(left)[:MOST], safe_lines(right)[:MOST]):
         if mine == others:
             found.append(mine)
         else:
@@ -33,15 +33,15 @@ def inline(left: str, right: str) -> Text:
     return found
 
 
-def differ(left: str, right: str) -> bool:
-    """Whether word marks say anything: texts that share nearly nothing are read as they are."""
+def are_similar(left: str, right: str) -> bool:
+    """Return whether the texts share enough words for marks to help; others are read as they are."""
     shared = sum(len(mine) for mine, others in word_diff(left[:MOST], right[:MOST]) if mine == others)
     return shared * 3 >= min(len(left), len(right))
 
 
-def _append(text: Text, said: str, style: str) -> None:
-    """Each line by itself, blanks at its ends unmarked: a mark is on words."""
-    for at, line in enumerate(said.split("\n")):
+def _append(text: Text, part: str, style: str) -> None:
+    """Append each line by itself, blanks at its ends unmarked."""
+    for at, line in enumerate(part.split("\n")):
         if at:
             text.append("\n")
         core = line.strip()

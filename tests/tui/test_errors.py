@@ -44,8 +44,8 @@ async def test_a_full_disk_is_said_and_the_same_key_works_once_there_is_room(sto
     async with using(store) as user:
         with no_room():
             await user.press("h")
-            await user.sees(lambda: user.text("trouble") or user.toasts())
-            said = user.text("trouble")
+            await user.sees(lambda: user.text("error") or user.toasts())
+            said = user.text("error")
             await user.press("j", "k")
             assert user.titles()[0] == QUEUE
         assert said

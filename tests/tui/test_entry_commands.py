@@ -1,4 +1,4 @@
-"""What is done to lore in the app is written in the store, told, undone, brought back and repeated."""
+"""What is done to entries in the app is written in the store, reported, undone, redone and repeated."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ def statuses(store: engram.Engram) -> dict[str, str]:
 
 async def undone_and_redone(user: User, what: str) -> None:
     await user.press("u")
-    await user.told("Taken back", what, "U brings it back")
+    await user.told("Undone", what, "U redoes it")
     await user.press("U")
-    await user.told("Brought back", what)
+    await user.told("Redone", what)
 
 
-async def test_marked_lore_are_archived_at_once_undone_at_once_and_repeated(store: engram.Engram) -> None:
+async def test_marked_entries_are_archived_at_once_undone_at_once_and_repeated(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.press("space", "j", "space")
-        assert user.text("counts") == "2 marked · 4 lore"
+        assert user.text("counts") == "2 marked · 4 entries"
         await user.press("a")
-        await user.told("Archive", "2 lore are archived", "u undoes it")
+        await user.told("Archive", "2 entries are archived", "u undoes it")
         archived = {title for title, status in statuses(store).items() if status == "archived"}
         assert archived == {QUEUE, SESSIONS}
         await user.sees_text("(archived) Queue")
         await user.press("u")
-        await user.told("Taken back", "2 lore are archived")
+        await user.told("Undone", "2 entries are archived")
         assert set(statuses(store).values()) == {"active"}
         await user.press("escape")
-        await user.sees(lambda: not user.browse.lore_list.marked)
+        await user.sees(lambda: not user.browse.entry_list.marked)
         await user.press("G", "full_stop")
         await user.told("Archive", MONEY[:30])
         assert statuses(store)[MONEY] == "archived"
@@ -60,11 +60,11 @@ async def test_undo_takes_back_what_the_app_did_not_what_others_did_since(store:
         await user.press("p")
         await user.told("Pin", "is pinned")
         with engram.open(store.path, session="another") as other:
-            other.record("Written since.", category="FACT")
+            other.record("Outcome since.", category="FACT")
         await user.press("u")
-        await user.told("Taken back", "is pinned")
+        await user.told("Undone", "is pinned")
         assert not lore(store, QUEUE).pinned
-        assert lore(store, "Written since.").category == "FACT"
+        assert lore(store, "Outcome since.").category == "FACT"
 
 
 async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def only_text(folder: Path) -> tuple[str, str]:
     return path.name, path.read_text("utf-8")
 
 
-async def test_a_text_that_is_no_lore_changes_nothing_and_is_kept(
+async def test_a_text_that_is_no_entry_changes_nothing_and_is_kept(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
@@ -97,11 +97,11 @@ async def test_a_text_that_is_no_lore_changes_nothing_and_is_kept(
         await user.sees(lambda: user.app.screen.query(TextArea))
         user.app.screen.query_one(TextArea).text = "---\nid: nonsense\n---\nx"
         await user.press("ctrl+s")
-        await user.sees(lambda: "id" in user.text("trouble") if user.app.screen is user.browse else False)
+        await user.sees(lambda: "id" in user.text("error") if user.app.screen is user.browse else False)
         assert lore(store, QUEUE).title == QUEUE
         name, typed = only_text(tmp_path)
         assert typed == "---\nid: nonsense\n---\nx"
-        assert name in user.text("trouble")
+        assert name in user.text("error")
 
 
 async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
@@ -109,7 +109,7 @@ async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
         await user.press("p")
         await user.told("Pin")
         await user.press("u")
-        await user.told("Taken back")
+        await user.told("Undone")
         await user.press("at")
         await user.sees_text("Commands that ran", "engram undo 1", "git ")
-        assert f"engram edit {lore(store, QUEUE).id} --pin" in user.app.commands.written()
+        assert f"engram edit {lore(store, QUEUE).id} --pin" in user.app.command_log.text()

@@ -1,4 +1,4 @@
-"""Hostile text: nothing that acts on a terminal passes the gate, in whatever widget it is, and no layout breaks."""
+"""Hostile text: nothing that acts on a terminal reaches it, in whatever widget it is, and no layout breaks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from textual.widgets import DataTable, Input, Label, Markdown, OptionList, RichL
 from tui_kit import WIDE, User, make_template, open_copy, using
 
 import engram
-from engram_tui.entry.screen import LoreScreen
-from engram_tui.shell.sanitize import Gate
+from engram_tui.entry.screen import EntryScreen
+from engram_tui.shell.sanitize import SanitizeFilter
 from engram_tui.widgets.rendered import Rendered
 
 EVIL = "a\x1b]0;owned\x07b\x1b[2Jc\x9b31md\x85e\u202ef\u2066g\u200bh\U000e0041i\x7fj"
@@ -43,7 +43,7 @@ class EveryWidget(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._filters.append(Gate())
+        self._filters.append(SanitizeFilter())
         self.drawn = ""
 
     def compose(self) -> ComposeResult:
@@ -100,9 +100,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def reads_whole(user: User) -> None:
-    """The same lore in its own screen, and its version beside the one before."""
+    """The same entry in its own screen, and its version beside the one before."""
     await user.press("enter")
-    await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and user.app.screen.shown)
+    await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and user.app.screen.shown)
     await user.press("tab")
     await user.pilot.pause(0.02)
     written = user.app.screen._compositor.render_full_update().render_segments(user.app.console)
@@ -113,14 +113,16 @@ async def reads_whole(user: User) -> None:
     await user.sees(lambda: user.app.screen is user.browse)
 
 
-async def test_hostile_lore_neither_escape_nor_stall_nor_break_a_line(template: Path, tmp_path: Path) -> None:
+async def test_hostile_entries_neither_escape_nor_stall_nor_break_a_line(
+    template: Path, tmp_path: Path
+) -> None:
     with open_copy(template, tmp_path) as store:
         async with using(store, WIDE) as user:
             assert len(user.titles()) == len(BODIES) + 4
             for _ in BODIES:
                 began = time.thread_time()  # of the thread that draws
                 await user.press("j")
-                current = user.browse.lore_list.current
+                current = user.browse.entry_list.current
                 assert current is not None
                 await user.sees(lambda current=current: user.browse.preview.shown_id == current.id)
                 await user.pilot.pause(0.05)
@@ -132,7 +134,7 @@ async def test_hostile_lore_neither_escape_nor_stall_nor_break_a_line(template: 
                 if is_thorough() or current.title[:1] in "ET漢":
                     await reads_whole(user)
             began = time.process_time()
-            user.browse.preview.put_body("y" * 10_000)  # longer than a lore may be
+            user.browse.preview.put_body("y" * 10_000)  # longer than an entry may be
             await user.sees_text("y" * 40)
             assert time.process_time() - began < 1
             assert user.app.is_running

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from engram_tui.widgets.entry_list import LoreList, fitted
+from engram_tui.widgets.entry_list import EntryList, fitted
 from engram_tui.widgets.rows import Row
 
 MANY = 100_000
@@ -19,7 +19,7 @@ def row(number: int, title: str = "", status: str = "active") -> Row:
     )
 
 
-class CountingList(LoreList):
+class CountingList(EntryList):
     """Notes which rows are drawn."""
 
     drawn: list[int]
@@ -29,9 +29,9 @@ class CountingList(LoreList):
         self.drawn.append(int(row.id[2:]))
         return super()._row_strip(row, width, chosen)
 
-    def _drawn_row(self, row: Row, width: int, chosen: bool):  # type: ignore[no-untyped-def]
+    def _draw_strip(self, row: Row, width: int, chosen: bool):  # type: ignore[no-untyped-def]
         self.anew.append(int(row.id[2:]))
-        return super()._drawn_row(row, width, chosen)
+        return super()._draw_strip(row, width, chosen)
 
 
 class ListApp(App[None]):
@@ -45,7 +45,7 @@ class ListApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self.list
 
-    def on_lore_list_highlighted(self, message: LoreList.Highlighted) -> None:
+    def on_entry_list_highlighted(self, message: EntryList.Highlighted) -> None:
         self.highlighted.append(message.row.id if message.row else "")
 
 
@@ -107,7 +107,7 @@ async def test_moving(keys: str, cursor: int) -> None:
         assert 0 <= cursor - app.list.scroll_offset.y < 24
 
 
-async def test_other_rows_keep_the_cursor_on_its_lore_or_go_to_the_top() -> None:
+async def test_other_rows_keep_the_cursor_on_its_entry_or_go_to_the_top() -> None:
     app = ListApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.list.show([row(number) for number in range(100)])

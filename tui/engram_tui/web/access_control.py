@@ -1,4 +1,4 @@
-"""Who gets in: the one that has the address with its token, once; then the browser that came in with it, by a cookie.
+"""Access control: admits the one that has the address with its token, once; then the browser that came in with it, by a cookie.
 
 A page of another site may send requests to the loopback, too, and a name of another site may be made to lead here (DNS
 rebinding). So every request must name this server as its host, and where a browser says which page it is from, that
@@ -21,8 +21,8 @@ NAMES = ("127.0.0.1", "localhost")  # those that reach a socket on 127.0.0.1
 _COOKIE = "engram"
 
 
-class Entrance:
-    """The only way to what is served under `root`."""
+class AccessControl:
+    """Admits requests to what is served under `root`."""
 
     def __init__(self, port: int) -> None:
         """`port` is where the server listens on 127.0.0.1."""
@@ -34,7 +34,7 @@ class Entrance:
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let a request in, or say why not. The token is spent when it is used."""
+        """Handle a request, or refuse it. The token works once."""
         if request.host not in self._hosts:
             return page.refusal(421, "This server is not known by that name.")
         origin = request.headers.get("Origin", f"http://{request.host}")
@@ -56,5 +56,5 @@ class Entrance:
 
 
 def _same(given: str | None, expected: str | None) -> bool:
-    """Whether two secrets are the same, in a time that does not tell how much of them is."""
+    """Compare two secrets in constant time."""
     return bool(given and expected) and hmac.compare_digest(str(given).encode(), str(expected).encode())

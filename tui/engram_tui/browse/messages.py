@@ -1,0 +1,65 @@
+"""The messages of the browse screen: counts, and what an empty list says. Texts of the store are made safe here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import count, entries
+
+if TYPE_CHECKING:
+    from engram_tui.browse.queries import Matches
+    from engram_tui.shell.picker import Picker
+
+FIRST_STEPS = (
+    (
+        'engram record "Queue consumers must be idempotent." --category PATTERN_OUTCOME',
+        "an entry of your own; N writes one here",
+    ),
+    ("engram import FOLDER", "notes that you already have"),
+    ("engram connect claude-code", "an agent records and recalls by itself; engram agents lists them"),
+)
+
+
+def counts(matches: Matches | None, matching: int, total: int, narrow: bool = False) -> str:
+    """Say how many of how many entries the list shows."""
+    if matches is None:
+        return entries(total) if matching == total else f"{count(matching)} of {entries(total)}"
+    took = f"{matches.took_ms:.0f} ms" if matches.took_ms >= 1 else "under 1 ms"
+    return (
+        f"{count(len(matches.rows))} of {count(total)} · {matches.strength}{'' if narrow else f' · {took}'}"
+    )
+
+
+def no_match(text: str) -> tuple[str, ...]:
+    """Say that a search found nothing."""
+    return (
+        f"Nothing here answers “{safe_line(text)}”.",
+        "",
+        "Try other words; esc shows everything again.",
+    )
+
+
+def nothing_fits(filters: str) -> tuple[str, ...]:
+    """Say that the filters leave nothing."""
+    return (f"No entry matches: {safe_line(filters)}.", "", "F removes all filters, f changes one.")
+
+
+def empty_store() -> tuple[str, ...]:
+    """Say how an empty store is filled."""
+    steps = [line for command, what in FIRST_STEPS for line in (command, f"    {what}")]
+    return (
+        "This store is empty. Three ways to fill it:",
+        "",
+        *steps,
+        "",
+        "enter copies a command, N writes an entry, q quits.",
+    )
+
+
+def first_steps_picker() -> Picker:
+    """Ask which of the commands to copy."""
+    from engram_tui.shell.picker import Choice, Picker
+
+    steps = [Choice(command, command.split(" ")[1], after=what) for command, what in FIRST_STEPS]
+    return Picker("Fill the store: enter copies the command", steps)

@@ -1,0 +1,72 @@
+"""The versions that a review item is about, and what the merge editor makes one entry of."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
+from engram.usecases.recording.resolve_conflict import take_version
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.entry.lore import Lore
+    from engram.domain.review.review import Item
+
+
+class Version(NamedTuple):
+    """An entry as it is or could be, and a name for it."""
+
+    name: str
+    lore: Lore
+
+
+class MergeSource(NamedTuple):
+    """The versions to merge, the one that stays first; `base` is what the decision would make of them by itself."""
+
+    item: Item
+    versions: tuple[Version, ...]
+    base: Lore
+    decision: str
+
+    @property
+    def joins(self) -> bool:
+        """Whether several entries become one: then their lists are joined by default."""
+        return self.decision == MERGE
+
+
+def versions_of(store: Engram, item: Item) -> list[Version]:
+    """Return every version of an item, the one that stays first: the current one of a conflict, else the oldest entry."""
+    if item.kind == CONFLICT:
+        lore = store.get(item.lore[0]).lore
+        current = Version("current version", lore)
+        with contextlib.suppress(EngramError):  # a field that only an editor can resolve
+            other = take_version(lore, store.store.categories)
+            if other is not None:
+                return [current, Version(_other_name(lore), other)]
+        return [current]
+    found = [store.get(entry_id).lore for entry_id in item.lore]
+    return [
+        Version("older" if at == 0 else "newer" if len(found) == 2 else f"newer {at}", lore)
+        for at, lore in enumerate(found)
+    ]
+
+
+def _other_name(lore: Lore) -> str:
+    latest = max(lore.conflicts, key=lambda conflict: conflict.at)
+    return f"other version, by {latest.source or 'another clone'}"
+
+
+def read_merge_source(store: Engram, item: Item) -> MergeSource:
+    """Read the versions of an item to merge. Raises UsageError where there is only one, NotFoundError."""
+    decision = ACCEPT if item.kind == CONFLICT else MERGE
+    versions = versions_of(store, item)
+    if len(versions) < 2:
+        raise UsageError(
+            "The other version is no text that could be merged here.", "e opens the file; it shows both."
+        )
+    made = store.decide(item, decision, dry_run=True).lore[item.lore[0]]
+    if made is None:
+        raise UsageError("Nothing would be left of it.", "a keeps the current version.")
+    return MergeSource(item, tuple(versions), made, decision)

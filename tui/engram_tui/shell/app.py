@@ -1,0 +1,309 @@
+"""The app as its screens know it: the store, navigation, undo, changes of others, the command log, themes, keys.
+
+`engram_tui.app` adds the screens; nothing here knows one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import App
+
+from engram.adapters.git.run import process
+from engram.adapters.git.run.failures import without_credentials
+from engram_tui.shell.actions import move_keys
+from engram_tui.shell.command_log import CommandLog
+from engram_tui.shell.key_queue import KeyQueue
+from engram_tui.shell.sanitize import SanitizeFilter
+from engram_tui.shell.saved_state import SavedState
+from engram_tui.shell.store_screen import StoreScreen
+from engram_tui.shell.store_watch import change_token, poll_changes, read_heading, short_path
+from engram_tui.shell.terminal_watch import tolerant_driver
+from engram_tui.shell.themes import theme_after, theme_named
+from engram_tui.shell.undo import Step, UndoStack, redo_step, undo_step
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+    from engram.app import Engram
+    from engram_tui.shell.command import Command
+    from engram_tui.shell.store_watch import Heading
+    from engram_tui.shell.tabs import Tab
+
+POLL_INTERVAL = 0.5  # seconds between looks for changes of others
+
+
+class ShellApp(App[None]):
+    """An app of screens with one store."""
+
+    TITLE = "Engram"
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # ours is under the same key
+    NOTIFICATION_TIMEOUT = 5
+    CSS = "Toast { max-width: 64; }"
+    TABS: ClassVar[tuple[Tab, ...]] = ()  # in the order of their number keys
+
+    def __init__(self, store: Engram, *, plain: bool = False) -> None:
+        """`plain` sends no colours at all; Textual's own answer to NO_COLOR still sends greys."""
+        super().__init__(ansi_color=True if plain else None)
+        self._plain = plain
+        self._filters.append(SanitizeFilter())
+        self.store = store
+        self.heading: Heading | None = None
+        self.short_path = short_path(store.path)
+        self.undo_stack = UndoStack()
+        self.last_command: Command | None = None
+        self.command_log = CommandLog()
+        self.saved = SavedState(store)
+        keys = store.store.settings.get("app.keys")
+        self.own_keys: dict[str, str] = dict(keys) if isinstance(keys, dict) else {}
+        self.can_undo = store.store.places.owns_branch
+        self._key_queue = KeyQueue(self, super().on_event, move_keys(self.own_keys).__contains__)
+        self._token: object = None
+        self._polling = False
+        if not plain:
+            self._use_theme(self._first_theme())  # before the first style sheet is read, or it is read twice
+
+    def on_mount(self) -> None:
+        """Open on the screen of the last run."""
+        process.listeners.append(self._git_ran)
+        self.set_keymap(self.own_keys)
+        self.saved.set("theme_configured", self.store.store.settings.text("app.theme"))
+        self.go(self.saved.get("screen", "browse"))
+        self.set_interval(POLL_INTERVAL, self._poll)
+
+    def on_unmount(self) -> None:
+        """Save what the next run starts with."""
+        if self._git_ran in process.listeners:
+            process.listeners.remove(self._git_ran)
+        self.saved.save()
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver of this platform, one whose terminal may go away."""
+        return tolerant_driver(super().get_driver_class())
+
+    def leave(self) -> None:
+        """End the app."""
+        self.saved.save()
+        self.exit()
+
+    def abandon(self, code: int) -> None:
+        """End the app from a thread because nobody sees it any more; the process returns `code`."""
+        self.saved.save()
+        if self._loop is not None and self._loop.is_running():
+            self._loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
+
+    # Keys
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle keys one after another, everything else as usual."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._key_queue.put(event)
+        else:
+            await super().on_event(event)
+
+    def hold_keys(self) -> Callable[[bool], None]:
+        """Hold keys back until the returned function is called with whether what they are for is open."""
+        return self._key_queue.hold()
+
+    # Screens
+
+    @property
+    def current(self) -> StoreScreen | None:
+        """The open screen, also under a dialog."""
+        return next(
+            (screen for screen in reversed(self.screen_stack) if isinstance(screen, StoreScreen)), None
+        )
+
+    @property
+    def current_tab(self) -> str:
+        """The name of the open tab, also under an entry."""
+        names = [one.SCREEN for one in self.screen_stack if isinstance(one, StoreScreen) and not one.OVERLAY]
+        return names[-1] if names else ""
+
+    def tab(self, name: str) -> Tab:
+        """Return the tab with this name, else the first."""
+        return next((tab for tab in self.TABS if tab.name == name), self.TABS[0])
+
+    def go(self, name: str) -> None:
+        """Open a tab; its screen is kept from then on."""
+        tab = self.tab(name)
+        self.close_overlays()
+        if self.current is not None and tab.name == self.current.SCREEN:
+            return
+        if tab.name not in self._installed_screens:
+            self.install_screen(tab.make_screen(self.store), tab.name)
+        self.saved.set("screen", tab.name)
+        if self.current is None:
+            self.push_screen(tab.name)
+        else:
+            self.switch_screen(tab.name)
+
+    def close_overlays(self, entry_id: str = "") -> None:
+        """Close what lies over the tab; `entry_id` is the entry that was shown last."""
+        while self.current is not None and self.current.OVERLAY:
+            self.pop_screen()
+        if self.current is not None and entry_id:
+            self.current.returned_from(entry_id)
+
+    def open_entry(self, entry_id: str, around: Sequence[str] = ()) -> None:
+        """Show an entry over the open screen; `around` are the ids of the list it is in, in order."""
+        raise NotImplementedError
+
+    def open_settings(self) -> None:
+        """Show the settings over the open screen."""
+        raise NotImplementedError
+
+    def search(self, text: str) -> None:
+        """Search for a text in Browse."""
+        raise NotImplementedError
+
+    def new_entry(self) -> None:
+        """Open the form for a new entry."""
+        raise NotImplementedError
+
+    # Changes of others
+
+    def refresh_heading(self, screen: StoreScreen) -> None:
+        """Read what the first line says; cheap, but not so cheap that the first paint should wait."""
+        screen.ask("heading", read_heading, self._take_heading)
+
+    def _take_heading(self, heading: Heading) -> None:
+        self.heading = heading
+        if self.current is not None:
+            self.current.show_frame()
+            if heading.error:
+                self.current.show_error(heading.error)
+
+    def note_own_change(self, screen: StoreScreen) -> None:
+        """Take note that the app itself changed the store: other screens are stale, and so is the first line."""
+        screen.ask("token", change_token, self._take_token)
+        for other in self._installed_screens.values():
+            if isinstance(other, StoreScreen) and other is not screen:
+                other.stale = True
+        self.refresh_heading(screen)
+
+    def note_shown(self, screen: StoreScreen) -> None:
+        """Take note that a screen shows the store as it is now: from here on changes are looked for."""
+        if self._token is None:
+            screen.ask("token", change_token, self._take_token)
+            self.refresh_heading(screen)
+            screen.ask("vectors", lambda store: store.start_vectors(), lambda _started: None)
+
+    def _take_token(self, token: object) -> None:
+        self._token = token
+
+    def _poll(self) -> None:
+        """Ask whether somebody else changed the store."""
+        if self._polling or self.current is None or self._token is None:
+            return
+        self._polling = True
+        self.current.ask("look", poll_changes, self._polled, failed=self._poll_failed, exclusive=False)
+
+    def _polled(self, token: object) -> None:
+        self._polling = False
+        if token is None or token == self._token:
+            return
+        self._token = token
+        for screen in self._installed_screens.values():
+            if isinstance(screen, StoreScreen):
+                screen.stale = screen is not self.current
+        if self.current is not None:
+            self.current.store_changed()
+            self.refresh_heading(self.current)
+
+    def _poll_failed(self, line: str) -> None:
+        self._polling = False
+        if self.current is not None:
+            self.current.show_error(line)
+
+    # Undo
+
+    def undo(self, screen: StoreScreen) -> None:
+        """Undo what this app did last."""
+        if not self.undo_stack.done:
+            screen.toast("Undo", "Nothing was changed here yet that could be undone.")
+            return
+        step = self.undo_stack.done.pop()
+        if step.operations:
+            self.log_command("engram undo {}", (str(sum(step.operations.values())),))
+        screen.ask("command", lambda store: undo_step(store, step), lambda kept: self._undone(screen, step, kept),
+                   exclusive=False, failed=lambda line: screen.show_error(f"Undo: {line}"))  # fmt: skip
+
+    def _undone(self, screen: StoreScreen, step: Step, kept: tuple[str, ...]) -> None:
+        self.undo_stack.undone.append(step)
+        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "U redoes it")
+
+    def redo(self, screen: StoreScreen) -> None:
+        """Redo what was undone last."""
+        if not self.undo_stack.undone:
+            screen.toast("Redo", "Nothing was undone.")
+            return
+        step = self.undo_stack.undone.pop()
+        self.log_command("engram redo", ())
+        screen.ask("command", lambda store: redo_step(store, step), lambda _done: self._redone(screen, step),
+                   exclusive=False, failed=lambda line: screen.show_error(f"Redo: {line}"))  # fmt: skip
+
+    def _redone(self, screen: StoreScreen, step: Step) -> None:
+        self.undo_stack.done.append(step)
+        self._report(screen, "Redone", step.message, "u undoes it")
+
+    def _report(self, screen: StoreScreen, title: str, text: str, how: str) -> None:
+        self.follow_settings()
+        screen.toast(title, f"{text}  ·  {how}")
+        self.note_own_change(screen)
+        screen.store_changed()
+        screen.refresh_bindings()
+
+    # Log and themes
+
+    def log_command(self, command_line: str, names: tuple[str, ...]) -> None:
+        """Log what an action is on the command line."""
+        if command_line:
+            self.command_log.add(command_line.replace("{}", " ".join(names)))
+
+    def show_log(self) -> None:
+        """Show the commands that ran."""
+        from engram_tui.shell.text_screen import CommandLogScreen
+
+        self.push_screen(CommandLogScreen(self.command_log.text()))
+
+    def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
+        self.command_log.add_git(tuple(without_credentials(word) for word in arguments), code, seconds)
+
+    def next_theme(self) -> None:
+        """Change to the next theme and keep it."""
+        if self._plain:
+            self.notify("NO_COLOR is set: there are no colours to change.", markup=False)
+            return
+        name = theme_after(self.theme).name
+        self.choose_theme(name)
+        self.notify(
+            f"{name}; `engram config app.theme {name} --user` sets it for every store",
+            title="Theme",
+            markup=False,
+        )
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme in this store from now on."""
+        if not self._plain:
+            self._use_theme(name)
+        self.saved.set("theme", name)
+        self.saved.set("theme_configured", self.store.store.settings.text("app.theme"))
+
+    def follow_settings(self) -> None:
+        """Apply a theme that was set in the configuration."""
+        name = self._first_theme()
+        if not self._plain and name != self.theme:
+            self.choose_theme(name)
+
+    def _first_theme(self) -> str:
+        configured = self.store.store.settings.text("app.theme")
+        changed_since = self.saved.get("theme_configured", configured) != configured
+        return configured if changed_since else self.saved.get("theme", configured)
+
+    def _use_theme(self, name: str) -> None:
+        theme = theme_named(name)
+        self.register_theme(theme)
+        self.theme = theme.name

@@ -1,0 +1,106 @@
+"""What the first line says of the store, and whether somebody else changed it. Called from worker threads."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain.review import review
+from engram.usecases.index.refresh import refresh
+
+if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
+    from engram.app import Engram
+
+QUICK_KINDS = (
+    review.PROBLEM,
+    review.CONFLICT,
+    review.ENTITY,
+    review.FOREIGN,
+    review.PENDING,
+)  # the kinds of review items that the index lists at once
+_sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictionary()
+
+
+class Heading(NamedTuple):
+    """The state of the store; `branch` is empty outside git, `error` says what is wrong.
+
+    `waiting` counts the review items that are found quickly.
+    """
+
+    path: str
+    branch: str
+    ahead: int
+    behind: int
+    total: int
+    strategy: str
+    waiting: int
+    error: str = ""
+
+
+def read_heading(store: Engram) -> Heading:
+    """Read where the store is and how it is doing, as far as that is found quickly."""
+    status = store.status(thorough=False)
+    git, index, waiting = status["git"], status["index"], store.review(kinds=QUICK_KINDS).total
+    assert isinstance(git, dict)
+    assert isinstance(index, dict)
+    error = "" if index["ok"] else str(index["message"])
+    total = status["lore_count"]
+    assert isinstance(total, int)
+    strategy = str(index.get("strategy", ""))
+    return Heading(
+        short_path(store.path),
+        git["branch"] or "",
+        git["ahead"],
+        git["behind"],
+        total,
+        strategy,
+        waiting,
+        error,
+    )
+
+
+def change_token(store: Engram) -> tuple[object, ...]:
+    """Return a value that differs after each change of what the index knows of files, and once it has vectors.
+
+    That a sweep looked at all files is written into the index, too, and is no change.
+    """
+    generation = store.store.index.generation
+    if generation is None:
+        return ()
+    stats = _stats(generation)
+    if _sums.get(store, ((), 0))[0] != stats:
+        try:
+            with damage_noticed():
+                _sums[store] = stats, generation.catalog.sum_of_lines()
+        except DamagedIndexError:
+            return stats  # the next query builds it anew
+    return generation.folder, _sums[store][1], bool(generation.waiting)
+
+
+def _stats(generation: Generation) -> tuple[object, ...]:
+    """Return the times and sizes of the catalog's files: while they are the same, so is all that is in it."""
+    found: list[object] = [generation.folder]
+    for name in ("catalog.db", "catalog.db-wal"):
+        try:
+            stat = os.stat(os.path.join(generation.folder, name))
+            found += [stat.st_mtime_ns, stat.st_size]
+        except OSError:
+            found.append(None)
+    return tuple(found)
+
+
+def poll_changes(store: Engram) -> tuple[object, ...]:
+    """Look for changes of others as cheaply as a query does; returns the token."""
+    if not store.store.asked_ns:
+        store.store.asked_ns = 1  # from the second question on the system reports changes
+    refresh(store.store, thorough=False)
+    return change_token(store)
+
+
+def short_path(path: str) -> str:
+    """Abbreviate the home folder to `~`."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

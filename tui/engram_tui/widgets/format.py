@@ -1,0 +1,73 @@
+"""Numbers, times and titles as the app writes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_MOST_TITLE = 40
+_AGES = (
+    (365 * 86_400, "y"),
+    (30 * 86_400, "mo"),
+    (7 * 86_400, "w"),
+    (86_400, "d"),
+    (3_600, "h"),
+    (60, "min"),
+)
+_SHORT_CATEGORIES = {
+    "ARCHITECTURAL_DECISION": "DECISION",
+    "PATTERN_OUTCOME": "PATTERN",
+    "INTERFACE_LESSON": "INTERFACE",
+    "EDGE_CASE_DISCOVERY": "EDGE CASE",
+    "IMPLEMENTATION_FRICTION": "FRICTION",
+    "TESTING_STRATEGY": "TESTING",
+    "DEPENDENCY_BEHAVIOR": "DEPENDENCY",
+    "PERFORMANCE_INSIGHT": "PERFORMANCE",
+    "SESSION_SUMMARY": "SESSION",
+    "CONTEXT_NOTE": "NOTE",
+}
+
+
+def fraction(thousandths: int) -> str:
+    """Format a value from 0 to 1 without its leading zero: `.83`, `1.0`; always three characters."""
+    hundredths = max(0, min(100, (thousandths + 5) // 10))
+    return "1.0" if hundredths == 100 else f".{hundredths:02d}"
+
+
+def bar(thousandths: int, cells: int) -> str:
+    """Draw a value from 0 to 1 as a bar of so many cells."""
+    full = max(0, min(cells, round(thousandths * cells / 1000)))
+    return "▆" * full + "▁" * (cells - full)
+
+
+def count(number: int) -> str:
+    """Format a number with separators: `10,412`."""
+    return f"{number:,}"
+
+
+def entries(number: int) -> str:
+    """Count entries: `1 entry`, `10,412 entries`."""
+    return "1 entry" if number == 1 else f"{number:,} entries"
+
+
+def age(seconds: float) -> str:
+    """Format how long ago something was, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
+    for length, unit in _AGES:
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return "now"
+
+
+def since(moment: datetime, now: float) -> str:
+    """Format a moment in the past as `3 d ago` or `just now`; `now` in Unix seconds."""
+    text = age(now - moment.timestamp())
+    return "just now" if text == "now" else f"{text} ago"
+
+
+def short_category(category: str) -> str:
+    """Abbreviate a category to fit its column, as far as there is a short name."""
+    return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
+
+
+def quoted(title: str) -> str:
+    """Quote a title for a sentence, cut where it is long."""
+    return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"
