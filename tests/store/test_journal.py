@@ -320,6 +320,18 @@ def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(
     assert folder.files.journal.waiting() == [first, second]
 
 
+@pytest.mark.parametrize("held", [b"", b"x"])
+def test_of_an_operation_that_is_refused_nothing_stays_in_a_journal_without_any(
+    folder: Folder, disk_full_after: Callable[[int], None], held: bytes
+) -> None:
+    (folder.state / "journal.jsonl").write_bytes(held)
+    disk_full_after(60)
+    with pytest.raises(StoreError):
+        folder.files.apply([operation(write("a.md"))])
+    disk_full_after(1 << 30)
+    assert folder.journal_bytes() == held
+
+
 @pytest.mark.parametrize("step", ["fstat", "fsync", "ftruncate"])
 def test_a_disk_that_fails_at_a_step_of_the_journal_is_one_error_and_loses_no_operation(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, step: str
@@ -472,16 +484,20 @@ def test_a_store_whose_own_folder_is_a_link_is_written_to(folder: Folder, tmp_pa
 
 
 def test_no_file_is_left_open(folder: Folder, disk_full_after: Callable[[int], None]) -> None:
-    before = os.open(os.devnull, os.O_RDONLY)  # the lowest that is free
-    os.close(before)
+    def free() -> list[int]:
+        """The lowest numbers that are free."""
+        handles = [os.open(os.devnull, os.O_RDONLY) for _ in range(9)]
+        for handle in handles:
+            os.close(handle)
+        return handles
+
+    before = free()
     folder.files.apply([operation(write("a.md"), op="01A")])
     folder.files.recover()
     disk_full_after(60)
     with pytest.raises(StoreError):
         folder.files.apply([operation(write("b.md"), op="01B")])
-    after = os.open(os.devnull, os.O_RDONLY)
-    os.close(after)
-    assert after == before
+    assert free() == before
 
 
 def test_temporaries_of_killed_writers_are_swept_away_unless_a_writer_is_at_work(folder: Folder) -> None:
