@@ -8,9 +8,10 @@ import pytest
 from apikit import git
 from apikit import opened as opened_plain
 from storekit import commit
-from sync_kit import Clones
+from sync_kit import SOON, Clones
 
 from engram.usecases.admission.pulled_commits import weigh_pulled
+from engram.usecases.sync.sync import sync
 from tests.admission.test_quarantine import hold
 
 MARK = Path(".git/engram/weighed-up-to")
@@ -109,6 +110,23 @@ def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clo
     git(root, "push", "-q", "origin", "main")
     assert weigh_pulled(a.store) == 2
     assert sorted(waiting(clones)) == sorted(theirs)
+
+
+@pytest.mark.parametrize("pull", [True, False])
+def test_what_was_pulled_by_hand_waits_though_a_sync_pushes_next(
+    clones: Clones, home: Path, pull: bool
+) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, a = clones.root("a"), clones["a"]
+    theirs = learn(clones, "The cellar has a window.")
+    clones.record("a", "My own archive has a door.")
+    commit(a)
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert sync(a.store, SOON._replace(pull=pull)).pushed == 1
+    assert waiting(clones) == [theirs]
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    assert (weigh_pulled(a.store), waiting(clones)) == (0, [theirs])
 
 
 def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clones, home: Path) -> None:

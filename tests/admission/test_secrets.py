@@ -337,3 +337,49 @@ def test_an_option_is_judged_in_a_text_as_in_its_file(text: str) -> None:
     assert [text[found.start : found.end] for found in alone] == [
         (head + text)[found.start : found.end] for found in filed
     ]
+
+
+@pytest.mark.parametrize("before", ["", "token = ", "Authorization: Bearer ", "run --token ", "curl -u me:"])
+def test_a_token_is_called_by_its_vendor_whatever_stands_before_it(before: str) -> None:
+    text = f"{before}{TOKEN} and more"
+    assert [(found.rule, text[found.start : found.end]) for found in find_secrets(text)] == [
+        ("github-token", TOKEN)
+    ]
+
+
+def test_a_value_that_goes_on_after_a_token_is_one_secret() -> None:
+    text = f"token = {TOKEN}-and.more rest"
+    assert [(found.rule, text[found.start : found.end]) for found in find_secrets(text)] == [
+        ("github-token", f"{TOKEN}-and.more")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("hT7kd92Lqx9 rest", "hT7kd92Lqx9"),
+        ("hT7kd92Lqx9,b", "hT7kd92Lqx9"),
+        ("hT7kd92Lqx9)]} rest", "hT7kd92Lqx9"),
+        ("hT7kd92L{qx9}z;k", "hT7kd92L{qx9}z"),
+    ],
+)
+def test_a_bare_value_reaches_to_the_next_separator_past_its_brackets(value: str, secret: str) -> None:
+    text = f"password = {value}"
+    assert [text[found.start : found.end] for found in find_secrets(text)] == [secret]
+
+
+@pytest.mark.parametrize(
+    ("password", "is_found"),
+    [("qz7kvw", True), ("Q7zkvwmt", True), ("qz7kv", False), ("qzkvwmtr", False), ("app", False)],
+)
+@pytest.mark.parametrize("host", ["db.example.org", "localhost"])
+def test_a_password_in_an_address_is_one_of_several_kinds_of_characters(
+    host: str, password: str, is_found: bool
+) -> None:
+    assert bool(find_secrets(f"postgres://app:{password}@{host}/store")) is is_found
+
+
+def test_a_mask_shows_four_characters_of_sixteen_or_more() -> None:
+    assert mask("abcdefgh12345678") == "abcd…(16 characters)"
+    assert mask("abcdefgh1234567") == "…(15 characters)"
+    assert mask("ab\ndefgh12345678") == "…(16 characters)"

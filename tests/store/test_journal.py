@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -295,29 +296,41 @@ def test_recovery_waits_for_a_folder_that_can_be_written_unless_it_must_not(
     assert after_kill.files.recover(must=True) == 2
 
 
-@pytest.fixture
-def disk_full_after() -> Iterator[Callable[[int], None]]:
+@contextlib.contextmanager
+def disk_full_after(most: int) -> Iterator[None]:
     """Lets files of this process grow to so many bytes and no further: the kernel refuses the rest of a write."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:  # at once: pytest writes, too
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(
-    folder: Folder, disk_full_after: Callable[[int], None]
-) -> None:
+def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(folder: Folder) -> None:
     first, second = operation(write("a.md"), op="01A"), operation(write("b.md"), op="01B")
     folder.files.apply([first])
     before = folder.journal_bytes()
-    disk_full_after(len(before) + 40)
-    with pytest.raises(StoreError, match=r"journal\.jsonl could not be written"):
+    with (
+        disk_full_after(len(before) + 40),
+        pytest.raises(StoreError, match=r"journal\.jsonl could not be written"),
+    ):
         folder.files.apply([second])
-    disk_full_after(1 << 30)
     assert folder.journal_bytes() == before
     assert [path.name for path in folder.root.iterdir()] == ["a.md"]
     folder.files.apply([second])
     assert folder.files.journal.waiting() == [first, second]
+
+
+@pytest.mark.parametrize("held", [b"", b"x"])
+def test_of_an_operation_that_is_refused_nothing_stays_in_a_journal_without_any(
+    folder: Folder, held: bytes
+) -> None:
+    (folder.state / "journal.jsonl").write_bytes(held)
+    with disk_full_after(60), pytest.raises(StoreError):
+        folder.files.apply([operation(write("a.md"))])
+    assert folder.journal_bytes() == held
 
 
 @pytest.mark.parametrize("step", ["fstat", "fsync", "ftruncate"])
@@ -471,17 +484,20 @@ def test_a_store_whose_own_folder_is_a_link_is_written_to(folder: Folder, tmp_pa
     assert linked.read("a.md") == folder.file("lore/b.md").read_bytes() == NEW
 
 
-def test_no_file_is_left_open(folder: Folder, disk_full_after: Callable[[int], None]) -> None:
-    before = os.open(os.devnull, os.O_RDONLY)  # the lowest that is free
-    os.close(before)
+def test_no_file_is_left_open(folder: Folder) -> None:
+    def free() -> list[int]:
+        """The lowest numbers that are free."""
+        handles = [os.open(os.devnull, os.O_RDONLY) for _ in range(9)]
+        for handle in handles:
+            os.close(handle)
+        return handles
+
+    before = free()
     folder.files.apply([operation(write("a.md"), op="01A")])
     folder.files.recover()
-    disk_full_after(60)
-    with pytest.raises(StoreError):
+    with disk_full_after(60), pytest.raises(StoreError):
         folder.files.apply([operation(write("b.md"), op="01B")])
-    after = os.open(os.devnull, os.O_RDONLY)
-    os.close(after)
-    assert after == before
+    assert free() == before
 
 
 def test_temporaries_of_killed_writers_are_swept_away_unless_a_writer_is_at_work(folder: Folder) -> None:
