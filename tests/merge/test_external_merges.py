@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Scene:
-    """Clones a and b changed two lore; b's changes are a branch of the remote, as for a pull request."""
+    """Clones a and b changed two entries; b's changes are a branch of the remote, as for a pull request."""
 
     def __init__(self, folder: Path) -> None:
         left, self.lore, self.path, self.wanted = prepared.copy("merge elsewhere", folder, make)

@@ -181,7 +181,7 @@ def _check_incoming_files(store: Store, files: Mapping[str, Entry | None]) -> No
 def _check_names(store: Store, merge: Merge) -> Merge:
     """Raise SyncBlockedError if the merge adds a path that some file systems take for another one."""
     added = [path for path, found in merge.changes.items() if found.before is None]
-    incoming_paths.check_twins(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
+    incoming_paths.check_names(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
     return merge
 
 

@@ -62,7 +62,7 @@ def mark_repaired(store: Store, head: str) -> None:
 
 
 def _is_small(path: str) -> bool:
-    """Whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
+    """Return whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
     try:
         return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
     except OSError:
@@ -191,7 +191,7 @@ class _Repair:
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
-    """Whether every line of a file is from one of the sides: then no person resolved its conflicts."""
+    """Return whether every line of a file is from one of the sides: then no person resolved its conflicts."""
     shown = sides_of(raw)
     versions = [shown.ours, shown.theirs] if shown else [raw]
     lines = {line for side in sides for line in side.splitlines()}

@@ -44,7 +44,7 @@ def check_files(
         )
 
 
-def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
+def check_names(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
     """Raise SyncBlockedError if a path that `commit` adds equals another path of it on some file systems (case, form)."""
     new: dict[str, set[str]] = {}
     for path in added:
@@ -56,7 +56,7 @@ def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) ->
             new[folder].add(name)
             rest = folder
     for folder, names in sorted(names_in(repo, commit, new).items() if new else ()):
-        for same in safe_paths.twins(names).values():
+        for same in safe_paths.colliding_names(names).values():
             if new[folder].intersection(same):
                 one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
                 raise SyncBlockedError(

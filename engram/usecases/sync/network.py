@@ -29,13 +29,13 @@ def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report) 
     """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError."""
     report_progress = _progress_of(FETCHING.format(other.remote), report)
     known = remotes.tracked(repo, other)
-    theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
+    theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.
         name = remotes.default_branch(repo, other.remote, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
+            theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
     return other.branch, theirs
 
 
@@ -70,7 +70,7 @@ def push(
     )
     step = PUSHING.format(other.remote)
     report(step)
-    remotes.push(store.repository, other, commit, deadline=timeout, tell=_progress_of(step, report))
+    remotes.push(store.repository, other, commit, deadline=timeout, report=_progress_of(step, report))
     return other.branch, commit
 
 

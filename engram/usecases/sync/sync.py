@@ -91,7 +91,7 @@ class Synced(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         errors, alike = [error.as_dict() for error in self.errors], [pair._asdict() for pair in self.alike]
         return {**self._asdict(), "alike": alike, "errors": errors}
 
@@ -456,7 +456,7 @@ def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
 
 
 def own_repository(store: Store) -> Repository:
-    """The repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
+    """Return the repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
     places = store.places
     if places.repository is not None and places.owns_branch:
         return places.repository
@@ -481,7 +481,7 @@ def _allowed(store: Store, options: Options) -> Options:
 
 
 def _blocking(error: EngramError) -> EngramError:
-    """An error of the repository here blocks a sync until somebody looks at it."""
+    """Turn an error of the repository here into one that blocks the sync until a person looks at it."""
     return SyncBlockedError(error.message, error.hint) if isinstance(error, GitError) else error
 
 
