@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -189,8 +189,10 @@ def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_m
     read: list[int] = []
     real = external_merges.blobs
 
-    def noted(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
-        found = real(repo, oids)
+    def noted(
+        repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        found = real(repo, oids, known)
         read.extend(map(len, found.values()))
         return found
 

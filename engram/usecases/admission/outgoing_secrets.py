@@ -41,10 +41,7 @@ def check_outgoing(
             _check(store, theirs, path, raw)
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
     paths = introduced(repo, commits)
-    known = known or {}
-    size_of = {oid: len(known[oid]) for oid in paths if oid in known}
-    size_of |= sizes(repo, (oid for oid in paths if oid not in known))
-    small = [oid for oid, size in size_of.items() if size <= LARGEST]
+    small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if report is not None:
             report(start, len(small))

@@ -23,13 +23,19 @@ _HINT = "Have it removed from the remote's branch, then try again."
 
 
 def check_files(
-    repo: Repository, files: Mapping[str, Entry], folder: str, so: str, whose: str = "The remote's"
+    repo: Repository,
+    files: Mapping[str, Entry],
+    folder: str,
+    so: str,
+    whose: str = "The remote's",
+    known: Mapping[str, bytes] | None = None,
 ) -> None:
     """Raise SyncBlockedError if one of these files (or all together) may not be written.
 
     `folder` is the lore folder; `so` ends the message with the consequence, such as `NOT_SYNCED`; `whose` begins it.
+    `known` has contents, by object id, whose size need not be asked for.
     """
-    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"))
+    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"), known)
     total = 0
     for path, entry in sorted(files.items()):
         size = size_of.get(entry.oid, 0)

@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Self
 
     from engram.adapters.git.remote.remotes import Counterpart
@@ -42,8 +42,8 @@ def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report) 
 class Vetted(NamedTuple):
     """What a push need not search for secrets: commits known to be clean, and merges but for their new contents."""
 
-    merges: dict[str, Mapping[str, bytes]]
-    clean: set[str]
+    merges: Mapping[str, Mapping[str, bytes]]
+    clean: Collection[str]
 
 
 def push(

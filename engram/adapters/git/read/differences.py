@@ -204,15 +204,17 @@ def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str,
     return found
 
 
-def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of blobs in bytes; what is not here or no blob is left out."""
-    wanted = dict.fromkeys(oids)
+def sizes(repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None) -> dict[str, int]:
+    """Return the sizes of blobs in bytes, with those of `known` contents; what is missing or no blob is left out."""
+    every, known = dict.fromkeys(oids), known or {}
+    found = {oid: len(known[oid]) for oid in every if oid in known}
+    wanted = [oid for oid in every if oid not in found]
     if not wanted:
-        return {}
+        return found
     asked = "".join(f"{oid}\n" for oid in wanted).encode()
     listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in listed.decode().splitlines())
-    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+    return found | {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
 
 def blobs(
