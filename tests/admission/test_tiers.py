@@ -1,4 +1,4 @@
-"""The tier of a lore follows from who wrote it, where, and who stands in for it; everybody who is shown it is told."""
+"""The tier of an entry follows from who wrote it, where, and who vouches for it, and is shown with it."""
 
 from __future__ import annotations
 

@@ -91,11 +91,11 @@ def test_a_lock_bears_its_owners_mark_from_the_first_moment(
 
     with monkeypatch.context() as killed:
         killed.setattr(os, "link", link)
-        with pytest.raises(KeyboardInterrupt), locks.held(str(lock), 1.0):
+        with pytest.raises(KeyboardInterrupt), locks.hold(str(lock), 1.0):
             pass
     assert seen == [b"engram %d\n" % os.getpid()]
     assert list(tmp_path.glob("*.lock*")) == []
-    with locks.held(str(lock), 1.0):
+    with locks.hold(str(lock), 1.0):
         assert lock.read_bytes() == seen[0]
     assert list(tmp_path.glob("*.lock*")) == []
 
@@ -108,8 +108,8 @@ def test_without_hard_links_a_lock_is_held_all_the_same(
 
     monkeypatch.setattr(os, "link", refuse)
     lock = tmp_path / "index.lock"
-    with locks.held(str(lock), 1.0):
+    with locks.hold(str(lock), 1.0):
         assert lock.read_bytes() == b"engram %d\n" % os.getpid()
-        with pytest.raises(GitError), locks.held(str(lock), 0.0):
+        with pytest.raises(GitError), locks.hold(str(lock), 0.0):
             pass
     assert list(tmp_path.glob("*.lock*")) == []

@@ -42,7 +42,7 @@ def test_two_differences_from_one_tree_make_that_between_the_others(
 def test_what_a_merge_is_known_to_change_is_what_git_finds(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both changed a lore, one moved or deleted others, both have a text that cannot be merged by lines."""
+    """Both changed an entry, one moved or deleted others, both have a text that cannot be merged by lines."""
     ids = [clones.record("a", f"Lesson {n}.\n\nMore of {n}.").id for n in range(4)]
     clones.settle()
     for name in "ab":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Scene:
-    """Clones a and b changed two lore; b's changes are a branch of the remote, as for a pull request."""
+    """Clones a and b changed two entries; b's changes are a branch of the remote, as for a pull request."""
 
     def __init__(self, folder: Path) -> None:
         left, self.lore, self.path, self.wanted = prepared.copy("merge elsewhere", folder, make)
@@ -189,8 +189,10 @@ def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_m
     read: list[int] = []
     real = external_merges.blobs
 
-    def noted(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
-        found = real(repo, oids)
+    def noted(
+        repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        found = real(repo, oids, known)
         read.extend(map(len, found.values()))
         return found
 

@@ -23,7 +23,7 @@ from engram.usecases.merge.merge_driver import merge_driver
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Two clones of one store with one lore, in folders whose names hold a blank; both know the driver."""
+    """Two clones of one store with one entry, in folders whose names hold a blank; both know the driver."""
     first, second = tmp_path / "a clone", tmp_path / "b clone"
     dedicated(first)
     ok("record", QUEUE + "\n\nMeasure it.\n\nThen decide.", "-c", "fact", cwd=first)

@@ -77,7 +77,7 @@ class History:
         return self.moment + clone.skew
 
     def chosen(self, clone: Clone, which: int) -> tuple[str, str] | None:
-        """A lore that the clone has, and where."""
+        """An entry that the clone has, and its path."""
         lore = self.lore[which % len(self.lore)]
         path = clone.path(lore)
         return (lore, path) if path else None
@@ -186,7 +186,7 @@ class History:
             self.deleted.add(found[0])
 
     def fold(self, clone: Clone, which: int, what: int) -> None:
-        """One lore is folded into another, older one; its own file goes."""
+        """Fold an entry into an older one; its own file is deleted."""
         one, other = self.chosen(clone, which), self.chosen(clone, what)
         if not one or not other or one[0] == other[0]:
             return

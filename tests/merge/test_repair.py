@@ -16,7 +16,7 @@ from engram.adapters.files.merge.marked import sides_of
 
 @pytest.fixture
 def disputed(tmp_path: Path) -> Path:
-    """A clone that does not know the driver, with `origin/main` and `main` that judge one lore differently."""
+    """A clone that does not know the driver, with `origin/main` and `main` that judge one entry differently."""
     prepared.copy("disputed", tmp_path, _make_disputed)
     for name in ("first", "second"):
         git(tmp_path / name, "update-index", "--refresh")

@@ -1,4 +1,4 @@
-"""Two trees of lore become one: moves on both sides, and one lore that came along two ways."""
+"""Two trees of lore are merged: moves on both sides, and one entry that came along two ways."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_two_lore_that_change_places_both_stay(repository: Repository) -> None:
 
 
 class Lores:
-    """Some lore that are all there at first, and what sides make of them."""
+    """Entries of a base, and what sides make of them."""
 
     def __init__(self, repository: Repository, count: int) -> None:
         made = [new_lore(number, START, f"Lesson {number}.") for number in range(1, count + 1)]

@@ -44,7 +44,7 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 def used(root: Path, *where: str) -> None:
-    """Two lore, one of which was recalled and judged."""
+    """Two entries, one of which was recalled and judged."""
     record(root, QUEUE, *where)
     record(root, TIDES, *where)
     ok(*where, "query", "queue consumer", cwd=root)
@@ -323,7 +323,7 @@ def die(*_: object, **__: object) -> None:
 STEPS: dict[str, tuple[Any, str]] = {
     "before the private state": (move_source, "carry_state"),
     "before the last rename": (os, "rename"),
-    "before the hidden work tree is in place": (hidden_tree, "settle"),
+    "before the hidden work tree is in place": (hidden_tree, "move_into_place"),
     "before the old place is given up": (moving.source, "give_up"),
     "while it is given up": (move_source, "_deleted"),
     "before the end": (moving.copying, "forget"),

@@ -35,7 +35,7 @@ def recorded(clones: Clones) -> list[Lore]:
 
 
 def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
-    """Fold one lore into another in one clone, as a person who finds that they are one."""
+    """Fold one entry into another in one clone, as a person who finds that they say the same."""
     store = clones[name].store
     paths = [clones[name].get(lore.id).path for lore in (host, lost)]
     one, other = (entry_writer.load(store, path) for path in paths)

@@ -69,7 +69,7 @@ class Histories(RuleBasedStateMachine):
         return self.clones.root(clone)
 
     def known(self, clone: str, number: int) -> str:
-        """A lore that a clone has; "" where it has not."""
+        """An entry that a clone has; "" if it has none."""
         lore = self.lore[number % len(self.lore)]
         try:
             self.clones[clone].get(lore)
@@ -101,7 +101,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(clone=CLONE, number=NUMBER)
     def record_what_others_know(self, clone: str, number: int) -> None:
-        """The text that another lore began with: sooner or later the two are one."""
+        """The text that another entry began with: sooner or later the two are folded."""
         number %= len(self.lore)
         text = f"Lesson {number}.\n\nMore of {number}.\n\nThe end of {number}."
         self.lore.append(self.clones.record(clone, text).id)
@@ -262,7 +262,7 @@ class Histories(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def check(self) -> None:
-        """Every vote is counted once, and every lore and word is there or was deleted by somebody."""
+        """Every vote is counted once, and every entry and word exists or was deleted by somebody."""
         listed = self.clones["a"].list(limit=None).lore
         found = {shown.lore.id: shown.lore for shown in listed}
         assert len(found) == len(listed)
@@ -290,7 +290,7 @@ class Histories(RuleBasedStateMachine):
     def twins(self) -> dict[str, list[str]]:
         """The second files of lore, which a person is told of: a cherry-pick puts a file back from which it was moved.
 
-        They might as well be copies that somebody made to write another lore, so nobody unites them unasked.
+        They might as well be copies that somebody made to write another entry, so nobody unites them unasked.
         """
         generation = self.clones["a"].store.index.look()
         assert generation is not None

@@ -29,7 +29,7 @@ LESSON = "Worth keeping."
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    """Two clones of a remote that both have one lore."""
+    """Two clones of a remote that both have one entry."""
     return settled(tmp_path)[0]
 
 
@@ -356,7 +356,7 @@ def test_a_dirty_work_tree_is_no_error(clones: Clones) -> None:
 def test_a_lock_that_somebody_holds_and_one_that_is_stale(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("held", "wait_free"):  # three seconds, each time that somebody waits
+    for name in ("hold", "wait_free"):  # three seconds, each time that somebody waits
         wait = getattr(locks, name)
         monkeypatch.setattr(locks, name, lambda lock, _, wait=wait: wait(lock, 0.1))
     clones.record("b", "From b.")

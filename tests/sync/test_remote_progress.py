@@ -17,7 +17,7 @@ from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import transfer
-from engram.adapters.git.run.interrupts import HeldBack
+from engram.adapters.git.run.interrupts import DeferredInterrupt
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
@@ -77,7 +77,7 @@ def test_the_time_limit_holds_while_somebody_listens(store: Engram) -> None:
         repository = find_repository(store.path)
         assert repository is not None
         with pytest.raises(RemoteError) as found:
-            remotes.fetch(repository, remotes.Counterpart("origin", "main"), deadline=0.3, tell=print)
+            remotes.fetch(repository, remotes.Counterpart("origin", "main"), deadline=0.3, report=print)
     assert found.value.kind == "timeout"
 
 
@@ -106,7 +106,7 @@ def interrupted(store: Engram, *options: str, stderr: int) -> tuple[int, bytes]:
 def test_ctrl_c_waits_until_a_process_that_is_being_started_can_be_stopped() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        held = HeldBack()
+        held = DeferredInterrupt()
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             held.release()

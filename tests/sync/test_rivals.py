@@ -2,13 +2,13 @@
 
 | Both machines, offline                    | what is known from rivals              | here                                  |
 |-------------------------------------------|----------------------------------------|---------------------------------------|
-| find one lore helpful                     | one vote lost, or markers in the file  | +0.16, count 2                        |
+| find one entry helpful                    | one vote lost, or markers in the file  | +0.16, count 2                        |
 | one finds it helpful, the other incorrect | the last writer wins: 0.78 or 0.55     | 0.63 from 0.70, count 1               |
 | edit different paragraphs                 | a conflict, or one edit lost           | both edits, nothing to do             |
 | rewrite the same sentence                 | markers, or one version lost           | both kept, shown to a person          |
 | one deletes, the other votes              | it comes back                          | it stays deleted                      |
 | one deletes, the other edits              | the edit is lost                       | it stays, and a person is told        |
-| one renames, the other edits              | it is there twice                      | one lore, edited, at its new place    |
+| one renames, the other edits              | it is there twice                      | one entry, edited, at its new place   |
 | both add a tag                            | one tag lost                           | both tags                             |
 """
 
@@ -34,7 +34,7 @@ def clones(tmp_path: Path) -> Clones:
 
 @pytest.fixture
 def lore(clones: Clones) -> Lore:
-    """One lore at 0.70 that both clones have."""
+    """One entry at 0.70 that both clones have."""
     [made] = [shown.lore for shown in clones["b"].list().lore]
     assert made.confidence == 0.70
     return made

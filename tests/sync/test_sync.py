@@ -19,7 +19,7 @@ def clones(tmp_path: Path) -> Clones:
 
 
 def shared(clones: Clones, text: str) -> str:
-    """A lore that every clone has; its id."""
+    """An entry that every clone has; its id."""
     lore = clones.record("a", text)
     clones.settle()
     return lore.id

@@ -1,4 +1,4 @@
-"""What of an entry's claims counts in this clone: a pin or a high confidence from elsewhere, once somebody here confirmed it.
+"""Which claims of an entry count in this clone: a pin or a high confidence from elsewhere, once somebody here confirmed it.
 
 A file says of itself how sure it is, that it is pinned, and who found it helpful; whoever may push writes there what they
 like. What another clone wrote counts as unpinned and as 0.70 at most, until a note of this clone's own says otherwise.
@@ -20,7 +20,7 @@ _WARM = STATES[1]
 
 
 class Confirmation(NamedTuple):
-    """A note of this clone about an entry: with which text, confidence (thousandths) and pin somebody here confirmed it.
+    """A record of this clone about an entry: the text, confidence (thousandths) and pin that somebody here confirmed.
 
     With `RAISED` for a digest: what the entry of this clone was before another one changed it.
     """
@@ -61,13 +61,13 @@ class Counted(NamedTuple):
         return named if self.is_judged or named not in STATES[2:] else _WARM
 
     def words(self, lore: Lore) -> str:
-        """What the entry counts as, for people who see the figures of its file; "" where it counts in full."""
+        """Return what the entry counts as, for people who see the figures of its file; "" where it counts in full."""
         if (self.confidence, self.pinned) == (lore.thousandths, lore.pinned):
             return ""
-        said = f"as {confidence.two_decimals(self.confidence)}" + (
+        text = f"as {confidence.two_decimals(self.confidence)}" + (
             ", not pinned" if lore.pinned > self.pinned else ""
         )
-        return f"{said}: more is claimed in another clone, and confirmed by nobody here"
+        return f"{text}: more is claimed in another clone, and confirmed by nobody here"
 
 
 UNLIMITED = Limit(FULL, True)
@@ -75,7 +75,7 @@ UNCONFIRMED = Limit(DEFAULT_PRIOR, False)
 
 
 def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
-    """How far the claims of an entry count. `digest` is that of its text now, `is_own` says that this clone recorded it."""
+    """Return how far the claims of an entry count. `digest` is that of its text now, `is_own` says that this clone recorded it."""
     if note is None:
         return UNLIMITED if is_own else UNCONFIRMED
     allowed = max(DEFAULT_PRIOR, note.confidence)
@@ -87,7 +87,7 @@ def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
 
 
 def counted(lore: Lore, limit: Limit, own_source: str) -> Counted:
-    """What an entry counts as in the clone `own_source`."""
+    """Return what an entry counts as in the clone `own_source`."""
     return Counted(
         min(lore.thousandths, limit.confidence),
         lore.pinned and limit.pinned,
@@ -97,13 +97,13 @@ def counted(lore: Lore, limit: Limit, own_source: str) -> Counted:
 
 
 def in_effect(lore: Lore, what: Counted) -> Lore:
-    """The entry with the confidence and the pin that count: to be ranked or shown, never to be written."""
+    """Return the entry with the confidence and the pin that count: to be ranked or shown, never to be written."""
     prior = confidence.prior_for(what.confidence, lore.votes, len(lore.merged_from))
     return lore._replace(prior=prior, pinned=what.pinned)
 
 
 def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation | None:
-    """The note for an entry of this clone that a sync changes; None where it claims no more than it did.
+    """Return the note for an entry of this clone that a sync changes; None where it claims no more than it did.
 
     `before` is None for an entry that was not here, `limit` what counted of it until now.
     """
@@ -117,7 +117,7 @@ def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation
 
 
 def _is_judged(lore: Lore, own_source: str) -> bool:
-    """Whether a clone found it helpful, and not wrong more than that; the author's own counts only if it is this one."""
+    """Return whether a clone found it helpful, and not wrong more than that; the author's own counts only if it is this one."""
     own = short(own_source)
     author = short(lore.source_id)
     return len(lore.sources) > 1 or any(

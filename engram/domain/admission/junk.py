@@ -1,4 +1,4 @@
-"""Texts that are no lore: too short to say anything, a greeting, a log dump, bare code, a question.
+"""Texts that are no lore: too short to be useful, a greeting, a log dump, bare code, a question.
 
 Only what is plain is called junk: a text that is called so waits for a person and is not recalled.
 """
@@ -30,7 +30,7 @@ _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 
 
 def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
-    """Why a text is no lore, as a clause; "" where nothing plain speaks against it. `shortest` in letters and digits."""
+    """Return why a text is no lore, as a clause; "" where nothing obvious is wrong. `shortest` in letters and digits."""
     text = content.strip()
     plain = text.casefold()
     if sum(letter.isalnum() for letter in text) < shortest and not _dense(text):
@@ -47,7 +47,7 @@ def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
 
 
 def _of_a_log(lines: Sequence[str]) -> bool:
-    """Whether these are mostly lines of a log: all of a few, or most of many."""
+    """Return whether these are mostly lines of a log: all of a few, or most of many."""
     matching = sum(bool(_LOG_LINE.match(line)) for line in lines)
     if len(lines) < _LOG_LINES:
         return matching == len(lines) >= _ALL_LOG_LINES
@@ -55,12 +55,12 @@ def _of_a_log(lines: Sequence[str]) -> bool:
 
 
 def _dense(text: str) -> bool:
-    """Whether few characters may be many words, as in Chinese and Japanese."""
+    """Return whether few characters may be many words, as in Chinese and Japanese."""
     return sum(ord(letter) > 0x2E80 for letter in text) >= 2
 
 
 def _only_code(text: str) -> bool:
-    """Whether the text is fenced code and nothing else."""
+    """Return whether the text is fenced code and nothing else."""
     marks = _FENCE.findall(text)
     if len(marks) < 2 or not text.startswith(("```", "~~~")):
         return False

@@ -1,4 +1,4 @@
-"""Who may do what in a store, as its own settings say: guard rails for agents that mean well.
+"""Who may do what in a store, by its own settings: guard rails for well-behaved agents.
 
 The real permission is the git host's: whoever can write the files can write them without Engram.
 """
@@ -22,7 +22,7 @@ def why_not(
     deed: str,
     category: str,
 ) -> str:
-    """Why somebody may not do a deed to lore of a category, as a clause; "" where they may.
+    """Return why somebody may not do something to lore of a category, as a clause; "" where they may.
 
     Without members everybody may do everything; else what is said of their name, or of everybody else (`*`).
     `policies` name those who may touch lore of a category at all.

@@ -1,4 +1,4 @@
-"""Which paths of a remote may be written here: none that leads elsewhere, hides, or is another path's twin.
+"""Which paths of a remote may be written here: none that leads elsewhere, hides, or equals another path.
 
 What counts is what any file system would make of a name, not only the one at hand: a store is cloned everywhere.
 """
@@ -30,7 +30,7 @@ _DECEIVING = frozenset(
 
 
 def unsafe_name(path: str) -> str:
-    """Why a path may not be written on any system; "" if it may."""
+    """Return why a path may not be written on any system; "" if it may."""
     if len(path.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
         return "has a path that is too long"
     for part in path.split("/"):
@@ -41,7 +41,7 @@ def unsafe_name(path: str) -> str:
 
 
 def impostor(path: str, folder: str) -> str:
-    """Why a path could be taken for a file of the store's own, or is one that git acts upon; "" if neither.
+    """Return why a path could be mistaken for a file of the store, or is one that git acts upon; "" if neither.
 
     `folder` is the lore folder.
     """
@@ -57,8 +57,8 @@ def impostor(path: str, folder: str) -> str:
     return ""
 
 
-def twins(names: Iterable[str]) -> dict[str, list[str]]:
-    """Names of one folder that some file system takes for one and the same, by what it takes them for."""
+def colliding_names(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of one folder that are the same on some file system, by their form there."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(folded(name), []).append(name)
@@ -66,7 +66,7 @@ def twins(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def folded(name: str) -> str:
-    """A name as the file systems that tell least apart see it: case, Unicode form, invisible letters, end."""
+    """Return a name in the form of the least discriminating file systems: case, Unicode form, invisible letters, end."""
     if not name.isascii():
         from unicodedata import normalize
 

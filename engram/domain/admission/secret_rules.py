@@ -1,4 +1,4 @@
-"""What counts as a secret: the token shapes of vendors, and how a password is told from a stand-in for one.
+"""What counts as a secret: the token shapes of vendors, and what tells a password from a placeholder.
 
 The shapes are facts from the vendors' own documentation. Every pattern is linear: it starts at a word start
 and its runs use the same characters as that guard, so no character is read more than a few times.
@@ -217,12 +217,12 @@ REDACTED = "[redacted: "  # what every replacement starts with
 
 @cache
 def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
-    """The pattern, compiled on its first use: a clean text pays for none of them."""
+    """Return the pattern, compiled on its first use: a clean text pays for none of them."""
     return re.compile(pattern, re.ASCII)
 
 
 def is_sample(token: str) -> bool:
-    """Whether a token of a vendor's shape is a documented or obviously made-up one."""
+    """Return whether a token of a vendor's shape is a documented or obviously made-up one."""
     return len(set(token[-20:])) < 6 or _holds_sample(token)
 
 
@@ -232,7 +232,7 @@ def _holds_sample(value: str) -> bool:
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether a value stands in for a secret: a reference, template, hash, path, or word like "changeme"."""
+    """Return whether a value is a placeholder for a secret: a reference, template, hash, path, or word like "changeme"."""
     if len(set(value)) < 4 or value.lower() in COMMON_PASSWORDS:
         return True
     if _holds_sample(value) or compiled(REFERENCE).search(value):
@@ -255,12 +255,12 @@ def _is_path(value: str) -> bool:
 
 
 def chunks(value: str) -> list[str]:
-    """The runs of one kind (lower-case word, upper-case word, number) that a value is made of."""
+    """Return the runs of one kind (lower-case word, upper-case word, number) that a value is made of."""
     return compiled("[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)
 
 
 def is_wordy(value: str, least: float = 3.3) -> bool:
-    """Whether the runs of one kind average at least `least` characters, as in names made of words.
+    """Return whether the runs of one kind average at least `least` characters, as in names made of words.
 
     Random base 62 averages 1.7, random hex 1.9, random lower-case base 36 2.5; identifiers 4 and more.
     """
@@ -269,7 +269,7 @@ def is_wordy(value: str, least: float = 3.3) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether a value reads like a generated token: long, of mixed kinds, not made of words or numbers."""
+    """Return whether a value reads like a generated token: long, of mixed kinds, not made of words or numbers."""
     distinct = len(set(value))
     if len(value) < 12 or len(value.split()) != 1 or distinct < 7 or distinct < min(len(value) // 4, 10):
         return False
@@ -287,12 +287,12 @@ def _is_mixed_letters(value: str) -> bool:
 
 
 def kinds(value: str) -> int:
-    """How many of lower case, upper case, digit and unusual symbol the value holds, 0..4."""
+    """Return how many of lower case, upper case, digit and unusual symbol the value holds, 0..4."""
     return sum(not kind.isdisjoint(value) for kind in _KINDS)
 
 
 def is_password(value: str, *, sure: bool) -> bool:
-    """Whether a value after a password's name reads like one; `sure`: it stood in quotes or an .env line."""
+    """Return whether a value after a password's name reads like one; `sure`: it was in quotes or an .env line."""
     if len(value) < 6 or len(value.split()) != 1:
         return False
     if not sure:
@@ -305,7 +305,7 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 
 def rule_of(text: str, hit: re.Match[str]) -> str:
-    """The rule that a match of ASSIGNMENT falls under, or "" if its name or its value is no secret's."""
+    """Return the rule that a match of ASSIGNMENT falls under, or "" if its name or its value is no secret's."""
     before, word = text[max(0, hit.start() - 40) : hit.start()], hit["word"].lower()
     rule = _rule_of_name(before, word, hit["word"].isupper())
     quoted = hit["quoted"] is not None
@@ -325,7 +325,7 @@ def rule_of(text: str, hit: re.Match[str]) -> str:
 
 
 def is_secret_option(name: str, value: str) -> bool:
-    """Whether the value of a command-line option is a secret by the option's name."""
+    """Return whether the value of a command-line option is a secret by the option's name."""
     hit = compiled(r"(?i)(?P<word>pass(?:word|wd|phrase)|secret|token|key)$").search(name)
     rule = _rule_of_name(name[: hit.start()], hit["word"].lower(), False) if hit else ""
     strong = is_random(value) if rule == "secret-assignment" else is_password(value, sure=True)
@@ -341,7 +341,7 @@ def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool
 
 
 def _rule_of_name(before: str, word: str, upper: bool) -> str:
-    """The rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
+    """Return the rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
     owner = before.lower().rstrip(" _-.")
     last = compiled("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
     if REDACTED in before or (last and last[0] in NOT_OWNERS):
@@ -355,14 +355,14 @@ def _rule_of_name(before: str, word: str, upper: bool) -> str:
 
 
 def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
-    """Whether a bare value stands in an .env line, after a command's option or in an XML element."""
+    """Return whether a bare value stands in an .env line, after a command's option or in an XML element."""
     if hit["loose"]:
         return hit["loose"].strip() == "-p" or text[hit.end() : hit.end() + 1] == "<"
     return hit["equals"] == "=" and (hit["word"].isupper() or before.endswith("--"))
 
 
 def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
-    """Whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
+    """Return whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
     if value.isalpha() or hit["quoted"] is not None:
         return False
     rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]").match(text, hit.end())
@@ -370,7 +370,7 @@ def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
 
 
 def _is_joined(text: str, hit: re.Match[str], before: str) -> bool:
-    """Whether a name and value without "=" or ":" between them belong together."""
+    """Return whether a name and value without "=" or ":" between them belong together."""
     joint, quoted = hit["loose"].strip(" \t\\\"'`").lower(), hit["quoted"] is not None
     if joint == ">":
         return text[hit.end() : hit.end() + 1] == "<"
@@ -382,7 +382,7 @@ def _is_joined(text: str, hit: re.Match[str], before: str) -> bool:
 
 
 def _is_code(following: str, value: str) -> bool:
-    """Whether a bare value is a call, an index or a dotted name rather than text."""
+    """Return whether a bare value is a call, an index or a dotted name rather than text."""
     if following not in {"(", "["} and "." not in value:
         return False
     name = compiled(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*").fullmatch(value)

@@ -1,4 +1,4 @@
-"""Finding, masking and refusing secrets in text, before it is written, imported, indexed or pushed.
+"""Find, mask and refuse secrets in text, before it is written, imported, indexed or pushed.
 
 Most text is clean, so cheap byte searches decide which of the patterns need to run at all. Offsets stay those
 of the text because every byte stands for one character (others than ASCII become "?").
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
     preview: str
 
     def as_dict(self) -> dict[str, object]:
-        """The finding for reports and JSON; the secret is not in it."""
+        """Return the finding for reports and JSON; the secret is not in it."""
         return {"rule": self.rule, "line": self.line, "column": self.column, "preview": self.preview}
 
 
@@ -65,7 +65,7 @@ class _Span(NamedTuple):
 
 
 def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """The secrets of a text, in order, not overlapping; `allowed`: values or sha256 prefixes (12+ hex)."""
+    """Return the secrets of a text, in order, not overlapping; `allowed`: values or sha256 prefixes (12+ hex)."""
     spans = _scan(text)
     if not spans:
         return ()
@@ -76,7 +76,7 @@ def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
 
 
 def redact(text: str, findings: Sequence[Finding]) -> str:
-    """The text with each finding's secret replaced by "[redacted: <rule>]", all else untouched."""
+    """Return the text with each finding's secret replaced by "[redacted: <rule>]", all else untouched."""
     parts, at = [], 0
     for finding in findings:
         parts += [text[at : finding.start], f"{rules.REDACTED}{finding.rule}]"]
@@ -85,7 +85,7 @@ def redact(text: str, findings: Sequence[Finding]) -> str:
 
 
 def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
-    """The error that says `what` (for example "the lore") holds secrets; raise it instead of writing."""
+    """Return the error that says `what` (for example "the lore") holds secrets; raise it instead of writing."""
     first = findings[0]
     more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
     where = f"line {first.line}, column {first.column}"
@@ -99,13 +99,13 @@ def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
 
 
 def mask(secret: str) -> str:
-    """What may be shown of a secret: its first four characters if it is long enough to keep the rest safe."""
+    """Return what may be shown of a secret: its first four characters if it is long enough to keep the rest safe."""
     head = secret[:4] if len(secret) >= 16 and secret[:4].isprintable() else ""
     return f"{head}…({len(secret)} characters)"
 
 
 def _all_rounds(text: str, spans: list[_Span]) -> list[_Span]:
-    """Spans again and again with the found ones blanked: what stands beside a secret may be one only then."""
+    """Yield spans repeatedly with the found ones blanked: text next to a secret may be one only then."""
     found = _merged(spans)
     for _ in range(MOST_ROUNDS):
         more = _scan(_blanked(text, found))
@@ -167,7 +167,7 @@ def _hash_allowed(value: str, allowed: Sequence[str]) -> bool:
 
 
 def _scan(text: str) -> list[_Span]:
-    """Every span that a rule calls a secret; they may overlap."""
+    """Return every span that a rule calls a secret; they may overlap."""
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
     spans: list[_Span] = []
@@ -188,7 +188,7 @@ def _scan(text: str) -> list[_Span]:
 
 
 def _long_runs(text: str, raw: bytes) -> str:
-    """The runs of 20 and more token characters with what stands just before them; most text has none."""
+    """Return the runs of 20 and more token characters with what stands just before them; most text has none."""
     classes = raw.translate(_RUN_CLASSES)
     found: list[str] = []
     start = classes.find(_RUN)
@@ -216,7 +216,7 @@ def _vendor_tokens(text: str, runs: str) -> Iterator[_Span]:
 
 @cache
 def _rules_by_sign() -> tuple[dict[str, dict[str, list[rules.Rule]]], list[tuple[str, rules.Rule]]]:
-    """The rules by the first sign of their needle and the two characters before it; those without one."""
+    """Return the rules by the first sign of their needle and the two characters before it; those without one."""
     signed: dict[str, dict[str, list[rules.Rule]]] = {"_": {}, "-": {}, ".": {}}
     others: list[tuple[str, rules.Rule]] = []
     for rule in rules.RULES:
@@ -246,7 +246,7 @@ def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
 
 
 def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
-    """The 40 characters that follow a key id in the CSV file and the console's output, named or not."""
+    """Yield the 40 characters that follow a key id in the CSV file and the console's output, named or not."""
     for hit in rules.compiled(_AWS_VALUE).finditer(text, after, after + 160):
         if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
             yield _Span(*hit.span(), "aws-secret-access-key", True)
@@ -300,7 +300,7 @@ def _headers(text: str, lowered: bytes, scheme: bytes) -> Iterator[_Span]:
 
 
 def _is_basic_login(encoded: str) -> bool:
-    """Whether base64 holds "user:password" (RFC 7617) with a password that is no stand-in."""
+    """Return whether base64 holds "user:password" (RFC 7617) with a password that is no stand-in."""
     from binascii import Error, a2b_base64
 
     try:
@@ -321,7 +321,7 @@ def _options(text: str) -> Iterator[_Span]:
 
 
 def _names(lowered: bytes, auth: bool) -> list[int]:
-    """Where the stem of a name begins: pass, pwd, key, token, secret, and auth if that is asked for."""
+    """Return where the stem of a name begins: pass, pwd, key, token, secret, and auth if that is asked for."""
     found: list[int] = []
     for pattern in (_PASS, _KEY):
         search = rules.compiled(pattern).search
@@ -356,7 +356,7 @@ def _assignments(text: str, lowered: bytes, names: list[int]) -> Iterator[_Span]
 
 
 def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
-    """Where the value stands; a bare one reaches to the next space or separator, past its brackets."""
+    """Return where the value stands; a bare one reaches to the next space or separator, past its brackets."""
     if hit["quoted"]:
         return hit.span("quoted")
     rest = rules.compiled(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())

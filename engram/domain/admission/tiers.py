@@ -1,4 +1,4 @@
-"""How far a lore may be trusted by where it is from, as one word and a reason; what every reader and agent is shown.
+"""How far an entry may be trusted by its origin, as one word and a reason, shown to every reader and agent.
 
 The word is the lore's own claim, or less: agents and clones write what they like into a file. What came by a sync
 counts as foreign until a known key vouches for it, or somebody here confirmed it.
@@ -30,7 +30,7 @@ class Tier(NamedTuple):
 
     @property
     def is_checked(self) -> bool:
-        """Whether somebody of this clone has written it, or stands in for it."""
+        """Whether somebody of this clone has written it, or vouches for it."""
         return self.tier in (HUMAN, AGENT)
 
 
@@ -43,7 +43,7 @@ def tier_of(
     held: bool = False,
     confirmed: bool = False,
 ) -> Tier:
-    """The tier of a lore, seen from the clone `own_source`.
+    """Return the tier of an entry, seen from the clone `own_source`.
 
     `signature` is that of the commit which brought its text, if known; `arrived` that a sync brought it; `held`
     that it waits here until a person accepts it; `confirmed` that somebody here confirmed it with this text.
@@ -63,7 +63,7 @@ def tier_of(
 
 
 def writer(lore: Lore) -> str:
-    """Who says to have recorded a lore, as a plain name: one that cannot say anything else."""
+    """Return who claims to have recorded an entry, as a plain name that cannot carry any other text."""
     return " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip() or "unknown"
 
 
@@ -72,7 +72,7 @@ def _by_writer(lore: Lore) -> str:
 
 
 def _voucher(signature: Signature | None, *, confirmed: bool) -> str:
-    """Who stands in for a lore from elsewhere; "" for nobody."""
+    """Return who vouches for an entry from elsewhere; "" for nobody."""
     if signature is not None and signature.state == GOOD:
         return "signed by a known key"
     return "confirmed here" if confirmed else ""

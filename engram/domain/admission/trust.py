@@ -68,7 +68,7 @@ def quarantine_reason(
 
 
 def _is_vouched(signature: Signature, accepted: Collection[str]) -> bool:
-    """Whether the list names the key, or the address that git has found to be the key's."""
+    """Return whether the list names the key, or the address that git has found to be the key's."""
     if signature.state not in (GOOD, UNKNOWN_KEY) or not accepted:
         return False
     if signature.key and signature.key in accepted:

@@ -1,4 +1,4 @@
-"""Taking the version of an entity that lost a merge, instead of the one that stands."""
+"""Use the version of an entity that lost a merge, in place of the one that won."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def take_version(entity: Entity, conflicts: Sequence[Conflict]) -> Entity | None:
-    """The entity with each version of `conflicts` in place of what stands; None where that version was deleted.
+    """Return the entity with each version of `conflicts` in place of the winner's; None where that version was deleted.
 
-    Of several versions of one thing the latest is taken. Raises UsageError for what only an editor can settle.
+    Of several versions of one thing the latest is taken. Raises UsageError for what only an editor can resolve.
     """
     if any(entry.field == DELETED for entry in conflicts):
         return None
@@ -45,7 +45,7 @@ def _taken(entity: Entity, field: str, value: str) -> Entity:
 
 
 def _relationships(entity: Entity, value: str) -> tuple[Relationship, ...]:
-    """One line is a relationship that has another date there; several are all that the other version had."""
+    """Parse the lines of a version: one is a relationship with another date; several are all that the version had."""
     said = [_relationship(line) for line in value.split("\n")]
     if len(said) > 1:
         return tuple(said)

@@ -1,4 +1,4 @@
-"""How two versions of one lore become one: the rule of each field, as values.
+"""Merge two versions of one entry: the rule of each field, as values.
 
 Every rule is symmetric, and looks at nothing but its arguments, so that all clones get the same result.
 The rules and their reasons are in docs/merge-rules.md.
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 TRUSTED_AHEAD = timedelta(hours=24)
 # The `updated_at` of a version that says none: every other is later.
 NEVER = datetime.min.replace(tzinfo=UTC)
-# What a clone may change without keeping alive a lore that another deletes.
+# Fields that a clone may change without keeping an entry that another clone deletes.
 PASSING = ("votes", "last_validated", "created_at", "updated_at")
 DELETED = "deleted"
 FILE = "file"
@@ -44,7 +44,7 @@ class Version(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A merged lore, the fields in which the sides differed, and the new entries of `conflicts`."""
+    """A merged entry, the fields in which the sides differed, and the new elements of `conflicts`."""
 
     lore: Lore
     fields: tuple[str, ...]
@@ -52,7 +52,7 @@ class Settled(NamedTuple):
 
 
 def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
-    """The `now` of a merge of two commits: the newest of their times that this machine's clock can believe.
+    """Return the time of a merge of two commits: the newest of their times that is plausible by this machine's clock.
 
     The clock only chooses, so that machines whose clocks are right get the same time whenever they merge;
     a commit dated over 24 hours ahead is left out. Where all are, it is the earliest.
@@ -62,13 +62,13 @@ def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
 
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
-    """The winner and the loser: by `updated_at`, then digest; a stamp over 24 hours after `now` never wins."""
+    """Return the winner and the loser: by `updated_at`, then digest; a stamp over 24 hours after `now` never wins."""
     ranks = [rank(version.lore.updated_at, version.digest, now) for version in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
 
 def rank(updated_at: datetime, digest: bytes, now: datetime) -> tuple[bool, datetime, bytes]:
-    """By what the winner of two versions is the greater one."""
+    """Return the key by which the winner of two versions is the greater one."""
     return updated_at <= _limit(now), updated_at, digest
 
 
@@ -81,9 +81,9 @@ def merge(
     lost: Sequence[Conflict] = (),
     tight: bool = False,
 ) -> Settled:
-    """Merge two versions of one lore, in the order that `in_order` gave them.
+    """Merge two versions of one entry, in the order that `in_order` gave them.
 
-    `lost` are losing versions of what is no field of a lore; they join `conflicts`. `tight` is for what does
+    `lost` are losing versions of what is no field of an entry; they join `conflicts`. `tight` is for what does
     not fit into one file together: the winner's lists and text stay, those of the loser go into `conflicts`.
     """
     one, other = winner.lore, loser.lore
@@ -108,23 +108,23 @@ def merge(
 
 
 def only_passing(before: Lore, after: Lore) -> bool:
-    """Whether a change is of votes and dates alone, so that a deletion on another clone stands."""
+    """Return whether a change is of votes and dates alone, so that a deletion on another clone stands."""
     same = {name: getattr(before, name) for name in PASSING}
     return after._replace(**same) == before
 
 
 def loss(field: str, value: str, loser: Version) -> Conflict:
-    """A value that lost, as an entry of `conflicts`."""
+    """Return a value that lost, as an entry of `conflicts`."""
     return losing(field, value, loser.lore.updated_at, loser.source)
 
 
 def losing(field: str, value: str, updated_at: datetime, source: str) -> Conflict:
-    """A value of a version that was written at this time by this clone, as an entry of `conflicts`."""
+    """Return a value of a version that was written at this time by this clone, as an entry of `conflicts`."""
     return Conflict(field, value, source, "" if updated_at == NEVER else times.render(updated_at))
 
 
 def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
-    """What both sides have, and what one side has that was not in the base.
+    """Merge lists: what both sides have, and what one side added to the base.
 
     A change of one side alone stands as that side wrote it. Else what was in the base comes first, in its
     order, then what is new, sorted: so the order of merging does not show. For the same reason what somebody
@@ -139,7 +139,7 @@ def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item])
 
 
 def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    """What any side has: the list that has it all already, else sorted."""
+    """Return the union: the list that has all elements already, else sorted."""
     both = {*one, *other}
     complete = [tuple(side) for side in (one, other) if set(side) == both]
     return complete[0] if len(set(complete)) == 1 else tuple(sorted(both))
@@ -148,7 +148,7 @@ def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 def merge_conflicts(
     base: Sequence[Conflict], one: Sequence[Conflict], other: Sequence[Conflict], losses: Iterable[Conflict]
 ) -> tuple[Conflict, ...]:
-    """Entries unite by field and value, without those that one side resolved; new losses are always there."""
+    """Merge `conflicts` by field and value, without those that one side resolved; new losses are always included."""
     new = {_key(entry): entry for entry in sorted(losses)}
     sides = [[_key(entry) for entry in side] for side in (base, one, other)]
     keys = list(merge_list(*sides))
@@ -204,7 +204,7 @@ def _content(base: Lore | None, winner: Version, loser: Version, losses: list[Co
 
 
 def _items(lore: Lore, name: str) -> tuple[Any, ...]:
-    """A list field; the one source of a lore, which its file leaves out, is there."""
+    """Return a list field; the only source of an entry, which its file leaves out, is included."""
     if name == "sources" and not lore.sources and lore.source_id:
         return (lore.source_id,)
     found: tuple[Any, ...] = getattr(lore, name)
@@ -212,18 +212,18 @@ def _items(lore: Lore, name: str) -> tuple[Any, ...]:
 
 
 def _stated_type(lore: Lore, categories: Categories) -> str:
-    """The type where it is not the category's own: else two changes of a category would be two conflicts."""
+    """Return the type if it is not the default of the category: else two changes of a category would be two conflicts."""
     return "" if lore.type == categories.type_of(lore.category) else lore.type
 
 
 def latest_of(moments: Iterable[datetime | None], now: datetime) -> datetime | None:
-    """The latest moment; one over 24 hours after `now` only where there is no other."""
+    """Return the latest moment; one more than 24 hours after `now` only if there is no other."""
     limit = _limit(now)
     return max([found for found in moments if found], key=lambda found: (found <= limit, found), default=None)
 
 
 def _limit(now: datetime) -> datetime:
-    """The last moment that a clock at `now` believes."""
+    """Return the last moment that is plausible for a clock at `now`."""
     try:
         return now + TRUSTED_AHEAD
     except OverflowError:

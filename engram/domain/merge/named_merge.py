@@ -1,4 +1,4 @@
-"""How two versions of one entity, or of one agent's profile, become one: the rules of lore for the fields that they have.
+"""Merge two versions of one entity, or of one agent's profile, by the rules of lore for the fields that they have.
 
 Symmetric, and a function of its arguments alone. Metadata are not here: they are merged as keys that nobody knows are.
 """
@@ -24,7 +24,7 @@ Named = Entity | AgentProfile
 
 
 class Version(NamedTuple):
-    """One side: what its file says. `updated_at` is `merge.NEVER` where it does not say when, `digest` is of its bytes."""
+    """One side: the record of its file. `updated_at` is `merge.NEVER` where it has none, `digest` is that of its bytes."""
 
     record: Named
     updated_at: datetime
@@ -42,7 +42,7 @@ class Settled(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """A field in three versions; `is_new` says that there was no base. What loses is told to `lose`."""
+    """A field in three versions; `is_new` says that there was no base. `lose` receives what loses."""
 
     before: Any
     one: Any
@@ -52,7 +52,7 @@ class _Field(NamedTuple):
 
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
-    """The winner and the loser, as of two lore."""
+    """Return the winner and the loser, as for two versions of an entry."""
     ranks = [rank(side.updated_at, side.digest, now) for side in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
@@ -80,12 +80,12 @@ def merge(
 
 
 def values(record: Named) -> tuple[object, ...]:
-    """The fields that are merged here."""
+    """Return the fields that are merged here."""
     return tuple([getattr(record, name) for name in _RULES[type(record)]])
 
 
 def _nothing(record: Named) -> Named:
-    """What a record that nobody said anything of would be; an agent without a name is called by its id."""
+    """Return a record with defaults only; the name of an agent defaults to its id."""
     return AgentProfile(record.id, record.id) if isinstance(record, AgentProfile) else Entity("", "", "")
 
 
@@ -105,7 +105,7 @@ def _list(field: _Field) -> tuple[str, ...]:
 
 
 def _relationships(field: _Field) -> tuple[Relationship, ...]:
-    """A relationship is known by its kind and where it leads; its date is a value of its own."""
+    """Merge relationships by kind and target; the date of each is a value of its own."""
     dates = [{(way.kind, way.to): way.since for way in ways} for ways in field[:3]]
     found = _table(dates, field.lose, lambda key, since: f"{key[0]} {key[1]} {since}")
     if found is None:
@@ -115,7 +115,7 @@ def _relationships(field: _Field) -> tuple[Relationship, ...]:
 
 
 def _settings(field: _Field) -> tuple[tuple[str, str], ...]:
-    """Each setting is a value of its own."""
+    """Merge settings key by key."""
     tables = [{(name,): value for name, value in pairs} for pairs in field[:3]]
     found = _table(tables, field.lose, lambda key, value: f"{key[0]}: {value}")
     if found is None:
@@ -127,7 +127,7 @@ def _settings(field: _Field) -> tuple[tuple[str, str], ...]:
 def _table(
     sides: Sequence[dict[Any, str]], lose: Callable[[str], None], shown: Callable[[Any, str], str]
 ) -> dict[Any, str] | None:
-    """Values by key: keys unite as a list does, each value is a scalar; what one side changed stays, if the other removed it.
+    """Merge values by key: keys merge as a list does, each value as a scalar; a changed value stays if the other side removed it.
 
     None where that is too much for one file.
     """
@@ -150,7 +150,7 @@ def _table(
 
 
 def _text(field: _Field) -> str:
-    """The text, as of lore; without a base an empty one gives way."""
+    """Merge the text as in lore; without a base an empty one loses."""
     one, other = str(field.one), str(field.other)
     if one == other:
         return one

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def merge_text(base: str, ours: str, theirs: str) -> str | None:
-    """The text with the changes of both sides; None where they overlap or touch."""
+    """Return the text with the changes of both sides; None where they overlap or touch."""
     if theirs in (ours, base):
         return ours
     if ours == base:
@@ -24,7 +24,7 @@ def merge_text(base: str, ours: str, theirs: str) -> str | None:
 
 
 def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
-    """The lines with the changes of both sides; None where they overlap or touch.
+    """Return the lines with the changes of both sides; None where they overlap or touch.
 
     A line that both sides kept separates two changes. Between two such lines a change of one side is taken,
     and so is the same change of both.
@@ -50,7 +50,7 @@ def _chosen(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> 
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs of positions of a longest common subsequence, in order; equal edges are always part of it."""
+    """Return the pairs of positions of a longest common subsequence, in order; equal edges are always part of it."""
     start = 0
     least = min(len(one), len(other))
     while start < least and one[start] == other[start]:
@@ -65,7 +65,7 @@ def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _longest(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs of a longest common subsequence, by bit vectors over the positions of `one`."""
+    """Return the pairs of a longest common subsequence, by bit vectors over the positions of `one`."""
     places: dict[str, int] = {}
     for at, line in enumerate(one):
         places[line] = places.get(line, 0) | 1 << at
@@ -79,7 +79,7 @@ def _longest(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _traced(rows: Sequence[int], at: int) -> list[tuple[int, int]]:
-    """The way back through the rows: bit `i` of row `j` is 0 where line `i` lengthens what row `j` shares."""
+    """Trace back through the rows: bit `i` of row `j` is 0 where line `i` extends the common subsequence of row `j`."""
     pairs: list[tuple[int, int]] = []
     row = len(rows) - 1
     while at and row:

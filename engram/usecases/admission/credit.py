@@ -33,19 +33,19 @@ class Order(NamedTuple):
 
 
 def of(store: Store, lore: Lore) -> Counted:
-    """What an entry counts as here; nothing is raised: where the notes cannot be read, nobody has confirmed it."""
+    """Return what an entry counts as here; nothing is raised: where the notes cannot be read, nobody has confirmed it."""
     return of_many(store, [lore])[0]
 
 
 def of_many(store: Store, found: Sequence[Lore]) -> list[Counted]:
-    """The same of several entries of one store."""
+    """Return what several entries of one store count as here."""
     limits = _limits(store, found)
     own = _home(store).source_id
     return [credit.counted(lore, limit, own) for lore, limit in zip(found, limits, strict=True)]
 
 
 def in_effect(store: Store, lore: Lore) -> Lore:
-    """The entry with the confidence and pin that count here: to be ranked or shown, never to be written."""
+    """Return the entry with the confidence and pin that count here: to be ranked or shown, never to be written."""
     return credit.in_effect(lore, of(store, lore))
 
 
@@ -65,7 +65,7 @@ def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
-    """The sources whose claims count at once: this clone, and those that `trust.accept` names.
+    """Return the sources whose claims count at once: this clone, and those that `trust.accept` names.
 
     An entry without any was written by hand: here, if the store has no remote. `sources` are those that matter.
     """
@@ -76,7 +76,7 @@ def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
 
 
 def order(store: Store) -> Order:
-    """The order that takes claims only from those that count at once; entries confirmed here are for `confirmed_ids`."""
+    """Return the order that takes claims only from those that count at once; entries confirmed here are for `confirmed_ids`."""
     own = tuple(own_sources(store, ("",)))
     # One number: of 100,000 lines three expressions to sort by cost half as much again.
     sql = (
@@ -145,7 +145,7 @@ def note_raised(store: Store, changes: Mapping[str, Difference], known: Mapping[
 
 
 def _home(store: Store) -> Store:
-    """The store that the clone's notes are in: of a copy, that which it is a copy of."""
+    """Return the store that the clone's notes are in: of a copy, that which it is a copy of."""
     return store.original or store
 
 
@@ -190,7 +190,7 @@ def _digest(lore: Lore) -> str:
 
 
 def _is_shared(store: Store) -> bool:
-    """Whether the store's repository has a remote, by its own configuration."""
+    """Return whether the store's repository has a remote, by its own configuration."""
     repository = _home(store).places.repository
     if repository is None:
         return False

@@ -22,7 +22,7 @@ def check_outgoing(
     store: Store,
     theirs: str | None,
     ours: str,
-    tell: Callable[[int, int], None] | None = None,
+    report: Callable[[int, int], None] | None = None,
     made: Mapping[str, Mapping[str, bytes]] | None = None,
     clean: Collection[str] = (),
     known: Mapping[str, bytes] | None = None,
@@ -31,7 +31,7 @@ def check_outgoing(
 
     Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
     merges of this sync; `known` has contents that need not be read, by object id.
-    `tell` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
+    `report` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
     has in its own file at that path is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.repository
@@ -41,13 +41,10 @@ def check_outgoing(
             _check(store, theirs, path, raw)
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
     paths = introduced(repo, commits)
-    known = known or {}
-    size_of = {oid: len(known[oid]) for oid in paths if oid in known}
-    size_of |= sizes(repo, (oid for oid in paths if oid not in known))
-    small = [oid for oid, size in size_of.items() if size <= LARGEST]
+    small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
-        if tell is not None:
-            tell(start, len(small))
+        if report is not None:
+            report(start, len(small))
         for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
             _check(store, theirs, paths[oid], raw)
     return commits

@@ -58,7 +58,7 @@ def check(
 ) -> None:
     """Raise SyncBlockedError if one of the commit's files may not be written here; `so` ends its message."""
     incoming_paths.check_files(repo, entries, folder, so, whose)
-    incoming_paths.check_twins(repo, commit, entries, so)
+    incoming_paths.check_names(repo, commit, entries, so)
 
 
 def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:

@@ -37,9 +37,10 @@ class ReadAhead:
 
     def keep(self, contents: Mapping[str, bytes]) -> None:
         """Keep contents that are needed again soon, unless that comes to very much."""
-        size = self._size + sum(map(len, contents.values()))
+        new = {oid: raw for oid, raw in contents.items() if oid not in self.contents}
+        size = self._size + sum(map(len, new.values()))
         if size <= MOST_BYTES:
-            self.contents.update(contents)
+            self.contents.update(new)
             self._size = size
 
 
@@ -81,7 +82,9 @@ class Merge(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def plan_merge(store: Store, ours: str | None, theirs: str | None) -> Plan:
+def plan_merge(
+    store: Store, ours: str | None, theirs: str | None, read_ahead: ReadAhead | None = None
+) -> Plan:
     """Plan the merge of `theirs` into `ours`. Raises SyncBlockedError for what may not come in, GitError."""
     repo = store.repository
     if theirs is None:
@@ -91,7 +94,8 @@ def plan_merge(store: Store, ours: str | None, theirs: str | None) -> Plan:
     base = _single_base(store, bases)
     ours_changed = differences(repo, base, ours) if ours else {}
     theirs_changed = differences(repo, base, theirs)
-    _check_incoming_files(store, {path: found.after for path, found in theirs_changed.items()})
+    known = read_ahead.contents if read_ahead is not None else {}
+    _check_incoming_files(store, {path: found.after for path, found in theirs_changed.items()}, known)
     return Plan(ours, theirs, bases, base, ours_changed, theirs_changed)
 
 
@@ -167,7 +171,9 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
     incoming_paths.check_commits(repo, ours, theirs, incoming_paths.NOT_SYNCED)
 
 
-def _check_incoming_files(store: Store, files: Mapping[str, Entry | None]) -> None:
+def _check_incoming_files(
+    store: Store, files: Mapping[str, Entry | None], known: Mapping[str, bytes]
+) -> None:
     """Raise SyncBlockedError if a file of a remote may not be written here, or none would be left to be a store."""
     if CONFIG_NAME in files and files[CONFIG_NAME] is None:
         raise SyncBlockedError(
@@ -175,13 +181,14 @@ def _check_incoming_files(store: Store, files: Mapping[str, Entry | None]) -> No
             "Have it put back on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    incoming_paths.check_files(store.repository, found, store.places.folder, incoming_paths.NOT_SYNCED)
+    repo, so = store.repository, incoming_paths.NOT_SYNCED
+    incoming_paths.check_files(repo, found, store.places.folder, so, known=known)
 
 
 def _check_names(store: Store, merge: Merge) -> Merge:
     """Raise SyncBlockedError if the merge adds a path that some file systems take for another one."""
     added = [path for path, found in merge.changes.items() if found.before is None]
-    incoming_paths.check_twins(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
+    incoming_paths.check_names(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
     return merge
 
 

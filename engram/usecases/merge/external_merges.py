@@ -43,7 +43,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
     Only merges since the last `mark_repaired` are examined. `read_ahead` keeps what is read and merged next. Raises
     GitError.
     """
-    repo = store.repository
+    repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
     known = watermarks.noted(store, _MARK)
     if head == known:
         return head
@@ -62,7 +62,7 @@ def mark_repaired(store: Store, head: str) -> None:
 
 
 def _is_small(path: str) -> bool:
-    """Whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
+    """Return whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
     try:
         return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
     except OSError:
@@ -104,7 +104,7 @@ class _Repair:
                 self._files[path], self._entries[path] = repaired, found[1][path]
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
 
-    def resolve_markers(self, known: str, read_ahead: ReadAhead | None) -> None:
+    def resolve_markers(self, known: str, read_ahead: ReadAhead) -> None:
         """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like."""
         found = {
             path: change.after
@@ -119,9 +119,9 @@ class _Repair:
                 for path, entry in found.items()
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
+            read_ahead.contents,
         )
-        if read_ahead is not None:
-            read_ahead.keep(contents)
+        read_ahead.keep(contents)
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
@@ -191,7 +191,7 @@ class _Repair:
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
-    """Whether every line of a file is from one of the sides: then no person resolved its conflicts."""
+    """Return whether every line of a file is from one of the sides: then no person resolved its conflicts."""
     shown = sides_of(raw)
     versions = [shown.ours, shown.theirs] if shown else [raw]
     lines = {line for side in sides for line in side.splitlines()}

@@ -23,13 +23,19 @@ _HINT = "Have it removed from the remote's branch, then try again."
 
 
 def check_files(
-    repo: Repository, files: Mapping[str, Entry], folder: str, so: str, whose: str = "The remote's"
+    repo: Repository,
+    files: Mapping[str, Entry],
+    folder: str,
+    so: str,
+    whose: str = "The remote's",
+    known: Mapping[str, bytes] | None = None,
 ) -> None:
     """Raise SyncBlockedError if one of these files (or all together) may not be written.
 
     `folder` is the lore folder; `so` ends the message with the consequence, such as `NOT_SYNCED`; `whose` begins it.
+    `known` has contents, by object id, whose size need not be asked for.
     """
-    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"))
+    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"), known)
     total = 0
     for path, entry in sorted(files.items()):
         size = size_of.get(entry.oid, 0)
@@ -44,7 +50,7 @@ def check_files(
         )
 
 
-def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
+def check_names(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
     """Raise SyncBlockedError if a path that `commit` adds equals another path of it on some file systems (case, form)."""
     new: dict[str, set[str]] = {}
     for path in added:
@@ -56,7 +62,7 @@ def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) ->
             new[folder].add(name)
             rest = folder
     for folder, names in sorted(names_in(repo, commit, new).items() if new else ()):
-        for same in safe_paths.twins(names).values():
+        for same in safe_paths.colliding_names(names).values():
             if new[folder].intersection(same):
                 one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
                 raise SyncBlockedError(

@@ -64,13 +64,13 @@ def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: 
 
 
 def categories_at(top: str, path: str) -> Categories:
-    """The categories of the store that `path` (relative to `top`) belongs to."""
+    """Return the categories of the store that `path` (relative to `top`) belongs to."""
     own = _setting(_root_at(top, path), "store.categories")
     return Categories({str(name): str(kind) for name, kind in own.items()} if isinstance(own, dict) else {})
 
 
 def place_at(top: str, path: str) -> tuple[str, str]:
-    """Where `path` (relative to `top`) is in the store that it belongs to, and that store's lore folder."""
+    """Return where `path` (relative to `top`) is in the store that it belongs to, and that store's lore folder."""
     root = _root_at(top, path)
     full = os.path.join(top, *path.split("/"))
     folder = _setting(root, "store.folder")

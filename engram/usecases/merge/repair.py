@@ -195,7 +195,7 @@ def _id_of(store: Store, path: str, raw: bytes) -> str:
 
 
 def _unmerged(store: Store) -> list[str]:
-    """The store paths that git left unmerged and that nobody has changed since."""
+    """Return the store paths that git left unmerged and that nobody has changed since."""
     from engram.adapters.git.read.unmerged import unmerged
     from engram.adapters.git.read.versions import read_objects
 

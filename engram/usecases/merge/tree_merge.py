@@ -101,7 +101,7 @@ class _Merge:
         return made._replace(conflicts=conflicts)
 
     def _is_by_fields(self, path: str) -> bool:
-        """Whether both sides have a file of a kind that is merged by its fields."""
+        """Return whether both sides have a file of a kind that is merged by its fields."""
         one, other = self._first.changed[path], self._second.changed[path]
         versions = (one.before, one.after, other.after)
         is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in versions)
@@ -142,7 +142,7 @@ class _Merge:
     def _may_follow(
         self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
     ) -> bool:
-        """Whether an entry that one side deleted may be deleted although the other side did more than vote for it."""
+        """Return whether an entry that one side deleted may be deleted although the other side did more than vote for it."""
         is_deleted = old is not None and (ours is None or theirs is None)
         return is_deleted and may_follow(old or b"", left, path, self._rules.categories)
 

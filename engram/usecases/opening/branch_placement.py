@@ -111,7 +111,7 @@ def put_in_place(repo: Repository) -> Repository:
         _write_missing(made, entries, repo.common_dir)
         os.makedirs(lore_branch.state_in(repo.common_dir), exist_ok=True)
         install_merge_driver(made, folder, made.worktree, attributes=False)
-        return hidden_tree.settle(made)
+        return hidden_tree.move_into_place(made)
     except OSError as error:
         raise atomic.unwritable(str(error.filename or repo.common_dir), error) from None
 

@@ -1,4 +1,4 @@
-"""Making a dedicated store from a remote: its files are written by Engram itself, so that nothing in them is executed."""
+"""Make a dedicated store from a remote: Engram writes its files itself, so that no filter or hook is run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Cloned(NamedTuple):
-    """The new store: its root, how many lore files it has, and whether the remote was empty."""
+    """The new store: its root, the number of its lore files, and whether the remote was empty."""
 
     root: str
     lore: int
@@ -45,14 +45,14 @@ def clone(
     url = absolute(remotes.checked_url(url))
     root = os.path.abspath(path or _name(url))
     was_there = _checked_target(root)
-    tell = step or (lambda _what: None)
+    report = step or (lambda _what: None)
     try:
         _make_parent(root)
         what = f"cloning {failures.without_credentials(url)}"
-        tell(what)
-        listener = step and (lambda progress: tell(f"{what}: {progress}" if progress else what))
-        remotes.clone(url, root, deadline=timeout, tell=listener)
-        return _settled(root, tell)
+        report(what)
+        listener = step and (lambda progress: report(f"{what}: {progress}" if progress else what))
+        remotes.clone(url, root, deadline=timeout, report=listener)
+        return _check_out(root, report)
     except BaseException as error:
         _remove(root, was_there)
         if isinstance(error, EngramError) or not isinstance(error, OSError):
@@ -60,7 +60,7 @@ def clone(
         raise atomic.unwritable(str(error.filename or root), error) from None
 
 
-def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
+def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     repo = layout.find_repository(root)
     assert repo is not None
     head = layout.read_head(repo)
@@ -74,7 +74,7 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     entries = checkout.files_of(repo, head.oid)
     folder = _lore_folder(repo, entries)
     checkout.check(repo, head.oid, entries, folder, incoming_paths.NOT_CLONED)
-    tell("writing files")
+    report("writing files")
     checkout.write_files(repo, entries)
     run(repo, "read-tree", head.oid)
     from engram.usecases.merge.install_driver import install_merge_driver
@@ -91,7 +91,7 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
 
 
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
-    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
+    """Return where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_CLONED)
     if found is None:
@@ -102,7 +102,7 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
 
 
 def absolute(url: str) -> str:
-    """A folder's path from the root: git would take it relative to another folder."""
+    """Return a folder's path from the root: git would take it relative to another folder."""
     local = os.path.expanduser(url)
     return os.path.abspath(local) if os.path.isdir(local) else url
 
@@ -116,7 +116,7 @@ def _name(url: str) -> str:
 
 
 def _checked_target(root: str) -> bool:
-    """Whether the folder is there already (empty)."""
+    """Return whether the folder is there already (empty)."""
     if not os.path.lexists(root):
         return False
     if not os.path.isdir(root) or os.listdir(root):
@@ -136,7 +136,7 @@ def _make_parent(root: str) -> None:
 
 
 def _remove(root: str, was_there: bool) -> None:
-    """Take away what a failed clone left; a folder that was there before stays, empty."""
+    """Remove what a failed clone left; a folder that existed before stays, empty."""
     import shutil
 
     shutil.rmtree(root, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A demonstration: two clones of one store that disagree, and how a sync settles it. Real repositories, no network."""
+"""A demonstration: two clones of one store that disagree, and how a sync merges them. Real repositories, no network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECONDS = 30.0  # for each git command that would use the network if the remote 
 
 
 class Did(NamedTuple):
-    """One step: in whose clone, which command that is, and what came of it."""
+    """One step: in whose clone, which command that is, and its result."""
 
     who: str
     command: str
@@ -47,7 +47,7 @@ class Share(NamedTuple):
 
 
 class Demo(NamedTuple):
-    """What happened, the lore that came of it, and whether both clones hold the same bytes at the same commit.
+    """The steps, the resulting entry, and whether both clones have the same bytes at the same commit.
 
     `path` is the lore's file and `text` its content; `before` is where its confidence began, in thousandths.
     """
@@ -64,7 +64,7 @@ class Demo(NamedTuple):
 
 
 def demo(folder: str = "", clock: Clock | None = None) -> Demo:
-    """Run it in `folder` (made; missing or empty) and leave everything there, or in a folder that is gone afterwards.
+    """Run it in `folder` (missing or empty) and leave everything there, or in a folder that is removed afterwards.
 
     Raises UsageError, GitError, StoreError.
     """
@@ -84,7 +84,7 @@ def demo(folder: str = "", clock: Clock | None = None) -> Demo:
 
 
 class _Demonstration:
-    """One on its way."""
+    """A demonstration that is running."""
 
     def __init__(self, root: str, clock: Clock | None) -> None:
         self._root = os.path.realpath(root)
@@ -93,7 +93,7 @@ class _Demonstration:
         self._steps: list[Did] = []
 
     def run(self) -> Demo:
-        """All of it."""
+        """Run the demonstration and return it."""
         try:
             lore = self._agree()
             self._disagree(lore.id)
@@ -196,7 +196,7 @@ def _head(store: Store) -> str:
 
 
 def _tree(store: Store) -> dict[str, bytes]:
-    """Every file of a clone, its git aside."""
+    """Return every file of a clone, its git aside."""
     found = {}
     for folder, names, files in os.walk(store.places.root):
         names[:] = [name for name in names if name != ".git"]

@@ -1,4 +1,4 @@
-"""The scopes as somebody keeps them: listing all, adding a team's store by its address, forgetting one."""
+"""List the scopes, add a team's store by its address, remove one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Listed(NamedTuple):
 
 
 class Added(NamedTuple):
-    """A team's scope that was added: where its clone is, how many lore came, whether a clone was there already."""
+    """A team's scope that was added: where its clone is, how many entries came, whether a clone was there already."""
 
     name: str
     path: str
@@ -54,7 +54,7 @@ class Added(NamedTuple):
 
 
 def list_scopes(store: Store) -> list[Listed]:
-    """Every scope that there could be from here, in the order session, project, user, teams."""
+    """Return every scope that there could be from here, in the order session, project, user, teams."""
     with store.lock:
         return [_listed(store, name) for name in scopes.known(store)]
 
@@ -70,9 +70,9 @@ def add_scope(
     timeout: float = 120.0,
     step: Callable[[str], None] | None = None,
 ) -> Added:
-    """Clone a team's store and note it in the user's own settings. A clone of it that is there already is used.
+    """Clone a team's store and add it to the user's own settings. An existing clone of it is used.
 
-    Raises UsageError for a name that is taken or cannot be, ConfigError, RemoteError, SyncBlockedError, StoreError.
+    Raises UsageError for a name that exists or is invalid, ConfigError, RemoteError, SyncBlockedError, StoreError.
     """
     settings = config_file.load(None)
     if checked_team_name(name) in settings.teams():
@@ -95,7 +95,7 @@ def add_scope(
 
 
 def remove_scope(name: str, *, delete: bool = False) -> str:
-    """Take a team's scope out of the user's own settings; returns where its clone is. `delete` removes that too.
+    """Remove a team's scope from the user's own settings, and return where its clone is. `delete` removes that too.
 
     Raises NotFoundError, ConfigError, and StoreError where the clone has what no remote has.
     """
@@ -113,7 +113,7 @@ def remove_scope(name: str, *, delete: bool = False) -> str:
 def clone_missing(
     settings: Settings, name: str, *, timeout: float, step: Callable[[str], None] | None = None
 ) -> None:
-    """Clone a configured team's store where it is not on this machine yet. Raises as `clone`."""
+    """Clone a configured team's store if it is not on this machine yet. Raises as `clone`."""
     scope = scope_named(settings, name)
     root = places.team_store(name, scope.path)
     if scope.url and not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
@@ -141,7 +141,7 @@ def _listed(store: Store, name: str) -> Listed:
 
 
 def _counts(store: Store) -> tuple[int, int]:
-    """How many lore there are, and how many of them are past the scope's retention."""
+    """Return how many entries there are, and how many of them are past the scope's retention."""
     horizon = store.scope.horizon(store.clock.now().timestamp())
     if not horizon:
         return consult(store, lambda generation: standing(generation.catalog).total), 0
@@ -169,7 +169,7 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
 
 
 def _address(url: str) -> str:
-    """The address for the settings: without a password, and over https without the name, which may be a token."""
+    """Return the address for the settings: without a password, and over https without the name, which may be a token."""
     from engram.usecases.placement.clone import absolute
 
     scheme, separator, rest = absolute(url).partition("://")
@@ -194,7 +194,7 @@ def _delete(root: str) -> None:
 
 
 def _is_pushed(root: str) -> bool:
-    """Whether all that is in a clone is known to be on its remote."""
+    """Return whether all that is in a clone is known to be on its remote."""
     from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.run.runner import run

@@ -1,4 +1,4 @@
-"""Moving a store to another placement with its history; the old place is valid until the new one is whole."""
+"""Move a store to another placement with its history; the old place is valid until the new one is complete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class End(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a move does. `commits` come along as history; `kept` says what of the old place stays.
+    """The plan of a move. `commits` are moved as history; `kept` says what of the old place stays.
 
     `left` is set where an earlier move was killed when only the old place had still to be given up.
     """
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     left: source.Left | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         return {
             "from": self.start._asdict(),
             "to": self.end._asdict(),
@@ -56,7 +56,7 @@ class Plan(NamedTuple):
 
 
 def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> Plan:
-    """What moving the store to `placement` would do; changes nothing.
+    """Return what moving the store to `placement` would do; changes nothing.
 
     `path` is the folder of the new repository, or one in the code repository (default: `working`, which defaults to
     the current folder). Raises UsageError, StoreError, GitError where it cannot be done.
@@ -92,7 +92,7 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
 
 
 def move(store: Store, wanted: Plan) -> Plan:
-    """Carry out what `plan` gave. Close the store afterwards: it is elsewhere now. Raises as `plan`."""
+    """Carry out a plan. Close the store afterwards: it is elsewhere now. Raises as `plan`."""
     if wanted.left is None:
         with source.at_rest(store):
             _make(store, wanted.end)
@@ -118,7 +118,7 @@ def _make(store: Store, end: End) -> None:
 
 
 def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
-    """Where the store is to go, by the folder that the caller named or is in."""
+    """Return where the store is to go, by the folder that the caller named or is in."""
     places = store.places
     if placement == DEDICATED:
         return End(folder if named else _beside(store), DEDICATED)
@@ -139,7 +139,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
 
 
 def _beside(store: Store) -> str:
-    """`<repository>-lore` beside the code repository."""
+    """Return `<repository>-lore` next to the code repository."""
     repo = store.repository
     top = repo.worktree if store.places.placement == IN_TREE else lore_branch.top_of(repo)
     return f"{top.removesuffix('.git')}-lore"
@@ -171,7 +171,7 @@ def _state_at(end: End) -> str:
 
 
 def _unfinished(store: Store, left: source.Left, end: End) -> Plan:
-    """An earlier move has made the new place whole: what is left is to give up the old one."""
+    """Return the plan for a move whose new place is complete: only the old one has to be given up."""
     start = End(left.root, left.placement)
     found = _count(store)
     steps = (f"end the move that was cut short: give up {left.root}",)
@@ -183,7 +183,7 @@ def _count(store: Store) -> int:
 
 
 def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
-    """What is done, in order, in words."""
+    """Describe the steps, in order."""
     places = store.places
     history = f"{commits} commits of history" if commits != 1 else "1 commit of history"
     if end.placement == IN_TREE:

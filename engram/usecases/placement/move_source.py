@@ -1,4 +1,4 @@
-"""The place that a move leaves: at rest while it goes on, its history taken along, and given up at the end."""
+"""The place that a move leaves: locked during the move, its history copied, and removed at the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NEIGHBOURS = {
 
 
 class Left(NamedTuple):
-    """A place that a store has left, as the new place remembers it until the old one is given up."""
+    """A place that a store has left, as recorded in the new place until the old one is removed."""
 
     root: str
     folder: str
@@ -49,7 +49,7 @@ class Left(NamedTuple):
 
 
 def left_by(places: Places) -> Left:
-    """What has to be known of a place to give it up."""
+    """Return what is needed to remove a place."""
     repository = places.repository
     return Left(
         places.root,
@@ -62,9 +62,9 @@ def left_by(places: Places) -> Left:
 
 @contextlib.contextmanager
 def at_rest(store: Store) -> Iterator[None]:
-    """Keep everybody from changing the store; all is committed where Engram commits.
+    """Keep all processes from changing the store; everything is committed where Engram commits.
 
-    Raises StoreError where something here cannot be taken along as it is, GitError in the middle of a rebase and
+    Raises StoreError where something here cannot be moved as it is, GitError in the middle of a rebase and
     the like.
     """
     from engram.usecases.store.commit import commit_lock
@@ -118,7 +118,7 @@ def check(store: Store, *, settled: bool = False) -> None:
 
 
 def commits(store: Store) -> int:
-    """How many commits of history there are to take along."""
+    """Return how many commits of history would be moved."""
     places, repo = store.places, _repository(store)
     head = layout.read_head(repo).oid
     path = inside(places, places.folder) if places.placement == IN_TREE else ""
@@ -126,7 +126,7 @@ def commits(store: Store) -> int:
 
 
 def bring(store: Store, repo: Repository) -> str | None:
-    """Take the store's history into another place's repository, at `copying.REF`; its last commit, None without any."""
+    """Copy the store's history into another repository, at `copying.REF`; return its last commit, None without any."""
     places, own = store.places, _repository(store)
     head = layout.read_head(own)
     if places.placement != IN_TREE:
@@ -143,7 +143,7 @@ def bring(store: Store, repo: Repository) -> str | None:
 def last_changes(
     store: Store, repo: Repository, commit: str | None, placement: str
 ) -> dict[str, bytes | None]:
-    """What the commit that ends the move changes: settings, attributes, and in-tree what nobody has committed."""
+    """Return what the commit that ends the move changes: settings, attributes, and in-tree what nobody has committed."""
     from engram.usecases.merge.install_driver import attribute_lines
 
     places = store.places
@@ -162,13 +162,13 @@ def last_changes(
 
 
 def config_for(store: Store, placement: str) -> bytes:
-    """The store's own settings, but for the placement."""
+    """Return the store's own settings, but for the placement."""
     path = os.path.join(store.places.root, CONFIG_NAME)
     return config_file.changed(atomic.read(path), {"store.placement": placement}, path)
 
 
 def files(root: str, folder: str) -> dict[str, bytes]:
-    """Every regular file below the lore folder, by its store path; hidden ones and links are left out."""
+    """Return every regular file below the lore folder, by its store path; hidden ones and links are left out."""
     found: dict[str, bytes] = {}
     top = os.path.join(root, *folder.split("/"))
     for at, folders, names in os.walk(top):
@@ -181,7 +181,7 @@ def files(root: str, folder: str) -> dict[str, bytes]:
 
 
 def inside(places: Places, path: str) -> str:
-    """A store path as git sees it: relative to the work tree."""
+    """Return a store path as git sees it: relative to the work tree."""
     assert places.repository is not None
     below = os.path.relpath(os.path.realpath(places.root), os.path.realpath(places.repository.worktree))
     return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
@@ -205,7 +205,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
 
 
 def remembered(state: str) -> Left | None:
-    """The place that was left for the store with this state folder and is not given up yet."""
+    """Return the place that was left for the store with this state folder and is not removed yet."""
     try:
         return Left(**json.loads(atomic.read(os.path.join(state, _MARK))))
     except (EngramError, ValueError, TypeError):
@@ -213,7 +213,7 @@ def remembered(state: str) -> Left | None:
 
 
 def give_up(left: Left, root: str, state: str) -> None:
-    """End the place that was left; `root` and `state` are those of the new one, which is complete. Branches stay.
+    """Remove the place that was left; `root` and `state` are those of the new one, which is complete. Branches stay.
 
     Doing it again finishes what a kill cut short. Raises StoreError.
     """
@@ -231,7 +231,7 @@ def give_up(left: Left, root: str, state: str) -> None:
 
 
 def remove_hidden(common_dir: str) -> None:
-    """Take the hidden work tree and its state away; the branch stays. Raises OSError."""
+    """Remove the hidden work tree and its state; the branch stays. Raises OSError."""
     from engram.usecases.opening.branch_placement import making
 
     with making(common_dir):

@@ -1,4 +1,4 @@
-"""The place that a move goes to: made whole beside the old one, which is valid until then."""
+"""The place that a move goes to: completed while the old one is still valid."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_branch(repo: Repository) -> None:
 
 
 def to_branch(store: Store, repo: Repository) -> str:
-    """Put the store on the branch of the repository; its new root. Raises StoreError, GitError, SyncBlockedError."""
+    """Put the store on the branch of the repository, and return its new root. Raises StoreError, GitError, SyncBlockedError."""
     from engram.usecases.opening.branch_placement import making, put_in_place
 
     with making(repo.common_dir):
@@ -139,7 +139,7 @@ def to_tree(store: Store, root: str, repo: Repository) -> str:
 
 
 def _last_commit(store: Store, repo: Repository, placement: str) -> str:
-    """The commit that the store's history ends with in its new place."""
+    """Return the commit that the store's history ends with in its new place."""
     history = source.bring(store, repo)
     changes = source.last_changes(store, repo, history, placement)
     moment = int(store.clock.now().timestamp())

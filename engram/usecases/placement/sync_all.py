@@ -1,4 +1,4 @@
-"""Syncing every scope that has a remote, one after the other: what fails for one stops no other."""
+"""Sync every scope that has a remote, one after the other: a failure of one does not stop the others."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class SyncedScope(NamedTuple):
-    """How the sync of one scope went; `done` has its errors, also the one that kept it from beginning."""
+    """The sync of one scope; `done` has its errors, also one that kept it from starting."""
 
     scope: str
     path: str
     done: Synced
 
     def as_dict(self) -> dict[str, object]:
-        """The JSON of one scope."""
+        """Return the JSON of one scope."""
         return {"scope": self.scope, "path": self.path, **self.done.as_dict()}
 
 
@@ -44,8 +44,8 @@ def sync_all(store: Store, options: Options, step: Callable[[str], None] | None 
             other = scopes.reach(store, name)
             if not other.places.owns_branch or not remote_of(other):
                 continue
-            tell = None if step is None else _naming(name, step)
-            found.append(SyncedScope(name, path, sync(other, options, tell)))
+            report = None if step is None else _naming(name, step)
+            found.append(SyncedScope(name, path, sync(other, options, report)))
         except EngramError as error:
             found.append(SyncedScope(name, path, Synced(errors=(error,))))
     return found

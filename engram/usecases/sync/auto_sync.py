@@ -48,12 +48,12 @@ def pause(interval: float, failures: int) -> float:
 
 
 def is_due(store: Store) -> bool:
-    """Whether a sync by interval is due."""
+    """Return whether a sync by interval is due."""
     return seconds_until_due(store) <= 0
 
 
 def can_sync(store: Store) -> bool:
-    """Whether the store has a repository of its own with a remote; read from git's files, without starting git."""
+    """Return whether the store has a repository of its own with a remote; read from git's files, without starting git."""
     places = store.places
     if places.repository is None or not places.owns_branch:
         return False

@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Self
 
     from engram.adapters.git.remote.remotes import Counterpart
@@ -29,21 +29,21 @@ def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report) 
     """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError."""
     report_progress = _progress_of(FETCHING.format(other.remote), report)
     known = remotes.tracked(repo, other)
-    theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
+    theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.
         name = remotes.default_branch(repo, other.remote, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = remotes.fetch(repo, other, deadline=timeout, tell=report_progress)
+            theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
     return other.branch, theirs
 
 
 class Vetted(NamedTuple):
     """What a push need not search for secrets: commits known to be clean, and merges but for their new contents."""
 
-    merges: dict[str, Mapping[str, bytes]]
-    clean: set[str]
+    merges: Mapping[str, Mapping[str, bytes]]
+    clean: Collection[str]
 
 
 def push(
@@ -70,7 +70,7 @@ def push(
     )
     step = PUSHING.format(other.remote)
     report(step)
-    remotes.push(store.repository, other, commit, deadline=timeout, tell=_progress_of(step, report))
+    remotes.push(store.repository, other, commit, deadline=timeout, report=_progress_of(step, report))
     return other.branch, commit
 
 

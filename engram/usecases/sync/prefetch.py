@@ -46,7 +46,7 @@ def _read_entries(store: Store, changed: Mapping[str, Difference], into: ReadAhe
         for entry in difference
         if entry is not None and entry.mode in sync_plan.REGULAR
     ]
-    contents = blobs(store.repository, (entry.oid for entry in found))
+    contents = blobs(store.repository, (entry.oid for entry in found), into.contents)
     into.keep(contents)
     if store.parsed is not None:
         for raw in contents.values():

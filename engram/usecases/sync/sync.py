@@ -41,7 +41,7 @@ from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
 from engram.usecases.sync.prefetch import prefetch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Head, Repository
@@ -91,7 +91,7 @@ class Synced(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         errors, alike = [error.as_dict() for error in self.errors], [pair._asdict() for pair in self.alike]
         return {**self._asdict(), "alike": alike, "errors": errors}
 
@@ -151,7 +151,10 @@ class _Sync:
         self._other: Counterpart | None = None
         self._read_ahead = commit_merge.ReadAhead()
         self._not_indexed: list[str] = []  # paths that came in
-        self._vetted = network.Vetted(merges={}, clean=set())
+        self._merges: dict[
+            str, Mapping[str, bytes]
+        ] = {}  # commits that this sync made, and their new contents
+        self._clean = set[str]()  # commits that hold no secret
         self._pushing: network.Background | None = None
 
     def plan(self) -> commit_merge.Plan:
@@ -224,7 +227,7 @@ class _Sync:
             self._repair_own_branch()
             known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
             if known and head:
-                self._vetted.clean.update(prefetch(self._store, known, head, self._read_ahead))
+                self._clean.update(prefetch(self._store, known, head, self._read_ahead))
             return self._finish_fetch(fetching)
 
     def _repair_own_branch(self) -> None:
@@ -269,7 +272,7 @@ class _Sync:
         if merge is None:
             return []
         if merge.merged:
-            self._vetted.merges[merge.commit] = merge.contents
+            self._merges[merge.commit] = merge.contents
         if CONFIG_NAME in merge.changes:
             self._read_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
@@ -310,7 +313,7 @@ class _Sync:
         folder = f"{self._store.places.folder}/"
         if any(found.before is None and path.startswith(folder) for path, found in merge.changes.items()):
             return False  # entries that came in may be folded
-        self._vetted.merges[merge.commit] = merge.contents
+        self._merges[merge.commit] = merge.contents
         self._start_push(theirs, merge.commit)
         return True
 
@@ -326,8 +329,9 @@ class _Sync:
 
     def _start_push(self, theirs: str | None, commit: str) -> None:
         other, timeout = self._counterpart(), self._options.timeout
+        vetted = network.Vetted(dict(self._merges), frozenset(self._clean))
         self._pushing = network.Background(
-            lambda report: network.push(self._store, other, theirs, commit, self._vetted, timeout, report)
+            lambda report: network.push(self._store, other, theirs, commit, vetted, timeout, report)
         )
 
     def _finish_push(self, theirs: str | None) -> str | None:
@@ -426,7 +430,7 @@ def _merge(store: Store, head: str | None, other: str, read_ahead: ReadAhead, *,
     """
     commit_merge.check_incoming_commits(store, head, other)
     repaired = external_merges.repair_merges(store, other, read_ahead)
-    plan = commit_merge.plan_merge(store, head, repaired)
+    plan = commit_merge.plan_merge(store, head, repaired, read_ahead)
     merge = commit_merge.merge_commits(store, plan, read_ahead)
     if merge is None or own:
         return merge
@@ -459,7 +463,7 @@ def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
 
 
 def own_repository(store: Store) -> Repository:
-    """The repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
+    """Return the repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
     places = store.places
     if places.repository is not None and places.owns_branch:
         return places.repository
@@ -484,7 +488,7 @@ def _allowed(store: Store, options: Options) -> Options:
 
 
 def _blocking(error: EngramError) -> EngramError:
-    """An error of the repository here blocks a sync until somebody looks at it."""
+    """Turn an error of the repository here into one that blocks the sync until a person looks at it."""
     return SyncBlockedError(error.message, error.hint) if isinstance(error, GitError) else error
 
 

@@ -37,7 +37,7 @@ class Uncommitted(NamedTuple):
 
 
 def is_left_to_git(path: str, folder: str) -> bool:
-    """Whether a file outside the lore folder is one that Engram never commits by itself."""
+    """Return whether a file outside the lore folder is one that Engram never commits by itself."""
     return not path.startswith(f"{folder}/") and path != CONFIG_NAME
 
 

@@ -1,4 +1,4 @@
-"""A file with git's conflict markers taken apart: the versions that git could not merge, as far as it shows them.
+"""Split a file with git's conflict markers into the versions that git could not merge.
 
 Pure. Both styles of git are read: with the two sides alone, and with the base between them (diff3, zdiff3).
 """
@@ -12,7 +12,7 @@ _OURS, _BASE, _THEIRS, _END = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 
 
 def holds_markers(raw: bytes) -> bool:
-    """Whether a line of the file begins as git's conflicts do."""
+    """Return whether a line of the file begins like a conflict marker of git."""
     return b"<<<<<<<" in raw and frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
 
 
@@ -25,7 +25,7 @@ class Sides(NamedTuple):
 
 
 def sides_of(raw: bytes) -> Sides | None:
-    """The versions that a file with markers was made from; None where the markers do not fit together.
+    """Return the versions that a file with markers was made from; None where the markers do not fit together.
 
     What git merged by itself is in all of them, and so is any later edit outside of the markers.
     """
@@ -52,7 +52,7 @@ def sides_of(raw: bytes) -> Sides | None:
 
 
 def _next(state: bytes, line: bytes) -> bytes | None:
-    """The part that a line begins; None where it belongs to the present one, `!` where it is out of place."""
+    """Return the part that a line begins; None where it belongs to the present one, `!` where it is out of place."""
     mark = line[:7]
     if mark == _THEIRS:  # elsewhere it underlines a heading
         bare = line.rstrip(b"\r\n") == _THEIRS
@@ -64,6 +64,6 @@ def _next(state: bytes, line: bytes) -> bytes | None:
 
 
 def _lines(raw: bytes) -> list[bytes]:
-    """The lines with their ends; only a line feed ends one."""
+    """Return the lines with their ends; only a line feed ends one."""
     lines = raw.split(b"\n")
     return [*(line + b"\n" for line in lines[:-1]), *([lines[-1]] if lines[-1] else [])]

@@ -1,8 +1,7 @@
-"""The short way of a merge, for three files that are byte for byte what Engram itself writes.
+"""The fast path of a merge, for three files that are byte for byte what Engram itself writes.
 
-Nothing surrounds their values, so the merged file is the canonical file of the merged lore: no text is taken apart
-and put together again. It gives what the long way gives (a property test holds them together) and answers None to
-all else.
+Nothing surrounds their values, so the merged file is the canonical file of the merged entry, and no text has to be parsed
+into parts and reassembled. The result is that of the slow path (a property test compares them), or None for other files.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def merge_canonical(
     base: bytes, ours: bytes, theirs: bytes, sources: tuple[str, str], job: Job
 ) -> Result | None:
-    """Merge two versions of one lore; None: take the long way. `sources` are the clones that wrote ours and theirs."""
+    """Merge two versions of one entry; None: use the slow path. `sources` are the clones that wrote ours and theirs."""
     found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
     before, one, other = found
     if before is None or one is None or other is None or not before.id == one.id == other.id:
@@ -34,8 +33,8 @@ def merge_canonical(
         rules.Version(other, digest(theirs), sources[1]),
         job.now,
     )
-    settled = rules.merge(before, winner, loser, job.categories, job.now)
-    merged = statement.canonical(settled.lore)
+    result = rules.merge(before, winner, loser, job.categories, job.now)
+    merged = statement.canonical(result.lore)
     try:
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):
@@ -45,7 +44,7 @@ def merge_canonical(
         return None
     if job.parsed is not None:
         job.parsed.add(content, job.categories, written)
-    return Result(content, settled.fields, settled.losses)
+    return Result(content, result.fields, result.losses)
 
 
 def parse_canonical(raw: bytes, categories: Categories, parsed: ParsedFiles | None = None) -> Lore | None:

@@ -1,7 +1,7 @@
-"""Merging two versions of a lore file, as bytes: a pure function of its arguments.
+"""Merge two versions of a lore file, as bytes: a pure function of its arguments.
 
-Nothing is reformatted that both sides left alone, and no text of either side is lost: it is in the file, among
-its `conflicts`, or in a file beside it. docs/merge-rules.md has the rules.
+Nothing that both sides left alone is reformatted, and no text of either side is lost: it is in the file, among its
+`conflicts`, or in a file next to it. docs/merge-rules.md has the rules.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """A version that no entry of `conflicts` can hold: write it at `path`, beside the merged file."""
+    """A version that does not fit into `conflicts`: write it at `path`, next to the merged file."""
 
     path: str
     content: bytes
 
 
 class Merged(NamedTuple):
-    """What two versions of a file became.
+    """The result of merging two versions of a file.
 
     `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
     where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read.
@@ -76,14 +76,14 @@ def merge_files(
     if ours == base:
         return Merged(theirs)
     job = Job(path, categories, now, parsed)
-    mended = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
-    if mended != [base, ours, theirs]:
-        return merge_files(mended[0], mended[1], mended[2], path, categories, now, sources, parsed)
+    resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
+    if resolved != [base, ours, theirs]:
+        return merge_files(resolved[0], resolved[1], resolved[2], path, categories, now, sources, parsed)
     return _merged(base, ours, theirs, sources, job)
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
-    """Whether all that changed of a lore file agrees with the lore being folded away (engram.domain.similarity.deduplicate)."""
+    """Return whether all that changed in a lore file allows that the entry is folded (engram.domain.similarity.deduplicate)."""
     job = Job(path, categories, NEVER)
     before, after = read_side(base, "", job), read_side(changed, "", job)
     return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
@@ -110,36 +110,36 @@ def _merged(
         return _one_unreadable(one, theirs, sources[1], job)
     if other:
         return _one_unreadable(other, ours, sources[0], job)
-    return Merged(max(ours, theirs), (FILE,), (), (beside(job.path, min(ours, theirs)),))
+    return Merged(max(ours, theirs), (FILE,), (), (keep_version(job.path, min(ours, theirs)),))
 
 
 def _without_markers(raw: bytes, job: Job) -> bytes:
-    """A version in which git left conflict markers, merged from what they show; as it is where that is no one lore."""
+    """Merge the sides of the conflict markers in a version; return it as it is where they are not of one entry."""
     sides = sides_of(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
-    mended = merge_files(sides.base, sides.ours, sides.theirs, job.path, job.categories, job.now)
-    if mended.content is None or mended.kept or holds_markers(mended.content):
+    merged = merge_files(sides.base, sides.ours, sides.theirs, job.path, job.categories, job.now)
+    if merged.content is None or merged.kept or holds_markers(merged.content):
         return raw
-    return mended.content
+    return merged.content
 
 
 def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
     pair = pair_up(base, one, other, job.now)
     if pair is None:
-        return _two_lore(base, one, other, job)
+        return _two_entries(base, one, other, job)
     result = merge_pair(pair, job)
     if result is None:
-        return Merged(pair.winner.file.raw, (FILE,), (), (beside(job.path, pair.loser.file.raw),))
+        return Merged(pair.winner.file.raw, (FILE,), (), (keep_version(job.path, pair.loser.file.raw),))
     return Merged(*result)
 
 
-def _two_lore(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
-    """Two lore at one path: the one of the base stays, or the older one; the other moves beside it."""
+def _two_entries(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
+    """Keep two entries at one path: that of the base stays, or the older one; the other moves to a path next to it."""
     first, second = sorted((one, other), key=lambda side: side.file.lore.id)
     if base and second.file.lore.id == base.file.lore.id:
         first, second = second, first
-    return Merged(first.file.raw, ("id",), (), (beside(job.path, second.file.raw),))
+    return Merged(first.file.raw, ("id",), (), (keep_version(job.path, second.file.raw),))
 
 
 def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged:
@@ -150,12 +150,12 @@ def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged
     else:
         content = with_conflict(readable, entry, job)
     if content is None:
-        return Merged(readable.file.raw, (FILE,), (), (beside(job.path, raw),))
+        return Merged(readable.file.raw, (FILE,), (), (keep_version(job.path, raw),))
     return Merged(content, (FILE,), _unless_there(readable, entry))
 
 
 def _against_deletion(base: Side | None, raw: bytes, sources: tuple[str, str], job: Job) -> Merged:
-    """One side deleted what the other changed; `sources` has the one that deleted first."""
+    """Merge a deletion with a change; `sources` has the side that deleted first."""
     entry = Conflict(DELETED, "", sources[0], "")
     edited = read_side(raw, sources[1], job)
     if edited is None:
@@ -166,13 +166,13 @@ def _against_deletion(base: Side | None, raw: bytes, sources: tuple[str, str], j
     return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
 
 
-def _is_all(base: Side, edited: Side, told: Callable[[Lore, Lore], bool]) -> bool:
-    """Whether nothing changed but what `told` says of the two lore."""
+def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:
+    """Return whether nothing changed but the fields of the entry, in a way that `is_allowed`."""
     before, after = base.file.lore, edited.file.lore
     if not base.file.adopted:
         before = before._replace(id=after.id)
     same_rest = base.outline.foreign == edited.outline.foreign
-    return same_rest and base.outline.comments == edited.outline.comments and told(before, after)
+    return same_rest and base.outline.comments == edited.outline.comments and is_allowed(before, after)
 
 
 def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
@@ -180,8 +180,8 @@ def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
     return () if (entry.field, entry.value) in there else (entry,)
 
 
-def beside(path: str, raw: bytes) -> Kept:
-    """`name~1a2b3c4d.md`: by content, so the same on every machine, and after `name.md` in alphabetical order."""
+def keep_version(path: str, raw: bytes) -> Kept:
+    """Name a version `name~1a2b3c4d.md`: by content, so the same on every machine, and sorted after `name.md`."""
     from hashlib import sha256
 
     stem, dot, ending = path.rpartition(".")

@@ -1,4 +1,4 @@
-"""What surrounds the values in two versions of a lore file: unknown keys, comments, order, fences, line ends.
+"""The frame of a lore file, all that surrounds its values: unknown keys, comments, order, fences, line ends.
 
 The merge of the values is the domain's. Here the texts of the keys are put together, so that the codec's own
 edit has to replace only the lines of what neither side says.
@@ -34,7 +34,7 @@ _NOTHING = _Part()
 
 
 class Outline(NamedTuple):
-    """A file taken apart. The part with the key NUL is what stands below the last key."""
+    """A file in parts. The part with the key NUL is what follows the last key."""
 
     document: Document
     parts: dict[str, _Part]
@@ -47,7 +47,7 @@ class Outline(NamedTuple):
 
     @property
     def foreign(self) -> dict[str, Value]:
-        """The values of the keys that no field of a lore has."""
+        """The values of the keys that are no field of an entry."""
         return {
             key: part.value
             for key, part in self.parts.items()
@@ -56,13 +56,13 @@ class Outline(NamedTuple):
 
     @property
     def comments(self) -> list[str]:
-        """What people wrote beside and between the keys."""
+        """The comments that people wrote next to and between the keys."""
         found = [text.strip() for part in self.parts.values() for text in (*_lines(part.lead), part.comment)]
         return sorted([text for text in found if text])
 
 
 class Frame(NamedTuple):
-    """A text that says what both sides say, where they agree, and the unknown keys' values that lost.
+    """A text that has what both sides have, where they agree, and the values of unknown keys that lost.
 
     `foreign` are the values that the unknown keys then have, `differing` those in which the sides differed.
     """
@@ -74,7 +74,7 @@ class Frame(NamedTuple):
 
 
 def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
-    """Take a file apart, whose known keys are those of a lore unless said otherwise. Raises Problem as `frontmatter.load` does."""
+    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `frontmatter.load` does."""
     document, entries = frontmatter.load(text)
     lines = _lines(document.block)
     parts: dict[str, _Part] = {}
@@ -88,7 +88,7 @@ def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
 
 
 def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
-    """The frame of the merged file; where both sides changed one thing, it is the winner's."""
+    """Return the frame of the merged file; where both sides changed one thing, it is the winner's."""
     before = base or Outline(winner.document._replace(block="", body=""), {})
     lost: list[tuple[str, str]] = []
     parts: dict[str, _Part] = {}
@@ -110,7 +110,7 @@ def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
 
 
 def keep_winner(base: Outline | None, winner: Outline, loser: Outline, text: str) -> Frame:
-    """The winner's file (`text`) as the frame, with all that only the loser's unknown keys say lost."""
+    """Return the winner's file (`text`) as the frame, with the values of the loser's own unknown keys as lost."""
     old, one, other = (side.foreign if side else {} for side in (base, winner, loser))
     lost = [
         (key, _shown(loser.parts[key]))
@@ -126,7 +126,7 @@ def _differing(winner: Outline, loser: Outline) -> tuple[str, ...]:
 
 
 def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
-    """The part that goes into the frame; None where both sides changed the value of an unknown key."""
+    """Return the part that goes into the frame; None where both sides changed the value of an unknown key."""
     old, one, other = sides
     if known or one.value == other.value:
         chosen = _pick(old, one, other, [part.text for part in sides])
@@ -141,13 +141,13 @@ def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
 
 
 def _pick(old: Any, one: Any, other: Any, by: Sequence[Any] = ()) -> Any:
-    """The three-way choice: what changed, and the winner's where both did. `by` is what is compared."""
+    """Choose three-way: the side that changed, and the winner where both did. `by` is what is compared."""
     before, first, _ = by or (old, one, other)
     return other if first == before else one
 
 
 def _lead(sides: Sequence[_Part]) -> str:
-    """The lines above a key; where both sides wrote there, those of both."""
+    """Return the lines above a key; where both sides wrote there, those of both."""
     old, one, other = (part.lead for part in sides)
     if old in (one, other) or one == other:
         return str(_pick(old, one, other))
@@ -156,7 +156,7 @@ def _lead(sides: Sequence[_Part]) -> str:
 
 
 def _commented(part: _Part, comment: str) -> str | None:
-    """The text of a key of one line, with this comment at its end."""
+    """Return the text of a key of one line, with this comment at its end."""
     if part.text is None or part.comment == comment or part.text.count("\n") != 1:
         return part.text
     line = part.text.rstrip("\r\n")
@@ -165,7 +165,7 @@ def _commented(part: _Part, comment: str) -> str | None:
 
 
 def _shown(part: _Part) -> str:
-    """A value that lost, for a person: a text as it is, anything else as it stood in the file."""
+    """Return a value that lost, for a person: a text as it is, anything else as it stood in the file."""
     if isinstance(part.value, str):
         return part.value
     return (part.text or "").replace("\r\n", "\n").rstrip("\n")
@@ -174,7 +174,7 @@ def _shown(part: _Part) -> str:
 def _order(
     base: Sequence[str], winner: Sequence[str], loser: Sequence[str], ranks: Mapping[str, int]
 ) -> list[str]:
-    """The keys of both sides. What is new goes after the key that it follows; new keys of both are sorted."""
+    """Return the keys of both sides. What is new goes after the key that it follows; new keys of both are sorted."""
     shared = set(winner) & set(loser)
     old, first, second = ([key for key in keys if key in shared] for keys in (base, winner, loser))
     spine = _pick(old, first, second)
@@ -192,7 +192,7 @@ def _order(
 
 
 def _gaps(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
-    """The keys that only one side has, by the shared key before them."""
+    """Return the keys that only one side has, by the shared key before them."""
     gaps: dict[str, list[str]] = {}
     anchor = _END
     for key in keys:
@@ -219,5 +219,5 @@ def _shell(document: Document) -> tuple[str, str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends; only a line feed ends one."""
+    """Return the lines with their ends; only a line feed ends one."""
     return [line + "\n" for line in text.split("\n")[:-1]]

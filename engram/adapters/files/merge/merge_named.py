@@ -1,6 +1,6 @@
-"""Merging two versions of the file of an entity or an agent, as bytes: a pure function, by the rules of lore files.
+"""Merge two versions of the file of an entity or an agent, as bytes: a pure function, by the rules of lore files.
 
-The frame (comments, metadata, order) is merged as that of a lore is; the codec writes in what the values become.
+The frame (comments, metadata, order) is merged as that of an entry; the codec writes the merged values into it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from engram.adapters.files.frontmatter.named_file import Said
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.marked import holds_markers, sides_of
-from engram.adapters.files.merge.merge_file import Merged, beside
+from engram.adapters.files.merge.merge_file import Merged, keep_version
 from engram.adapters.files.merge.merge_readable import digest
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError, ValidationError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Job(NamedTuple):
-    """What stays the same throughout one merge."""
+    """The parameters of one merge."""
 
     path: str
     kind: Kind
@@ -35,7 +35,7 @@ class _Job(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """A version of a file: what it says, and its text taken apart."""
+    """A version of a file: its record, and its text in parts."""
 
     version: rules.Version
     outline: Outline
@@ -57,9 +57,9 @@ def merge_named(
     if ours == base:
         return Merged(theirs)
     job = _Job(path, kind, now)
-    mended = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
-    if mended != [base, ours, theirs]:
-        return merge_named(mended[0], mended[1], mended[2], path, now, kind, sources)
+    resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
+    if resolved != [base, ours, theirs]:
+        return merge_named(resolved[0], resolved[1], resolved[2], path, now, kind, sources)
     before = None if base is None else _read(base, job)
     if ours is None or theirs is None:
         kept, source = (theirs, sources[::-1]) if ours is None else (ours, sources)
@@ -71,27 +71,27 @@ def merge_named(
         return _one_unreadable(one, theirs, job, sources[1])
     if other:
         return _one_unreadable(other, ours, job, sources[0])
-    return Merged(max(ours, theirs), (FILE,), (), (beside(path, min(ours, theirs)),))
+    return Merged(max(ours, theirs), (FILE,), (), (keep_version(path, min(ours, theirs)),))
 
 
 def _read(raw: bytes, job: _Job, source: str = "") -> _Side | None:
     try:
-        said = job.kind.read(raw, job.path)
+        file = job.kind.read(raw, job.path)
         outline = merge_frame.outline(raw.decode(), job.kind.ranks)
     except (LoreFileError, Problem):
         return None
-    stamp = said.updated_at or NEVER
-    return _Side(rules.Version(said.record, stamp, said.conflicts, digest(raw), source), outline, raw)
+    stamp = file.updated_at or NEVER
+    return _Side(rules.Version(file.record, stamp, file.conflicts, digest(raw), source), outline, raw)
 
 
 def _without_markers(raw: bytes, job: _Job) -> bytes:
-    """A version in which git left conflict markers, merged from what they show; as it is where that is none."""
+    """Merge the sides of the conflict markers in a version; return it as it is where that is impossible."""
     sides = sides_of(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
-    mended = merge_named(sides.base, sides.ours, sides.theirs, job.path, job.now, job.kind)
-    unfit = mended.content is None or mended.kept or holds_markers(mended.content)
-    return raw if unfit or mended.content is None else mended.content
+    resolved = merge_named(sides.base, sides.ours, sides.theirs, job.path, job.now, job.kind)
+    unfit = resolved.content is None or resolved.kept or holds_markers(resolved.content)
+    return raw if unfit or resolved.content is None else resolved.content
 
 
 def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) -> Merged:
@@ -100,16 +100,16 @@ def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) ->
     for frame in _frames(base, winner, loser):
         stamp, source = loser.version.updated_at, loser.version.source
         foreign = [losing(name, value, stamp, source) for name, value in frame.lost]
-        settled = rules.merge(base.version if base else None, winner.version, loser.version, job.now, foreign)
-        content = _written(frame, settled.version, job)
+        merged = rules.merge(base.version if base else None, winner.version, loser.version, job.now, foreign)
+        content = _write(frame, merged.version, job)
         if content is not None:
-            fields = [name for name in settled.fields if name != "metadata"]
-            return Merged(content, (*fields, *frame.differing), settled.losses)
-    return Merged(winner.raw, (FILE,), (), (beside(job.path, loser.raw),))
+            fields = [name for name in merged.fields if name != "metadata"]
+            return Merged(content, (*fields, *frame.differing), merged.losses)
+    return Merged(winner.raw, (FILE,), (), (keep_version(job.path, loser.raw),))
 
 
 def _frames(base: _Side | None, winner: _Side, loser: _Side) -> Iterator[Frame]:
-    """What the merged entity may be written into, best first; the second is for sides whose keys do not go together."""
+    """Yield the frames that the merged record may be written into; the second is for keys that cannot be combined."""
     before = base.outline if base else None
     newlines = [side.outline.document.newline if side else "" for side in (base, winner, loser)]
     if len({*newlines} - {""}) == 1:
@@ -126,12 +126,12 @@ def _with_line_feeds(side: _Side) -> Outline:
     return merge_frame.outline(side.raw.decode().replace("\r\n", "\n"), side.outline.ranks)
 
 
-def _written(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
-    """The frame edited to say this; None where it then does not say exactly that."""
+def _write(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
+    """Return the frame with the values of this record; None where that does not parse to exactly this record."""
     stamp = None if wanted.updated_at == NEVER else wanted.updated_at
     try:
-        said = Said(wanted.record, stamp, wanted.conflicts)
-        content = job.kind.rewrite(frame.text.encode(), job.path, said)
+        values = Said(wanted.record, stamp, wanted.conflicts)
+        content = job.kind.rewrite(frame.text.encode(), job.path, values)
     except (LoreFileError, ValidationError, Problem):
         return None
     done = _read(content, job)
@@ -152,12 +152,12 @@ def _one_unreadable(readable: _Side, raw: bytes, job: _Job, source: str) -> Merg
     else:
         content = _with_conflict(readable, entry, job)
     if content is None:
-        return Merged(readable.raw, (FILE,), (), (beside(job.path, raw),))
+        return Merged(readable.raw, (FILE,), (), (keep_version(job.path, raw),))
     return Merged(content, (FILE,), _unless_there(readable, entry))
 
 
 def _against_deletion(base: _Side | None, raw: bytes, job: _Job, sources: tuple[str, str]) -> Merged:
-    """One side deleted what the other changed; `sources` has the one that changed first."""
+    """Merge a deletion with a change; `sources` has the side that changed first."""
     entry = Conflict(DELETED, "", sources[1], "")
     edited = _read(raw, job, sources[0])
     if edited is None:
@@ -177,10 +177,12 @@ def _only_a_date(base: _Side, edited: _Side) -> bool:
 
 
 def _with_conflict(side: _Side, entry: Conflict, job: _Job) -> bytes | None:
-    """The file with one more entry in `conflicts`; None where it does not fit in."""
-    said = side.version.conflicts
+    """Return the file with one more entry in `conflicts`; None where it does not fit in."""
+    conflicts = side.version.conflicts
     frame = merge_frame.Frame(side.raw.decode(), side.outline.foreign, (), ())
-    return _written(frame, side.version._replace(conflicts=merge_conflicts(said, said, said, [entry])), job)
+    return _write(
+        frame, side.version._replace(conflicts=merge_conflicts(conflicts, conflicts, conflicts, [entry])), job
+    )
 
 
 def _unless_there(side: _Side, entry: Conflict) -> tuple[Conflict, ...]:

@@ -1,7 +1,7 @@
-"""Merging two readable versions of one lore into the bytes of its file.
+"""Merge two readable versions of one entry into the bytes of its file.
 
-The frame says what surrounds the values, the domain what the values become, the codec writes them in; the
-result is read again, and taken only where it says exactly what was meant.
+The frame has what surrounds the values, the domain merges the values, and the codec writes them into the frame. The result
+is read again, and used only if it parses to exactly the merged entry.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Conflict, Lore
     from engram.domain.merge.merge import Settled, Version
 
-# When a file that says no time was created: any other time is earlier.
+# The creation time of a file that has none: any other time is earlier.
 _NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)
-# What a reader takes from elsewhere where a file without an id does not say it: nobody wrote it, so nor does a merge.
-_UNSAID = ("id", "category", "created_at", "updated_at", "confidence", "validation_count")
+# Fields that a file without an id may lack: a reader fills them in, and a merge does not write them.
+_OPTIONAL = ("id", "category", "created_at", "updated_at", "confidence", "validation_count")
 
 
 class Job(NamedTuple):
-    """What holds for a whole merge: the path of the file, the store's categories, the time of the merge.
+    """The parameters of a merge: the path of the file, the store's categories, the time of the merge.
 
     `parsed` has entries that need not be parsed again, and takes what the merge parses.
     """
@@ -45,7 +45,7 @@ class Job(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A version of a file: what it says, its text taken apart, the clone that wrote it."""
+    """A version of a file: its entry, its text in parts, the clone that wrote it."""
 
     file: LoreFile
     outline: Outline
@@ -53,7 +53,7 @@ class Side(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two versions of one lore, the winner first, and the base where there is one."""
+    """Two versions of one entry, the winner first, and the base if there is one."""
 
     base: Side | None
     winner: Side
@@ -71,7 +71,7 @@ class Result(NamedTuple):
 
 
 def read_side(raw: bytes, source: str, job: Job) -> Side | None:
-    """Read a version; None where it is no lore."""
+    """Read a version; None where it is no entry."""
     try:
         file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
         outline = merge_frame.outline(raw.decode())
@@ -83,7 +83,7 @@ def read_side(raw: bytes, source: str, job: Job) -> Side | None:
 
 
 def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair | None:
-    """The two sides in order; None where they are two different lore."""
+    """Return the two sides in order; None where they are two different entries."""
     lore_id = _shared_id(base, ours, theirs)
     if lore_id is None:
         return None
@@ -95,22 +95,22 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
 
 
 def merge_pair(pair: Pair, job: Job) -> Result | None:
-    """The merged file; None where no file can say all that both sides say."""
+    """Return the merged file; None where no file can hold the values of both sides."""
     for frame, tight in _frames(pair):
-        settled = _settled(pair, frame, job, tight)
-        content = _written(frame, settled.lore, pair.adopted, job)
+        merged = _merge_values(pair, frame, job, tight)
+        content = _write(frame, merged.lore, pair.adopted, job)
         if content is not None:
-            fields = (*_renamed(pair), *settled.fields, *frame.differing)
-            return Result(content, fields, settled.losses)
+            fields = (*_renamed(pair), *merged.fields, *frame.differing)
+            return Result(content, fields, merged.losses)
     return None
 
 
 def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
-    """The file with one more entry in `conflicts`; None where it does not fit in."""
+    """Return the file with one more entry in `conflicts`; None where it does not fit in."""
     lore = side.file.lore
     entries = rules.merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
     frame = merge_frame.Frame(side.file.raw.decode(), side.outline.foreign, (), ())
-    return _written(frame, lore._replace(conflicts=entries), side.file.adopted, job)
+    return _write(frame, lore._replace(conflicts=entries), side.file.adopted, job)
 
 
 def _renamed(pair: Pair) -> tuple[str, ...]:
@@ -131,16 +131,16 @@ def _version(side: Side, lore_id: str) -> Version:
 
 
 def digest(raw: bytes) -> bytes:
-    """What decides between two versions of the same time."""
+    """Return the digest that orders two versions of the same time."""
     from hashlib import blake2b
 
     return blake2b(raw, digest_size=16).digest()
 
 
 def _frames(pair: Pair) -> Iterator[tuple[Frame, bool]]:
-    """What the merged lore may be written into, best first, and whether to save room.
+    """Yield the frames that the merged entry may be written into, best first, and whether to save room.
 
-    The second is for sides whose keys do not go together (one is indented), the third for what grew too large.
+    The second is for sides whose keys cannot be combined (one is indented), the third for files that grew too large.
     """
     sides = (pair.base, pair.winner, pair.loser)
     newlines = [side.outline.document.newline if side else "" for side in sides]
@@ -165,17 +165,17 @@ def _with_line_feeds(side: Side) -> Outline:
     return merge_frame.outline(side.file.raw.decode().replace("\r\n", "\n"))
 
 
-def _settled(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
+def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
     winner, loser = pair.versions
-    # Two people who promoted the same lore need not decide whose note of it stays.
+    # Two people who promoted the same entry need not decide whose record of its origin stays.
     lost = [rules.loss(name, value, loser) for name, value in frame.lost if name != ORIGIN]
     base = pair.base.file.lore if pair.base else None
-    settled = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
-    return settled._replace(lore=statement.canonical(settled.lore))
+    merged = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
+    return merged._replace(lore=statement.canonical(merged.lore))
 
 
-def _written(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
-    """The frame edited to say this lore; None where it then does not say exactly that."""
+def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
+    """Return the frame with the values of this entry; None where that does not parse to exactly this entry."""
     side = read_side(frame.text.encode(), "", job)
     if side is None:
         return None
@@ -192,14 +192,14 @@ def _written(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
 
 
 def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
-    """The file of a person, still without an id, made to say this lore. Raises Problem."""
+    """Return a person's file, which has no id yet, with the values of this entry. Raises Problem."""
     lore = lore._replace(id=file.lore.id)
     if lore == file.lore:
         return file.raw
     document, entries = frontmatter.load(file.raw.decode())
     newline = document.newline
     before, left_out = statement.wanted(file.lore), statement.defaults(lore, categories)
-    implied = {**left_out, **{key: before[key] for key in _UNSAID}}
+    implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
     values = edit.Values(parse(entries, categories), statement.wanted(lore), implied, left_out)
     block = edit.edit(document.block, entries, values, newline)
     body = document.body

@@ -46,14 +46,14 @@ class Touch(NamedTuple):
 
 
 def touches(repo: Repository, since: float) -> Iterator[Touch]:
-    """Every change of a file after `since` (Unix seconds), the last first; of 10,000 commits at most. Raises GitError."""
+    """Yield every change of a file after `since` (Unix seconds), the last first; of 10,000 commits at most. Raises GitError."""
     if layout.read_head(repo).oid is None:
         return
     words = ("log", "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames", "-z", "--no-show-signature",
              "--encoding=UTF-8", f"--max-count={MOST_COMMITS}", f"--max-age={max(0, int(since))}",
              "--format=%x01%H%x02%P%x02%ct%x02%s", "HEAD")  # fmt: skip
-    said = os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS, most=MOST_BYTES))
-    fields = iter(said.split("\0"))
+    output = os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS, most=MOST_BYTES))
+    fields = iter(output.split("\0"))
     commit, number = Commit(0, "", "", 0, ""), -1
     for field in fields:
         text = field.removeprefix("\n")
@@ -67,12 +67,12 @@ def touches(repo: Repository, since: float) -> Iterator[Touch]:
 
 
 def files_now(repo: Repository) -> dict[str, str]:
-    """The id of the content of each file of HEAD, by path. Raises GitError."""
+    """Return the id of the content of each file of HEAD, by path. Raises GitError."""
     if layout.read_head(repo).oid is None:
         return {}
-    said = os.fsdecode(listing(repo, "ls-tree", "-r", "-z", "--full-tree", "HEAD", deadline=LOG_SECONDS))
+    output = os.fsdecode(listing(repo, "ls-tree", "-r", "-z", "--full-tree", "HEAD", deadline=LOG_SECONDS))
     found = {}
-    for line in said.split("\0"):
+    for line in output.split("\0"):
         facts, _, path = line.partition("\t")
         if " blob " in facts:
             found[path] = facts.rpartition(" ")[2]
@@ -80,14 +80,14 @@ def files_now(repo: Repository) -> dict[str, str]:
 
 
 def moved(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], str]:
-    """Where these commits moved files to: (id of the commit, path before) → path after. Raises GitError."""
+    """Return where these commits moved files to: (id of the commit, path before) → path after. Raises GitError."""
     asked = "".join(f"{one.oid} {one.parent}\n" for one in commits if one.parent)
     if not asked:
         return {}
     words = ("diff-tree", "--stdin", "-r", "-z", "--raw", "-M", "--diff-filter=R")
-    said = os.fsdecode(run(repo, *words, stdin=asked.encode(), deadline=LOG_SECONDS).stdout)
+    output = os.fsdecode(run(repo, *words, stdin=asked.encode(), deadline=LOG_SECONDS).stdout)
     found, oid = {}, ""
-    fields = iter(said.split("\0"))
+    fields = iter(output.split("\0"))
     for field in fields:
         text = field.removeprefix("\n")
         if text.startswith(":"):
@@ -99,7 +99,7 @@ def moved(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], 
 
 
 def texts(repo: Repository, ids: Sequence[str]) -> dict[str, str]:
-    """The text of each of these contents, by id, without what is no text, too large, or beyond 64 MiB in all."""
+    """Return the text of each of these contents, by id, without what is no text, too large, or beyond 64 MiB in all."""
     from engram.adapters.git.read.versions import read_objects
 
     wanted = _readable(repo, list(dict.fromkeys(ids)))

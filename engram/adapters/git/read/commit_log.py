@@ -1,4 +1,4 @@
-"""What commits say and which files they changed, for many commits at once: what the table of the history is fed with."""
+"""Messages and changed files of many commits at once, for the table of the history."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LoggedCommit(NamedTuple):
 
 
 def between(repo: Repository, old: str, new: str, folder: str = "") -> tuple[list[str], list[Listed]]:
-    """The commits that only `old` has, and those that only `new` has, parents first; an `old` of "" has none.
+    """Return the commits that only `old` has, and those that only `new` has, parents first; an `old` of "" has none.
 
     With `folder` those that touched it and merges. Raises GitError where a commit is not known.
     """
@@ -64,7 +64,7 @@ def between(repo: Repository, old: str, new: str, folder: str = "") -> tuple[lis
 
 
 def logged(repo: Repository, oids: Sequence[str], folder: str = "") -> Iterator[LoggedCommit]:
-    """What these commits say and changed (with `folder`: in it), in their order; one that changed nothing is left out.
+    """Yield what these commits say and changed (with `folder`: in it), in their order; one that changed nothing is left out.
 
     Raises GitError.
     """

@@ -1,4 +1,4 @@
-"""What differs between two commits, file by file, and the bytes of many files at once."""
+"""Differences between two commits, file by file, and the bytes of many files at once."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _LARGEST_REMEMBERED = 5000  # paths
 
 
 class Difference(NamedTuple):
-    """What two commits hold at one path; None is nothing. Links and submodules show by their modes."""
+    """What two commits have at one path; None is nothing. Links and submodules have modes of their own."""
 
     before: Entry | None
     after: Entry | None
 
 
 def empty_tree(repo: Repository) -> str:
-    """The id of the tree that holds nothing, which git knows without having it."""
+    """Return the id of the empty tree, which git knows without having it."""
     return hashlib.new(layout.hash_name(repo), b"tree 0\0", usedforsecurity=False).hexdigest()
 
 
@@ -48,10 +48,10 @@ _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 def differences(
     repo: Repository, before: str | None, after: str, memory: int = MOST_MEMORY
 ) -> dict[str, Difference]:
-    """Each path that is not the same in two commits or trees; without `before`, all that `after` holds.
+    """Return each path that differs between two commits or trees; without `before`, all that `after` holds.
 
-    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes,
-    and than fit into so many bytes of `memory`.
+    Both are full ids, so that the answer can be cached. Raises GitError, also for more files than can be listed, and than
+    fit into so many bytes of `memory`.
     """
     if before == after:
         return {}
@@ -64,7 +64,7 @@ def differences(
 
 
 def between(one: dict[str, Difference], other: dict[str, Difference]) -> dict[str, Difference]:
-    """How two commits differ that differ like this from one and the same third."""
+    """Return the differences between two commits from their differences from the same third."""
     found: dict[str, Difference] = {}
     for path in sorted(one.keys() | other.keys()):
         base = (one if path in one else other)[path].before
@@ -76,7 +76,7 @@ def between(one: dict[str, Difference], other: dict[str, Difference]) -> dict[st
 
 
 def learn(repo: Repository, before: str | None, after: str, found: dict[str, Difference]) -> None:
-    """Remember an answer of `differences` that is known without asking git."""
+    """Cache an answer of `differences` that is known without asking git."""
     if len(found) > _LARGEST_REMEMBERED:
         return
     while len(_known) >= _REMEMBERED:
@@ -99,16 +99,16 @@ def _differences(repo: Repository, before: str | None, after: str, memory: int) 
 
 
 def check_countable(repo: Repository, commit: str, since: str | None = None) -> None:
-    """Raise GitError where a commit holds more files, or deeper folders, than anybody writes.
+    """Raise GitError where a commit holds more files, or deeper folders, than can be listed.
 
-    `since` is a commit of this clone's own history, which was looked at before: what differs from it is enough, then.
+    `since` is a commit of this clone's own history, which was checked before: then only the differences are checked.
     """
     if (repo.common_dir, commit) in _countable:
         return
     if since is None or not _adds_few(repo, since, commit):
-        # Unlike diff-tree, ls-tree says what it finds at once, so that it can be stopped.
-        said = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
-        if max(map(len, said.split(b"\0"))) > DEEPEST:
+        # Unlike diff-tree, ls-tree prints what it finds at once, so that it can be stopped.
+        listed = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
+        if max(map(len, listed.split(b"\0"))) > DEEPEST:
             raise unlisted((), "The folders of a commit are nested too deeply to be listed")
     if len(_countable) >= _REMEMBERED:
         _countable.clear()
@@ -116,19 +116,19 @@ def check_countable(repo: Repository, commit: str, since: str | None = None) -> 
 
 
 def _adds_few(repo: Repository, since: str, commit: str) -> bool:
-    """Whether all that differs can be listed, and is far less than too many together with the files that are here."""
+    """Return whether all differences can be listed, and are far below the limit together with the files that are here."""
     if not limits_memory():
         return False
     try:
         paths = differences(repo, since, commit, _LITTLE_MEMORY)
-    except GitError:  # whoever lists the files says what is the matter
+    except GitError:  # listing the files will raise the right error
         return False
     deepest = max((len(os.fsencode(path)) for path in paths), default=0)
     return deepest <= DEEPEST and layout.staged_files(repo) + len(paths) <= FAR_FROM_MANY
 
 
 def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:
-    """How many bytes each commit has (message, signature and all) that `theirs` has and `ours` has not."""
+    """Return how many bytes each commit has (message, signature and all) that `theirs` has and `ours` has not."""
     asked = (repo.common_dir, ours, theirs)
     if ours == theirs:
         return {}
@@ -152,25 +152,25 @@ def _commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, 
 
 
 def outgoing(repo: Repository, known: str | None, tip: str) -> list[str]:
-    """The commits of `tip` that `known` has not, parents first."""
+    """Return the commits of `tip` that `known` has not, parents first."""
     without = ("--not", known) if known else ()
     listed = run(repo, "rev-list", "--topo-order", "--reverse", tip, *without, deadline=SECONDS).stdout
     return listed.decode().split()
 
 
 def introduced(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
-    """A path of each blob that came with one of these commits, parents first, and was at no place before it.
+    """Return a path of each blob that is new with one of these commits, parents first.
 
-    `git rev-list --objects` would look at every folder of what was there before for that.
+    `git rev-list --objects` would read every folder of the commits before them for that.
     """
     if not listed:
         return {}
     commits = "".join(f"{oid}\n" for oid in listed).encode()
     words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev")
-    said = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
+    listed_blobs = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
     found: dict[str, str] = {}
     old, new = set[str](), dict[str, str]()
-    parts = iter(os.fsdecode(said).split("\0"))
+    parts = iter(os.fsdecode(listed_blobs).split("\0"))
     for facts in parts:
         if facts.startswith(":"):
             parents = len(facts) - len(facts.lstrip(":"))
@@ -185,40 +185,42 @@ def introduced(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
 
 
 def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str, set[str]]:
-    """What each of the folders ("" is the top) of a commit holds, by name."""
+    """Return what each of the folders ("" is the top) of a commit holds, by name."""
     wanted = set(folders)
     narrow = sorted(f"{folder}/" for folder in wanted - {""})
     if len(narrow) > FOLDERS_PER_CALL:
-        said = listing(repo, "ls-tree", "-r", "-t", "-z", "--name-only", commit, deadline=SECONDS)
+        listed = listing(repo, "ls-tree", "-r", "-t", "-z", "--name-only", commit, deadline=SECONDS)
     else:
-        said = listing(repo, "ls-tree", "-z", "--name-only", commit, deadline=SECONDS)
+        listed = listing(repo, "ls-tree", "-z", "--name-only", commit, deadline=SECONDS)
         if narrow:
-            said += listing(
+            listed += listing(
                 repo, "ls-tree", "-t", "-z", "--name-only", commit, "--", *narrow, deadline=SECONDS
             )
     found: dict[str, set[str]] = {folder: set() for folder in wanted}
-    for path in os.fsdecode(said).split("\0"):
+    for path in os.fsdecode(listed).split("\0"):
         folder, _, name = path.rpartition("/")
         if name and folder in found:
             found[folder].add(name)
     return found
 
 
-def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
-    """The sizes of blobs in bytes; what is not here or no blob is left out."""
-    wanted = dict.fromkeys(oids)
+def sizes(repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None) -> dict[str, int]:
+    """Return the sizes of blobs in bytes, with those of `known` contents; what is missing or no blob is left out."""
+    every, known = dict.fromkeys(oids), known or {}
+    found = {oid: len(known[oid]) for oid in every if oid in known}
+    wanted = [oid for oid in every if oid not in found]
     if not wanted:
-        return {}
+        return found
     asked = "".join(f"{oid}\n" for oid in wanted).encode()
     listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in listed.decode().splitlines())
-    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+    return found | {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
 
 def blobs(
     repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
 ) -> dict[str, bytes]:
-    """The bytes of blobs, of those that are not `known` already. Raises GitError where one is missing or damaged."""
+    """Return the bytes of blobs, of those that are not `known` already. Raises GitError where one is missing or damaged."""
     asked = dict.fromkeys(oids)
     found = {oid: known[oid] for oid in asked if oid in known} if known else {}
     wanted = [oid for oid in asked if oid not in found]

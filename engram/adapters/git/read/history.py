@@ -38,7 +38,7 @@ class LogEntry(NamedTuple):
 def log(
     repo: Repository, path: str, limit: int, *, follow: bool = False, also: Sequence[str] = ()
 ) -> tuple[LogEntry, ...]:
-    """The last `limit` commits that touched `path` ("" for all) or one of `also`, newest first.
+    """Return the last `limit` commits that touched `path` ("" for all) or one of `also`, newest first.
 
     `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
     """

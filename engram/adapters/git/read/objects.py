@@ -23,15 +23,15 @@ class Object(NamedTuple):
 
 
 def read(repo: Repository, names: Sequence[bytes], deadline: float = SECONDS) -> list[Object | None]:
-    """What names like `<id>` or `<commit>:<path>`, without line ends, stand for, in order; None where there is nothing.
+    """Return the objects of names like `<id>` or `<commit>:<path>`, without line ends, in order; None for missing ones.
 
     Raises GitError, also where an object is damaged.
     """
     if not names:
         return []
     asked = b"\n".join(names) + b"\n"
-    said = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=deadline).stdout
-    found = list(_parsed(said))
+    output = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=deadline).stdout
+    found = list(_parse(output))
     if len(found) != len(names):
         raise GitError(
             f"The git repository at {repo.worktree} is damaged: not all of it can be read.",
@@ -41,15 +41,15 @@ def read(repo: Repository, names: Sequence[bytes], deadline: float = SECONDS) ->
     return found
 
 
-def _parsed(said: bytes) -> Iterator[Object | None]:
+def _parse(output: bytes) -> Iterator[Object | None]:
     at = 0
-    while at < len(said):
-        end = said.index(b"\n", at)
-        words = said[at:end].rsplit(b" ", 2)
+    while at < len(output):
+        end = output.index(b"\n", at)
+        words = output[at:end].rsplit(b" ", 2)
         at = end + 1
         if not words[-1].isdigit():  # `<name> missing`, where the name may hold anything
             yield None
             continue
         size = int(words[-1])
-        yield Object(words[1], said[at : at + size])
+        yield Object(words[1], output[at : at + size])
         at += size + 1

@@ -42,7 +42,7 @@ class OwnCommit(NamedTuple):
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
-    """The operations in HEAD's history that this clone made, newest first, read by the page.
+    """Yield the operations in HEAD's history that this clone made, newest first, read by the page.
 
     A commit says which clone made it by `Engram-Source`; one that does not say so is taken for this clone's where
     this clone's person committed it.
@@ -53,26 +53,26 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
     skip = 0
     while page := _page(repo, skip):
         for oid, who, subject, trailing in page:
-            said = trailers.parse(trailing)
-            if trailers.OPERATION not in said or said.keys().isdisjoint(_OF_OPERATIONS):
+            values = trailers.parse(trailing)
+            if trailers.OPERATION not in values or values.keys().isdisjoint(_OF_OPERATIONS):
                 continue
-            if said.get(SOURCE, (source,))[0] != source or (SOURCE not in said and who != person):
+            if values.get(SOURCE, (source,))[0] != source or (SOURCE not in values and who != person):
                 continue
-            session = said.get(SESSION, ("",))[0]
+            session = values.get(SESSION, ("",))[0]
             yield OwnCommit(
                 oid,
                 subject,
-                said.get(LORE, ()),
-                said.get(UNDO, ()),
-                said.get(REDO, ()),
+                values.get(LORE, ()),
+                values.get(UNDO, ()),
+                values.get(REDO, ()),
                 session,
-                said.get(DEED, ("",))[0],
+                values.get(DEED, ("",))[0],
             )
         skip += _PAGE
 
 
 def _page(repo: Repository, skip: int) -> list[tuple[str, ...]]:
     words = ("log", "-z", "--no-merges", "--no-show-signature", "--encoding=UTF-8", f"--format={_FORMAT}")
-    said = run(repo, *words, f"-n{_PAGE}", f"--skip={skip}", "HEAD", deadline=_SECONDS).stdout
-    fields = said.decode("utf-8", "replace").split("\0")
+    output = run(repo, *words, f"-n{_PAGE}", f"--skip={skip}", "HEAD", deadline=_SECONDS).stdout
+    fields = output.decode("utf-8", "replace").split("\0")
     return [tuple(fields[at : at + 4]) for at in range(0, len(fields) - 3, 4)]

@@ -24,7 +24,7 @@ AT_ONCE = 2000  # files
 
 
 def resolve(repo: Repository, revision: str) -> str:
-    """The commit id that a revision names, or the last one at a date (`2026-11-01`, RFC 3339).
+    """Return the commit id that a revision names, or the last one at a date (`2026-11-01`, RFC 3339).
 
     Raises NotFoundError where there is none.
     """
@@ -60,7 +60,7 @@ def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, 
 
 
 def entries_at(repo: Repository, commit: str, folder: str) -> dict[str, Entry]:
-    """All that is under `folder` (relative to the work tree) in a commit, by path: files, links and submodules."""
+    """Return all that is under `folder` (relative to the work tree) in a commit, by path: files, links and submodules."""
     words = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
     found: dict[str, Entry] = {}
     for line in os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0"):

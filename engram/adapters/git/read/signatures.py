@@ -30,7 +30,7 @@ _FORMAT = "%H%x00%G?%x00%GF%x00%GS%x00"
 
 
 def signatures(repo: Repository, commits: Sequence[str]) -> dict[str, Signature]:
-    """The state of each commit's signature; a commit that cannot be read is left out. Takes ~10 ms for a signed one."""
+    """Return the state of each commit's signature; a commit that cannot be read is left out. Takes ~10 ms for a signed one."""
     found: dict[str, Signature] = {}
     configured = _configured(repo)
     for at in range(0, len(commits), AT_ONCE):
@@ -42,7 +42,7 @@ def signatures(repo: Repository, commits: Sequence[str]) -> dict[str, Signature]
 
 
 def _kinds(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
-    """What kind of signature each commit has; "" for none."""
+    """Return what kind of signature each commit has; "" for none."""
     found = zip(commits, objects.read(repo, [oid.encode() for oid in commits], SECONDS), strict=True)
     heads = {
         oid: one.content.partition(b"\n\n")[0] for oid, one in found if one and one.kind == objects.COMMIT
@@ -51,7 +51,7 @@ def _kinds(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
 
 
 def _kind(head: bytes) -> str:
-    """The kind of the signature among the header lines of a commit."""
+    """Return the kind of the signature among the header lines of a commit."""
     signature = head.partition(b"\ngpgsig")[2].partition(b" ")[2]
     if not signature:
         return ""
@@ -59,17 +59,17 @@ def _kind(head: bytes) -> str:
 
 
 def _configured(repo: Repository) -> dict[str, str]:
-    """The person's settings about verification, by lower-case key."""
+    """Return the person's settings about verification, by lower-case key."""
     return {key: value for key, value, _ in settings(repo) if key.startswith("gpg.")}
 
 
 def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bool:
-    """Whether there is a program for this kind of signature that no pull can have brought; else git calls it bad."""
+    """Return whether there is a program for this kind of signature that no pull can have brought; else git calls it bad."""
     return _program(repo, configured, kind) is not None
 
 
 def program(repo: Repository, kind: str) -> str | None:
-    """The absolute path of the program that makes and checks such signatures; None as `_is_usable`."""
+    """Return the absolute path of the program that makes and checks such signatures; None as `_is_usable`."""
     return _program(repo, _configured(repo), kind)
 
 
@@ -96,10 +96,10 @@ def _verified(
     words = (*settings, "log", "--no-walk=unsorted", "--stdin", f"--format={_FORMAT}", "--encoding=UTF-8")
     asked = "".join(f"{oid}\n" for oid in commits).encode()
     try:
-        said = run(repo.git_dir, *words, stdin=asked, deadline=SECONDS + len(commits)).stdout
+        output = run(repo.git_dir, *words, stdin=asked, deadline=SECONDS + len(commits)).stdout
     except GitError:
         return {}
-    fields = said.decode("utf-8", "replace").replace("\0\n", "\0").split("\0")
+    fields = output.decode("utf-8", "replace").replace("\0\n", "\0").split("\0")
     rows = zip(*(fields[part::4] for part in range(4)), strict=False)
     # Without a list of signers git says N of what ssh has signed: it does not know, so neither do we.
     known = {state: name for state, name in STATES.items() if state != "N"}
@@ -107,7 +107,7 @@ def _verified(
 
 
 def _is_inside(repo: Repository, path: str) -> bool:
-    """Whether a configured path lies in the work tree, which others can change by a push."""
+    """Return whether a configured path lies in the work tree, which others can change by a push."""
     full = os.path.realpath(os.path.join(repo.git_dir, os.path.expanduser(path)))
     private = any(full.startswith(os.path.join(own, "")) for own in (repo.git_dir, repo.common_dir))
     return full.startswith(os.path.join(repo.worktree, "")) and not private

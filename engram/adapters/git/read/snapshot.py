@@ -1,4 +1,4 @@
-"""What people changed by hand: files whose bytes in the work tree differ from HEAD's."""
+"""Hand edits: files whose bytes in the work tree differ from HEAD's."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
 
 
 def listed_files(repo: Repository) -> list[str]:
-    """The paths of all files that git keeps in the work tree or could: those in the index and those not ignored."""
+    """Return the paths of all files that git keeps in the work tree or could: those in the index and those not ignored."""
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     listing = run(repo, *words, deadline=SCAN_SECONDS).stdout
     return sorted({path for path in os.fsdecode(listing).split("\0") if path})
@@ -62,7 +62,7 @@ def _candidates(repo: Repository, folder: str) -> list[str]:
 
 
 def _content(file: str) -> bytes | None:
-    """The bytes of a regular file; None for anything else (a pipe would block, a link may lead outside)."""
+    """Return the bytes of a regular file; None for anything else (a pipe would block, a link may lead outside)."""
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
             return None

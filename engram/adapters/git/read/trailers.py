@@ -6,7 +6,7 @@ OPERATION = "Engram-Op"
 
 
 def with_trailer(message: str, key: str, value: str) -> str:
-    """The message with `key: value` among its trailers (once), ending in one line end."""
+    """Return the message with `key: value` among its trailers (once), ending in one line end."""
     message = message.rstrip()
     line = f"{key}: {value}"
     last_paragraph = message.rpartition("\n\n")[2].splitlines() if "\n\n" in message else []
@@ -17,7 +17,7 @@ def with_trailer(message: str, key: str, value: str) -> str:
 
 
 def parse(text: str) -> dict[str, tuple[str, ...]]:
-    """Each key with its values in order; lines that are no trailer are passed over."""
+    """Return each key with its values in order; lines that are no trailer are passed over."""
     found: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         if _is_trailer(line):

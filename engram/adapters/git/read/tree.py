@@ -30,15 +30,15 @@ _known: dict[tuple[str, str], Mapping[str, Entry | None]] = {}
 _REMEMBERED = 4
 
 
-def learn(repo: Repository, commit: str, held: Mapping[str, Entry | None]) -> None:
+def learn(repo: Repository, commit: str, entries_by_path: Mapping[str, Entry | None]) -> None:
     """Remember what a commit holds at some paths (None: nothing), for `entries`."""
     while len(_known) >= _REMEMBERED:
         _known.pop(next(iter(_known)), None)
-    _known[repo.common_dir, commit] = held
+    _known[repo.common_dir, commit] = entries_by_path
 
 
 def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[str, Entry]:
-    """The files that `commit` holds at `paths`; absent ones are left out. No commit holds nothing."""
+    """Return the files that `commit` holds at `paths`; absent ones are left out. No commit holds nothing."""
     if commit is None:
         return {}
     known = _known.get((repo.common_dir, commit), {})
@@ -57,7 +57,7 @@ def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[
 
 
 def _listings(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterator[str]:
-    """What `ls-tree` says of the paths, some at a time; of the whole tree where there are very many."""
+    """Yield what `ls-tree` says of the paths, some at a time; of the whole tree where there are very many."""
     if len(wanted) > WHOLE_TREE:
         yield os.fsdecode(run(repo, "ls-tree", "-z", "-r", commit).stdout)
         return
@@ -68,7 +68,7 @@ def _listings(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterato
 
 
 def blob_oid(content: bytes, algorithm: str) -> str:
-    """The id that a blob of these bytes has; `algorithm` is sha1 or sha256."""
+    """Return the id that a blob of these bytes has; `algorithm` is sha1 or sha256."""
     import hashlib
 
     return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()

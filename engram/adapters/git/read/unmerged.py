@@ -1,4 +1,4 @@
-"""Merges that were left to a person: those under way, and those whose commit holds what nobody resolved."""
+"""Merges that were left to a person: those under way, and those whose commit has unresolved conflicts."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class MergeCommit(NamedTuple):
 
 
 def unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
-    """What git's index holds unmerged under `folder` (relative to the work tree)."""
-    said = run(repo, "ls-files", "-u", "-z", "--full-name", "--", folder or ".").stdout
+    """Return what git's index holds unmerged under `folder` (relative to the work tree)."""
+    output = run(repo, "ls-files", "-u", "-z", "--full-name", "--", folder or ".").stdout
     found: dict[str, list[str | None]] = {}
-    for line in os.fsdecode(said).split("\0"):
+    for line in os.fsdecode(output).split("\0"):
         facts, tab, path = line.partition("\t")
         if tab:
             _, oid, stage = facts.split(" ")
@@ -45,14 +45,14 @@ def unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
 
 
 def merges_of(repo: Repository, path: str) -> list[MergeCommit]:
-    """The last merges of two commits in HEAD's history in which `path` differs from a parent, newest first."""
+    """Return the last merges of two commits in HEAD's history in which `path` differs from a parent, newest first."""
     words = ("rev-list", "--merges", "--full-history", f"-n{MOST_MERGES}", "HEAD", "--", path)
     oids = run(repo, *words, deadline=LOG_SECONDS).stdout.decode().split()
     return [merge for merge in _with_parents(repo, oids) if merge is not None]
 
 
 def resolve(repo: Repository, paths: Iterable[str]) -> None:
-    """Tell the index that what the work tree holds at the paths is the result of the merge."""
+    """Mark the paths as resolved in the index: the work tree has the result of the merge."""
     batch = os.fsencode("".join(f"{path}\0" for path in paths))
     if batch:
         run(repo, "update-index", "--add", "--remove", "-z", "--stdin", stdin=batch)
@@ -61,7 +61,7 @@ def resolve(repo: Repository, paths: Iterable[str]) -> None:
 def _with_parents(repo: Repository, oids: list[str]) -> Iterable[MergeCommit | None]:
     if not oids:
         return
-    said = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %P", *oids).stdout
-    for line in said.decode().splitlines():
+    output = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %P", *oids).stdout
+    for line in output.decode().splitlines():
         words = line.split()
         yield MergeCommit(*words) if len(words) == 3 else None

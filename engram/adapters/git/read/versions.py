@@ -24,44 +24,46 @@ class PathChange(NamedTuple):
 
 
 def changes_of(repo: Repository, commit: str) -> tuple[PathChange, ...]:
-    """The files in which a commit differs from its only parent, or from nothing."""
-    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", "--root", commit).stdout
-    words = os.fsdecode(said).split("\0")
+    """Return the files in which a commit differs from its only parent, or from nothing."""
+    output = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", "--root", commit).stdout
+    words = os.fsdecode(output).split("\0")
     return tuple(_change(facts, path) for facts, path in zip(words[::2], words[1::2], strict=False))
 
 
 def changed_paths(repo: Repository, start: str, end: str) -> list[str]:
-    """The paths in which two commits differ; a `start` of "" holds nothing."""
+    """Return the paths in which two commits differ; a `start` of "" holds nothing."""
     if not start or not end:
         return names_at(repo, end, "") if end else []
-    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--name-only", start, end).stdout
-    return [path for path in os.fsdecode(said).split("\0") if path]
+    output = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--name-only", start, end).stdout
+    return [path for path in os.fsdecode(output).split("\0") if path]
 
 
 def commit_id(repo: Repository, revision: str) -> str:
-    """The commit that a revision names; "" where there is none."""
+    """Return the commit that a revision names; "" where there is none."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return run(repo, *words, check=False).stdout.decode().strip()
 
 
 def is_shared(repo: Repository, commit: str) -> bool:
-    """Whether a remote is known to have a commit."""
+    """Return whether a remote is known to have a commit."""
     words = ("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname)", "refs/remotes")
     return bool(run(repo, *words).stdout.strip())
 
 
 def merges_among(repo: Repository, commits: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Those of the commits that have several parents, with these."""
+    """Return those of the commits that have several parents, with these."""
     if not commits:
         return {}
     asked = "".join(f"{oid}\n" for oid in commits).encode()
-    said = run(repo, "rev-list", "--no-walk=unsorted", "--parents", "--merges", "--stdin", stdin=asked).stdout
-    lines = (line.split() for line in said.decode().splitlines())
+    output = run(
+        repo, "rev-list", "--no-walk=unsorted", "--parents", "--merges", "--stdin", stdin=asked
+    ).stdout
+    lines = (line.split() for line in output.decode().splitlines())
     return {line[0]: tuple(line[1:]) for line in lines}
 
 
 def read_objects(repo: Repository, names: Sequence[str]) -> list[bytes | None]:
-    """The bytes that names like `<id>` or `<commit>:<path>` stand for, in order; None where there is no file."""
+    """Return the bytes that names like `<id>` or `<commit>:<path>` stand for, in order; None where there is no file."""
     wanted = [os.fsencode(name) for name in names if "\n" not in name]
     found = iter(objects.read(repo, wanted))
     read = [None if "\n" in name else next(found) for name in names]
@@ -69,10 +71,10 @@ def read_objects(repo: Repository, names: Sequence[str]) -> list[bytes | None]:
 
 
 def names_at(repo: Repository, commit: str, folder: str) -> list[str]:
-    """The paths of all files under `folder` (relative to the work tree, "" for all) in a commit."""
+    """Return the paths of all files under `folder` (relative to the work tree, "" for all) in a commit."""
     where = ("--", folder) if folder else ()
-    said = run(repo, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *where).stdout
-    return [path for path in os.fsdecode(said).split("\0") if path]
+    output = run(repo, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *where).stdout
+    return [path for path in os.fsdecode(output).split("\0") if path]
 
 
 def _change(facts: str, path: str) -> PathChange:

@@ -1,4 +1,4 @@
-"""Finding the files of a commit that hold a text."""
+"""Find the files of a commit that hold a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 60.0
 
 
 def files_with(repo: Repository, commit: str, folder: str, text: str) -> list[str]:
-    """The paths under `folder` of the files in `commit` that hold `text`, letter by letter."""
+    """Return the paths under `folder` of the files in `commit` that hold `text`, letter by letter."""
     words = ("grep", "-l", "-z", "-F", "--full-name", "-e", text, commit, "--", folder)
-    said = os.fsdecode(run(repo, *words, check=False, deadline=SECONDS).stdout)
-    return [name.removeprefix(f"{commit}:") for name in said.split("\0") if name]
+    output = os.fsdecode(run(repo, *words, check=False, deadline=SECONDS).stdout)
+    return [name.removeprefix(f"{commit}:") for name in output.split("\0") if name]

@@ -1,4 +1,4 @@
-"""Taking commits to another branch or repository: all of them, or the history of one folder alone."""
+"""Copy commits to another branch or repository: all of them, or the history of one folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Step(NamedTuple):
 
 
 def fetch(repo: Repository, git_dir: str, ref: str) -> str:
-    """Bring a branch of another repository of this machine to `REF`; the commit. Raises GitError."""
+    """Fetch a branch of another repository of this machine to `REF`, and return the commit. Raises GitError."""
     words = ("-c", "fetch.fsckObjects=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
              "--no-auto-maintenance", "--no-recurse-submodules", git_dir, f"+{ref}:{REF}")  # fmt: skip
     run(repo, *words, deadline=SECONDS)
@@ -40,7 +40,7 @@ def fetch(repo: Repository, git_dir: str, ref: str) -> str:
 
 
 def count(repo: Repository, commit: str, path: str = "") -> int:
-    """How many commits there are up to `commit`, or how many of them changed `path`."""
+    """Return how many commits there are up to `commit`, or how many of them changed `path`."""
     words = ("rev-list", "--count", commit, *(("--", path) if path else ()))
     return int(run(repo, *words, deadline=SECONDS).stdout)
 
@@ -62,7 +62,7 @@ def folder_history(repo: Repository, commit: str, path: str, folder: str) -> str
 def commit_on(
     repo: Repository, parent: str | None, files: Mapping[str, bytes | None], message: str, moment: int
 ) -> str:
-    """One more commit upon `parent`, at `REF`: these files changed (None: deleted). `moment` in unix seconds."""
+    """Write a commit upon `parent`, at `REF`, with these files changed (None: deleted). `moment` in unix seconds."""
     edits = tuple(
         stream.Edit(path, None if content is None else Entry(PLAIN, ""), content or b"")
         for path, content in files.items()
@@ -76,7 +76,7 @@ def commit_on(
 
 
 def forget(repo: Repository) -> None:
-    """Remove `REF`; what it alone held goes with git's next clean-up."""
+    """Remove `REF`; its objects are removed by git's next garbage collection."""
     run(repo, "update-ref", "-d", REF)
 
 
@@ -84,8 +84,8 @@ def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
     words = ("rev-list", "--topo-order", "--reverse", "--parents", commit, "--", path)
     listed = [line.split() for line in run(repo, *words, deadline=SECONDS).stdout.decode().splitlines()]
     asked = "".join(f"{names[0]}:{path}\n" for names in listed).encode()
-    said = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
-    trees = [line.split() for line in said.decode("utf-8", "replace").splitlines()]
+    output = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    trees = [line.split() for line in output.decode("utf-8", "replace").splitlines()]
     return [
         _Step(names[0], tuple(names[1:]), facts[0] if facts[1:2] == ["tree"] else "")
         for names, facts in zip(listed, trees, strict=True)
@@ -93,7 +93,7 @@ def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
 
 
 def _raw(repo: Repository, oids: Sequence[str]) -> list[bytes]:
-    """The commits as git stores them."""
+    """Return the commits as git stores them."""
     return [found.content for found in objects.read(repo, [oid.encode() for oid in oids], SECONDS) if found]
 
 

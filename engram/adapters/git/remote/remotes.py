@@ -1,6 +1,6 @@
 """The remotes of a repository, and the commands that talk to them: fetch, push, list, clone.
 
-Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step. `tell`
+Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step. `report`
 hears how far a transfer is.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.run.process import Result
-    from engram.adapters.git.run.transfer import Tell
+    from engram.adapters.git.run.transfer import Report
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
@@ -55,7 +55,7 @@ class Counterpart(NamedTuple):
 
 
 def remotes(repo: Repository) -> tuple[Remote, ...]:
-    """The remotes, in the order of the configuration."""
+    """Return the remotes, in the order of the configuration."""
     found: dict[str, str] = {}
     for key, url, _ in settings(repo):
         if url and key.startswith("remote.") and key.endswith(".url"):
@@ -64,7 +64,7 @@ def remotes(repo: Repository) -> tuple[Remote, ...]:
 
 
 def add(repo: Repository, name: str, url: str) -> None:
-    """Add a remote. Raises UsageError for a name that is taken or cannot be, or an address of an unknown kind."""
+    """Add a remote. Raises UsageError for a name that exists or is invalid, or an address of an unknown kind."""
     checked_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
@@ -74,7 +74,7 @@ def add(repo: Repository, name: str, url: str) -> None:
 
 
 def remove(repo: Repository, name: str) -> None:
-    """Forget a remote and what was known of it. Raises UsageError where there is none."""
+    """Remove a remote and its tracking branches. Raises UsageError where there is none."""
     known = remotes(repo)
     if all(remote.name != name for remote in known):
         names = ", ".join(remote.name for remote in known) or "none"
@@ -83,7 +83,7 @@ def remove(repo: Repository, name: str) -> None:
 
 
 def checked_url(url: str) -> str:
-    """`url` if git may be given it. Raises UsageError: `ext::` and its like run programs."""
+    """Return `url` if it is safe for git. Raises UsageError: `ext::` and the like run programs."""
     if not url.strip() or url.startswith("-") or "::" in url.partition("/")[0] or "\n" in url:
         raise UsageError(
             f"'{failures.without_credentials(url)}' is not the address of a repository.",
@@ -93,7 +93,7 @@ def checked_url(url: str) -> str:
 
 
 def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
-    """What `branch` is synced with: as git's configuration says, else the same name at origin or the only remote.
+    """Return what `branch` is synced with: as git's configuration says, else the same name at origin or the only remote.
 
     `named` picks a remote. Raises RemoteError where there is none.
     """
@@ -116,7 +116,7 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
 
 
 def remember(repo: Repository, branch: str, other: Counterpart) -> None:
-    """Note in git's configuration what `branch` is synced with, as `git push -u` does."""
+    """Record in git's configuration what `branch` is synced with, as `git push -u` does."""
     wanted = {
         f"branch.{branch}.remote": other.remote,
         f"branch.{branch}.merge": layout.BRANCHES + other.branch,
@@ -127,7 +127,7 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
 
 
 def tracked(repo: Repository, other: Counterpart) -> str | None:
-    """The commit that the remote branch had when we last looked; None where it is not known."""
+    """Return the commit of the remote branch at the last fetch; None where it is not known."""
     return layout.read_ref(repo, other.ref)
 
 
@@ -153,7 +153,7 @@ def fetched_since(repo: Repository, other: Counterpart, since: str, until: str) 
 
 
 def fetch(
-    repo: Repository, other: Counterpart, *, deadline: float = DEADLINE, tell: Tell | None = None
+    repo: Repository, other: Counterpart, *, deadline: float = DEADLINE, report: Report | None = None
 ) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
 
@@ -163,7 +163,7 @@ def fetch(
     words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", *_whole_history(repo, other), other.remote, refspec)  # fmt: skip
     try:
-        _talk(repo, other.remote, words, deadline, tell)
+        _talk(repo, other.remote, words, deadline, report)
     except RemoteError as error:
         if error.kind != failures.NO_BRANCH:
             raise
@@ -173,7 +173,7 @@ def fetch(
 
 
 def _whole_history(repo: Repository, other: Counterpart) -> tuple[str, ...]:
-    """What has git bring in the history that a shallow clone lacks; that of a person's code stays as it is."""
+    """Return the options that make git fetch the history a shallow clone lacks; a code repository stays shallow."""
     try:
         with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii") as file:
             cut = set(file.read().split())
@@ -186,7 +186,7 @@ def _whole_history(repo: Repository, other: Counterpart) -> tuple[str, ...]:
 
 
 def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> str | None:
-    """The branch that the remote itself is on; None where it has no commits. Raises RemoteError."""
+    """Return the branch that the remote itself is on; None where it has no commits. Raises RemoteError."""
     listing = _talk(repo, remote, (*SLOW, "ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
     names: list[str] = []
     head = ""
@@ -205,22 +205,22 @@ def push(
     commit: str,
     *,
     deadline: float = DEADLINE,
-    tell: Tell | None = None,
+    report: Report | None = None,
 ) -> None:
     """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
     refspec = f"{commit}:{layout.BRANCHES}{other.branch}"
     words = (*SLOW, "push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no",
              other.remote, refspec)  # fmt: skip
-    _talk(repo, other.remote, words, deadline, tell)
+    _talk(repo, other.remote, words, deadline, report)
 
 
-def clone(url: str, folder: str, *, deadline: float = DEADLINE, tell: Tell | None = None) -> None:
+def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report | None = None) -> None:
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
     checked_url(url)
     # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
     words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
-    _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, tell)
+    _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, report)
 
 
 def take_branch(repo: Repository) -> bool:
@@ -242,20 +242,20 @@ def take_branch(repo: Repository) -> bool:
 
 
 def _talk(
-    where: Repository | str, remote: str, words: Sequence[str], deadline: float, tell: Tell | None = None
+    where: Repository | str, remote: str, words: Sequence[str], deadline: float, report: Report | None = None
 ) -> Result:
     folder = where if isinstance(where, str) else lore_branch.top_of(where)
-    if tell is not None:
+    if report is not None:
         words = ["--progress" if word == "--quiet" else word for word in words]
     try:
-        done = run(folder, *words, deadline=deadline, check=False, tell=tell)
+        done = run(folder, *words, deadline=deadline, check=False, report=report)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise
         raise _error(folder, remote, words, 1, error.stderr) from None
     if done.code:
-        said = done.stderr + done.stdout.decode("utf-8", "replace")
-        raise _error(folder, remote, words, done.code, said)
+        output = done.stderr + done.stdout.decode("utf-8", "replace")
+        raise _error(folder, remote, words, done.code, output)
     return done
 
 

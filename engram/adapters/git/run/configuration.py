@@ -1,4 +1,4 @@
-"""git's configuration as git reads it, asked for once and kept until one of its files changes.
+"""Git's configuration as git reads it, read once and cached until one of its files changes.
 
 A sync needs a dozen settings, and each `git config` is a process.
 """
@@ -42,7 +42,7 @@ _known: dict[tuple[str | None, ...], _Known] = {}
 
 
 def settings(where: Repository | str) -> tuple[Setting, ...]:
-    """All settings of a repository, or of a folder, in git's order: of a key the last counts.
+    """Return all settings of a repository, or of a folder, in git's order: of a key the last counts.
 
     None where git cannot read them. Raises `GitError` where there is no git or no folder.
     """
@@ -67,7 +67,7 @@ def settings(where: Repository | str) -> tuple[Setting, ...]:
 
 
 def value(where: Repository | str, key: str) -> str:
-    """What a key is set to, its first and last part given in lower case; "" for nothing."""
+    """Return what a key is set to, its first and last part given in lower case; "" for nothing."""
     return next((setting.value for setting in reversed(settings(where)) if setting.key == key), "")
 
 
@@ -84,7 +84,7 @@ def _read(folder: str) -> tuple[Setting, ...]:
 
 
 def _of_a_person() -> list[str]:
-    """The files that git reads for a person; they need not be there yet."""
+    """Return the files that git reads for a person; they need not be there yet."""
     chosen = os.environ.get("GIT_CONFIG_GLOBAL")
     if chosen is not None:
         return [chosen]

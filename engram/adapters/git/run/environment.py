@@ -64,7 +64,7 @@ def safe_environment() -> dict[str, str]:
 
 
 def batch_mode(ssh_command: str) -> str:
-    """The ssh command with options that forbid questions; another program than ssh is left as it is."""
+    """Return the ssh command with options that forbid questions; another program than ssh is left as it is."""
     program = os.path.basename(ssh_command.split(" ", 1)[0].strip("'\""))
     return f"{ssh_command} {SSH_OPTIONS}" if program in ("ssh", "ssh.exe") else ssh_command
 

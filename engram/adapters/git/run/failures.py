@@ -152,7 +152,7 @@ REMOTE_ADVICE = {
     ),
     DECLINED: (
         "{remote} declined the push: {reason}.",
-        "Ask who runs the remote; your lore are safe here and go out with a later `engram sync`.",
+        "Ask who runs the remote; your lore is safe here and goes out with a later `engram sync`.",
     ),
     AUTH: (
         "{remote} wants to know who you are, and Engram never asks for passwords.",
@@ -187,7 +187,7 @@ REMOTE_ADVICE = {
 
 
 def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) -> str:
-    """The kind of failure that git's error text tells of; "failed" when it is none of those in `markers`."""
+    """Return the kind of failure that git's error text shows; "failed" when it is none of those in `markers`."""
     text = stderr.lower()
     for name, words in markers:
         if any(word in text for word in words):
@@ -196,7 +196,7 @@ def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) 
 
 
 def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitError:
-    """The error for `git args` that ended with `code` in `folder`."""
+    """Return the error for `git args` that ended with `code` in `folder`."""
     stderr = without_credentials(stderr)
     name = kind(stderr)
     message, hint = ADVICE.get(
@@ -215,7 +215,7 @@ def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitEr
 
 
 def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, text: str) -> EngramError:
-    """The error for a command that talked to `remote`; `text` is what git printed.
+    """Return the error for a command that talked to `remote`; `text` is what git printed.
 
     Trouble of this machine (a full disk, a lock) is a `GitError`, everything else a `RemoteError`.
     """
@@ -231,14 +231,16 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
 
 
 def _ended_without_a_word(text: str) -> bool:
-    """Whether the connection ended before anybody said why: all there is, is what git then says itself."""
+    """Return whether the connection ended without a reason from the server: git prints only its own message then."""
     return {line.strip() for line in text.splitlines()} - {""} == _NO_WORD
 
 
 def _reason(text: str) -> str:
-    """What the server itself said, else git's telling line."""
-    said = [line.removeprefix("remote:").strip() for line in text.splitlines() if line.startswith("remote:")]
-    words = next((line for line in said if line and not line.startswith("Resolving")), "")
+    """Return the message of the server, else the significant line of git's own."""
+    messages = [
+        line.removeprefix("remote:").strip() for line in text.splitlines() if line.startswith("remote:")
+    ]
+    words = next((line for line in messages if line and not line.startswith("Resolving")), "")
     refused = re.search(r"\[remote rejected\].*\((.*)\)", text)
     return (words or (refused[1] if refused else "") or _telling_line(text) or "no reason given")[
         :LONGEST_REASON
@@ -246,14 +248,14 @@ def _reason(text: str) -> str:
 
 
 def subcommand(args: tuple[str, ...]) -> str:
-    """The git command among the arguments: the first that is not a `-c setting`."""
+    """Return the git command among the arguments: the first that is not a `-c setting`."""
     while args[0] == "-c":
         args = args[2:]
     return args[0]
 
 
 def without_credentials(text: str) -> str:
-    """The text with `user:password@` taken out of every URL."""
+    """Return the text with `user:password@` removed from every URL."""
     return re.sub(r"://[^/@\s]+@", "://***@", text)
 
 

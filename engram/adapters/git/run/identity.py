@@ -1,4 +1,4 @@
-"""Who commits: the person that git's configuration names, or Engram itself where it names none."""
+"""The committer: the person that git's configuration names, or Engram itself if it names none."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def committer(repo: Repository) -> str:
 
 
 def person(name: str, email: str) -> str:
-    """`name <email>` with what git forbids in either taken out, and Engram's where one is empty."""
+    """Return `name <email>` without what git forbids in either, and with Engram's own where one is empty."""
     return f"{_clean(name) or NAME} <{_clean(email) or EMAIL}>"
 
 
 def parse(text: str) -> str:
-    """A `name <email>` or bare name, made safe to stand in a commit."""
+    """Return a `name <email>` or bare name, made safe to stand in a commit."""
     name, _, email = text.partition("<")
     return person(name, email)
 

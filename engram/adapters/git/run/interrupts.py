@@ -1,4 +1,4 @@
-"""Ctrl-C while a process is being started: held back until whoever starts it can stop it, else it would be left running."""
+"""Defer Ctrl-C while a process is being started, until it can be stopped; else it would be left running."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-class HeldBack:
-    """From its making to `release`, Ctrl-C is only noted. In other threads than the main one it does not arrive anyway."""
+class DeferredInterrupt:
+    """Ctrl-C is only recorded until `release`. Threads other than the main one do not receive it anyway."""
 
     def __init__(self) -> None:
-        """Takes the place of the handler, if Python has one."""
+        """Replace the handler, if Python has one."""
         self._came = False
         self._handler = None
         if threading.current_thread() is threading.main_thread():
@@ -25,7 +25,7 @@ class HeldBack:
                 signal.signal(signal.SIGINT, self._note)
 
     def release(self) -> None:
-        """Give Ctrl-C back to its handler, which then hears of one that came; harmless when done twice."""
+        """Restore the handler, and pass on a Ctrl-C that came meanwhile; harmless when called twice."""
         handler, self._handler = self._handler, None
         if handler is None:
             return

@@ -1,4 +1,4 @@
-"""What can be learnt of a repository by reading its files, in microseconds and without starting git.
+"""Facts about a repository that its files show, in microseconds and without starting git.
 
 Sources: gitrepository-layout(5) for `.git` files, `commondir`, HEAD, loose and packed refs; the names of the
 state files of interrupted operations are those that `git status` itself looks for (wt-status.c).
@@ -47,7 +47,7 @@ class Head(NamedTuple):
 
 
 def find_repository(path: str) -> Repository | None:
-    """The repository whose work tree holds `path` (which need not exist), or None.
+    """Return the repository whose work tree holds `path` (which need not exist), or None.
 
     None inside a bare repository or a `.git` folder, and where a `.git` file points nowhere: falling
     through to a repository further out would write into somebody else's history.
@@ -67,7 +67,7 @@ def find_repository(path: str) -> Repository | None:
 
 
 def common_dir_at(folder: str) -> str | None:
-    """What all work trees of a repository share, where `folder` is the top of one of them or the git folder itself."""
+    """Return what all work trees of a repository share, where `folder` is the top of one of them or the git folder itself."""
     marker = os.path.join(folder, ".git")
     if os.path.lexists(marker):
         git_dir = _pointed_to(marker, "gitdir:") if os.path.isfile(marker) else marker
@@ -107,7 +107,7 @@ def read_head(repo: Repository) -> Head:
 
 
 def read_ref(repo: Repository, name: str) -> str | None:
-    """The commit that `refs/…` points at; None where there is no such ref."""
+    """Return the commit that `refs/…` points at; None where there is no such ref."""
     if (_text(os.path.join(repo.git_dir, "HEAD")) or "").removeprefix("ref:").strip() == REFTABLE_HEAD:
         return _oid_of(repo, name)
     try:
@@ -117,7 +117,7 @@ def read_ref(repo: Repository, name: str) -> str | None:
 
 
 def busy(repo: Repository) -> str | None:
-    """Why no commit may be made now: rebase, merge, cherry-pick, revert, bisect or detached; else None."""
+    """Return why no commit may be made now: rebase, merge, cherry-pick, revert, bisect or detached; else None."""
     for name, operation in OPERATIONS:
         if os.path.exists(os.path.join(repo.git_dir, name)):
             return operation
@@ -129,13 +129,13 @@ def busy(repo: Repository) -> str | None:
 
 
 def hash_name(repo: Repository) -> str:
-    """The hash that names the repository's objects: sha1 or sha256."""
+    """Return the hash that names the repository's objects: sha1 or sha256."""
     text = _text(os.path.join(repo.common_dir, "config")) or ""
     return _setting(text, "extensions", "objectformat") or "sha1"
 
 
 def staged_files(repo: Repository) -> int:
-    """How many files the index of this work tree lists (git-index-format: a signature, the version, the number)."""
+    """Return how many files the index of this work tree lists (git-index-format: a signature, the version, the number)."""
     try:
         with open(os.path.join(repo.git_dir, "index"), "rb") as file:
             return int.from_bytes(file.read(12)[8:])
@@ -182,7 +182,7 @@ def _is_bare(git_dir: str) -> bool:
 
 
 def _setting(text: str, section: str, key: str) -> str | None:
-    """A setting's last value in a configuration file, in lower case; only for settings git writes itself."""
+    """Return a setting's last value in a configuration file, in lower case; only for settings git writes itself."""
     current, found = "", None
     for line in text.lower().splitlines():
         rest = line.strip()
@@ -238,7 +238,7 @@ def _oid_of(repo: Repository, name: str) -> str | None:
 
 
 def _text(file: str) -> str | None:
-    """The text of a regular file; None where there is none, or where a name or a thing cannot be a file of git's."""
+    """Return the text of a regular file; None where there is none."""
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
             return None

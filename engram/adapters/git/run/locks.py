@@ -24,8 +24,8 @@ OURS = (
 
 
 @contextmanager
-def held(lock: str, patience: float) -> Iterator[None]:
-    """Hold a lock file, waiting up to `patience` seconds for it. Raises `GitError` when it stays taken."""
+def hold(lock: str, patience: float) -> Iterator[None]:
+    """Hold a lock file, waiting up to `patience` seconds for it. Raises `GitError` when it stays locked."""
     _take(lock, patience)
     try:
         yield

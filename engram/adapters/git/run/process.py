@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
 
-    from engram.adapters.git.run.transfer import Tell
+    from engram.adapters.git.run.transfer import Report
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
@@ -40,15 +40,17 @@ def run(
     stdin: bytes | None = None,
     deadline: float = DEADLINE,
     env: Mapping[str, str] | None = None,
-    tell: Tell | None = None,
+    report: Report | None = None,
 ) -> Result:
     """Run `git args` in `folder` and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment, `tell` receives the progress of a transfer. Raises `GitError` where git is
+    `env` adds to the safe environment, `report` receives the progress of a transfer. Raises `GitError` where git is
     missing, the folder is gone or the deadline passes; the exit code is the caller's to check.
     """
     began = time.monotonic() if listeners else 0.0
-    result = _execute(folder, args, stdin, deadline, {**environment.safe_environment(), **(env or {})}, tell)
+    result = _execute(
+        folder, args, stdin, deadline, {**environment.safe_environment(), **(env or {})}, report
+    )
     for listener in listeners:
         listener(args, result.code, time.monotonic() - began)
     return result
@@ -60,23 +62,23 @@ def _execute(
     stdin: bytes | None,
     deadline: float,
     variables: Mapping[str, str],
-    tell: Tell | None,
+    report: Report | None,
 ) -> Result:
     import subprocess
 
-    from engram.adapters.git.run.interrupts import HeldBack
+    from engram.adapters.git.run.interrupts import DeferredInterrupt
 
     process = None
-    interrupts = HeldBack()
+    interrupts = DeferredInterrupt()
     try:
         process = start(folder, args, stdin is not None, variables)
         interrupts.release()
-        if tell is None:
+        if report is None:
             stdout, stderr = process.communicate(stdin, timeout=deadline)
         else:
             from engram.adapters.git.run.transfer import listen
 
-            stdout, stderr = listen(process, deadline, tell)
+            stdout, stderr = listen(process, deadline, report)
     except subprocess.TimeoutExpired:
         stop(process)
         text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"

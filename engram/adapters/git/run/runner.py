@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.run.transfer import Tell
+    from engram.adapters.git.run.transfer import Report
 
 MOST_BYTES = 64 * 1024 * 1024  # the list of some 400,000 files
 MOST_MEMORY = 1024 * 1024 * 1024
@@ -32,11 +32,11 @@ def run(
     deadline: float = DEADLINE,
     check: bool = True,
     env: Mapping[str, str] | None = None,
-    tell: Tell | None = None,
+    report: Report | None = None,
 ) -> Result:
     """Run `git args` at a work tree's root (or in a folder) and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment. `tell` receives the progress of a command that was given `--progress` and no
+    `env` adds to the safe environment. `report` receives the progress of a command that was given `--progress` and no
     input; an exception it raises ends the command, and the error text is then without the progress. Raises `GitError`
     where git is missing, the folder is gone, the deadline passes, or (with `check`) the exit code is not 0.
     """
@@ -48,14 +48,14 @@ def run(
         args = (*without_filters(folder), *args)
     if command in NETWORK:
         env = {**_ssh_variables(folder, env or {}), **(env or {})}
-    result = process.run(folder, *args, stdin=stdin, deadline=deadline, env=env, tell=tell)
+    result = process.run(folder, *args, stdin=stdin, deadline=deadline, env=env, report=report)
     if check and result.code != 0:
         raise failures.failure(folder, args, result.code, result.stderr)
     return result
 
 
 def _ssh_variables(folder: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The variable that keeps ssh from asking questions, unless the environment names an ssh program already."""
+    """Return the variable that keeps ssh from asking questions, unless the environment names an ssh program already."""
     given = {*environment.safe_environment(), *env}
     if "GIT_SSH_COMMAND" in given or "GIT_SSH" in given:
         return {}
@@ -119,11 +119,11 @@ def _limit_memory(git: subprocess.Popen[bytes], most: int) -> None:
 
 
 def limits_memory() -> bool:
-    """Whether `listing` can stop a git that collects before it prints."""
+    """Return whether `listing` can stop a git that collects before it prints."""
     return sys.platform == "linux"
 
 
 def unlisted(args: tuple[str, ...], what: str) -> GitError:
-    """The error for a list that is too long to be looked at, or cannot be made."""
+    """Return the error for a list that is too long to be looked at, or cannot be made."""
     hint = "Look at it with git: `git ls-tree` goes folder by folder."
     return GitError(f"{what}.", hint, command=" ".join(args), stderr=what)

@@ -36,7 +36,7 @@ def advance(
     branch = f"{layout.BRANCHES}{head.branch}"
     ref_locks = (os.path.join(repo.git_dir, "HEAD.lock"), os.path.join(repo.common_dir, f"{branch}.lock"))
     locks.wait_free(ref_locks, staging.PATIENCE)
-    with locks.held(staging.index_lock(repo), staging.PATIENCE):
+    with locks.hold(staging.index_lock(repo), staging.PATIENCE):
         if layout.read_head(repo) != head:
             return False
         staging.remember(repo, state_folder, entries)

@@ -1,4 +1,4 @@
-"""Where Engram itself moved the branch. It knows what files that changed; a move by anybody else may have changed any."""
+"""A log of the branch moves that Engram made. It knows which files those changed; other moves may have changed any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = 100  # moves
 
 
 def note(repo: Repository, state_folder: str, old: str | None, new: str) -> None:
-    """Engram moved the branch of this work tree. Where that cannot be noted, it counts as somebody else's move."""
+    """Record that Engram moved the branch of this work tree; without a record it counts as somebody else's move."""
     heads = _read(repo, state_folder)
     heads = [*heads, new] if heads[-1:] == [old or ""] else [old or "", new]
     draft = f"{_file(repo, state_folder)}.new"  # whoever moves the branch holds the commit lock
@@ -25,7 +25,7 @@ def note(repo: Repository, state_folder: str, old: str | None, new: str) -> None
 
 
 def lead(repo: Repository, state_folder: str, old: str, new: str) -> bool:
-    """Whether only Engram's own moves led the branch from `old` to `new`."""
+    """Return whether only Engram's own moves led the branch from `old` to `new`."""
     heads = _read(repo, state_folder)
     return old in heads and heads[-1] == new
 

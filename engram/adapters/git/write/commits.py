@@ -60,7 +60,7 @@ def commit_all(
     *,
     patience: float = staging.PATIENCE,
 ) -> str:
-    """Put the commits on the current branch, all or none, and bring the index in step for their paths.
+    """Put the commits on the current branch, all or none, and update the index for their paths.
 
     Each gets the trailer `Engram-Op: <ops_marker>`; those that change nothing are left out. The work tree's
     files are neither read nor written. Returns HEAD's commit id ("" when there still is none).
@@ -82,7 +82,7 @@ def commit_all(
 
 
 def landed(repo: Repository, marker: str, depth: int = 200) -> bool:
-    """Whether one of the last `depth` commits of HEAD carries the trailer `Engram-Op: <marker>`."""
+    """Return whether one of the last `depth` commits of HEAD carries the trailer `Engram-Op: <marker>`."""
     if layout.read_head(repo).oid is None:
         return False
     listing = run(repo, "log", f"-n{depth}", "--format=%B", "--no-show-signature", "--encoding=UTF-8", "HEAD")
@@ -111,7 +111,7 @@ def _committable_head(repo: Repository) -> Head:
 def _plan(
     repo: Repository, head: Head, commits: Sequence[Commit], committer: str
 ) -> tuple[list[Draft], dict[str, Entry | None]]:
-    """The commits that change something, and what the index must hold at their paths afterwards."""
+    """Return the commits that change something, and what the index must hold at their paths afterwards."""
     paths = {change.path for commit in commits for change in commit.changes}
     state = tree.entries(repo, head.oid, paths)
     algorithm = layout.hash_name(repo)
@@ -153,7 +153,7 @@ def _land(
     oid = _import(repo, drafts, head.oid, committer)
     if signing.is_wanted(repo):
         oid = _signed(repo, drafts, head.oid, oid, committer, state_folder)
-    with locks.held(staging.index_lock(repo), patience):
+    with locks.hold(staging.index_lock(repo), patience):
         if layout.read_head(repo) != head:
             return None
         staging.remember(repo, state_folder, entries)
@@ -188,7 +188,7 @@ def _signed(
     committer: str,
     state_folder: str,
 ) -> str:
-    """The commits once more, signed by the person; its last one takes the place where no branch sees them yet."""
+    """Write the commits again, signed by the person, and return the last one; no branch has them yet."""
     found = signing.signed(repo, drafts, parent, tip, committer, state_folder)
     if found != tip:
         run(repo, *DURABLE, "update-ref", INCOMING, found, tip, env=_reflog_identity(committer))

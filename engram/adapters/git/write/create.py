@@ -19,7 +19,7 @@ BRANCH = "main"
 
 
 def init(path: str, lore_folder: str = "lore") -> Repository:
-    """A repository whose work tree is `path`, made if need be; an existing one keeps all it has.
+    """Return a repository whose work tree is `path`, made if need be; an existing one keeps all it has.
 
     Raises `GitError` when git cannot make one, `StoreError` when the folder cannot be written.
     """
@@ -62,7 +62,7 @@ def add_attributes(folder: str, lines: Sequence[str]) -> bool:
 
 
 def read_attributes(folder: str) -> bytes:
-    """What the .gitattributes in `folder` holds; nothing where there is none. Raises StoreError for a link and the like."""
+    """Return what the .gitattributes in `folder` holds; nothing where there is none. Raises StoreError for a link and the like."""
     file = os.path.join(folder, ATTRIBUTES)
     if os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file)):
         raise StoreError(f"{file} is not a regular file.", "Git does not read it either; remove it.")
@@ -76,7 +76,7 @@ def read_attributes(folder: str) -> bytes:
 
 
 def with_attributes(content: bytes, lines: Sequence[str]) -> bytes:
-    """The .gitattributes with those of the lines added that it has not."""
+    """Return the .gitattributes with the lines that it lacks."""
     present = [line.rstrip() for line in content.splitlines()]
     missing = [line.encode() for line in lines if line.encode() not in present]
     if missing and content and not content.endswith(b"\n"):

@@ -10,9 +10,9 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
-REPAIRS = "Engram-Repairs"  # the trailer that names the merge commits which a commit puts right
+REPAIRS = "Engram-Repairs"  # the trailer that names the merge commits which a commit repairs
 SECONDS = 60.0
-AT_FIRST = 200  # merges, where it is not known which were looked at before
+AT_FIRST = 200  # merges, where it is not known which were examined before
 
 
 class Foreign(NamedTuple):
@@ -23,15 +23,15 @@ class Foreign(NamedTuple):
     theirs: str
 
 
-def foreign_merges(repo: Repository, head: str, looked_at: str) -> list[Foreign]:
-    """The merges in the history of `head` that are not in that of `looked_at` ("": the last ones), oldest first.
+def foreign_merges(repo: Repository, head: str, known: str) -> list[Foreign]:
+    """Return the merges in the history of `head` that are not in that of `known` ("": the last ones), oldest first.
 
-    Engram's own are left out, and so are those that a later commit has put right. Raises GitError.
+    Engram's own are left out, and so are those that a later commit has repaired. Raises GitError.
     """
     shown = f"--format=%H%x00%P%x00%ae%x00%ct%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
     words = ("log", "--topo-order", "--no-show-signature", shown, "--ignore-missing", head)
-    if looked_at:
-        lines = _lines(repo, (*words, "--not", looked_at))
+    if known:
+        lines = _lines(repo, (*words, "--not", known))
         done = {oid for line in lines for oid in line[4].split()}
     else:
         lines = _lines(repo, (*words, "--merges", f"-n{AT_FIRST}"))

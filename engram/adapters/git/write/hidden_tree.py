@@ -1,4 +1,4 @@
-"""Making the branch of lore and registering its hidden work tree with git, locked, so that git never removes it.
+"""Make the branch of lore and register its hidden work tree with git, locked, so that git never removes it.
 
 `git worktree add --orphan` came with git 2.42 only; a first commit made by fast-import works everywhere.
 """
@@ -29,12 +29,12 @@ REASON = "Engram keeps this repository's lore here"
 
 
 def tip(repo: Repository, ref: str = REF) -> str | None:
-    """The commit that a branch is at; None where there is no such branch."""
+    """Return the commit that a branch is at; None where there is no such branch."""
     return commit_id(repo, ref) or None
 
 
 def remote_tips(repo: Repository) -> dict[str, str]:
-    """The remotes known to have the branch, and its commit there when somebody last looked."""
+    """Return the remotes known to have the branch, and its commit there at the last fetch."""
     words = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/")
     lines = (line.split(" ", 1) for line in os.fsdecode(run(repo, *words).stdout).splitlines())
     ending = f"/{BRANCH}"
@@ -57,14 +57,14 @@ def begin(repo: Repository, files: Mapping[str, bytes], message: str, moment: in
 
 
 def take(repo: Repository, remote: str, commit: str) -> None:
-    """Make the branch from a remote's and note that they belong together. Raises GitError."""
+    """Make the branch from a remote's and set that as its upstream. Raises GitError."""
     run(repo, *DURABLE, "update-ref", "-m", "engram init", REF, commit, "0" * len(commit))
     run(repo, "config", f"branch.{BRANCH}.remote", remote)
     run(repo, "config", f"branch.{BRANCH}.merge", REF)
 
 
 def checked_out_at(repo: Repository) -> str | None:
-    """The work tree of somebody's, not the hidden one, that has the branch checked out."""
+    """Return a work tree, other than the hidden one, that has the branch checked out."""
     own = (root_in(repo.common_dir), _draft(repo.common_dir))
     listed = os.fsdecode(run(repo, "worktree", "list", "--porcelain").stdout)
     for block in listed.split("\n\n"):
@@ -77,7 +77,7 @@ def checked_out_at(repo: Repository) -> str | None:
 
 
 def add(repo: Repository) -> Repository:
-    """Register a work tree of the branch, without files, in a folder beside the hidden one's place. Raises GitError."""
+    """Register a work tree of the branch, without files, in a folder next to the final one. Raises GitError."""
     discard(repo.common_dir)
     draft = _draft(repo.common_dir)
     run(repo, "worktree", "add", "--no-checkout", "--lock", draft, BRANCH)
@@ -91,8 +91,8 @@ def add(repo: Repository) -> Repository:
     return made
 
 
-def settle(made: Repository) -> Repository:
-    """Move a work tree that is ready to the hidden one's place: from then on the store is there. Raises OSError."""
+def move_into_place(made: Repository) -> Repository:
+    """Move a finished work tree to its final place: from then on the store is there. Raises OSError."""
     root = root_in(made.common_dir)
     _write(os.path.join(made.git_dir, _BACK), os.path.join(root, ".git"))
     if os.path.isdir(root):
@@ -105,7 +105,7 @@ def settle(made: Repository) -> Repository:
 
 
 def discard(common_dir: str) -> None:
-    """Unregister the hidden work tree where its folder is gone, and what a killed process had begun."""
+    """Unregister the hidden work tree if its folder is gone, and what a killed process had begun."""
     shutil.rmtree(_draft(common_dir), ignore_errors=True)
     registered = os.path.join(common_dir, "worktrees")
     for name in os.listdir(registered) if os.path.isdir(registered) else ():
@@ -114,7 +114,7 @@ def discard(common_dir: str) -> None:
 
 
 def is_registered(repo: Repository) -> bool:
-    """Whether git knows where this work tree is (repositories can be moved), and never to remove it."""
+    """Return whether git knows where this work tree is (repositories can be moved), and has it locked."""
     known = os.path.join(repo.git_dir, _text(repo.git_dir, _BACK))
     return os.path.realpath(known) == os.path.join(repo.worktree, ".git") and bool(
         _text(repo.git_dir, _LOCKED)
@@ -122,13 +122,13 @@ def is_registered(repo: Repository) -> bool:
 
 
 def register(repo: Repository) -> None:
-    """Tell it."""
+    """Record that in the repository."""
     _write(os.path.join(repo.git_dir, _BACK), os.path.join(repo.worktree, ".git"))
     _write(os.path.join(repo.git_dir, _LOCKED), REASON)
 
 
 def _draft(common_dir: str) -> str:
-    """Where the work tree is made ready."""
+    """Return where the work tree is made ready."""
     return os.path.join(common_dir, "engram", NAME)
 
 

@@ -23,24 +23,24 @@ _STATE = os.path.join("engram", "branch")
 
 
 def root_in(common_dir: str) -> str:
-    """Where a repository's hidden work tree is, or would be."""
+    """Return where a repository's hidden work tree is, or would be."""
     return os.path.join(common_dir, _FOLDER)
 
 
 def state_in(common_dir: str) -> str:
-    """Where the store in it keeps its private state; this folder says that there is a store, on this machine."""
+    """Return where the store in it keeps its private state; this folder says that there is a store, on this machine."""
     return os.path.join(common_dir, _STATE)
 
 
 def is_kept(common_dir: str, config_name: str) -> bool:
-    """Whether the repository keeps lore on the branch; also where the hidden work tree itself has vanished."""
+    """Return whether the repository keeps lore on the branch; also where the hidden work tree itself has vanished."""
     return os.path.isfile(os.path.join(root_in(common_dir), config_name)) or os.path.isdir(
         state_in(common_dir)
     )
 
 
 def is_heard_of(common_dir: str) -> bool:
-    """Whether the repository, or a remote as it is known there, seems to have the branch: a guess from git's files."""
+    """Return whether the repository, or a remote as it is known there, seems to have the branch: a guess from git's files."""
     refs = os.path.join(common_dir, "refs")
     with suppress(OSError), open(os.path.join(common_dir, "packed-refs"), "rb") as file:
         if f"/{BRANCH}\n".encode() in file.read():
@@ -52,12 +52,12 @@ def is_heard_of(common_dir: str) -> bool:
 
 
 def is_hidden(repo: Repository) -> bool:
-    """Whether a work tree is the hidden one of its repository."""
+    """Return whether a work tree is the hidden one of its repository."""
     return repo.worktree == root_in(repo.common_dir)
 
 
 def common_dir_of(root: str) -> str | None:
-    """The git folder whose hidden work tree is, or was, `root`; None for every other folder."""
+    """Return the git folder whose hidden work tree is, or was, `root`; None for every other folder."""
     if not root.endswith(_FOLDER):
         return None
     base = os.path.realpath(root).removesuffix(os.sep + _FOLDER)
@@ -65,7 +65,7 @@ def common_dir_of(root: str) -> str | None:
 
 
 def top_of(repo: Repository) -> str:
-    """The folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
+    """Return the folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
     if not is_hidden(repo):
         return repo.worktree
     above = os.path.dirname(repo.common_dir)
@@ -87,7 +87,7 @@ def check_head(repo: Repository, head: Head) -> None:
 
 
 def gone(repo: Repository) -> GitError:
-    """The error for a branch that somebody deleted; its last commit is named where it is still known."""
+    """Return the error for a branch that somebody deleted; its last commit is named where it is still known."""
     last = _last_commit(repo) or "COMMIT"
     return GitError(
         f"The branch {BRANCH} was deleted from {repo.common_dir}; its lore cannot be committed.",
@@ -96,7 +96,7 @@ def gone(repo: Repository) -> GitError:
 
 
 def _last_commit(repo: Repository) -> str:
-    """The last commit that the hidden work tree was at, by its own log of HEAD."""
+    """Return the last commit that the hidden work tree was at, by its own log of HEAD."""
     try:
         with open(os.path.join(repo.git_dir, "logs", "HEAD"), encoding="utf-8", errors="replace") as log:
             words = [line.split(" ") for line in log]

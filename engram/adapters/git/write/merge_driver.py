@@ -1,6 +1,6 @@
-"""What git has to be told so that it merges lore files by field, and what it tells a merge driver.
+"""The configuration that makes git merge lore files by field, and what git passes to a merge driver.
 
-A driver is told the three versions and the path (gitattributes(5)). Which commits are merged it has to find
+A driver receives the three versions and the path (gitattributes(5)). Which commits are merged it has to find
 out: `git merge` and `git pull` name the other one in a variable `GITHEAD_<commit id>`; MERGE_HEAD is only
 written afterwards. A cherry-pick or a rebase names the other one, if at all, in a file of the git folder.
 """
@@ -28,7 +28,7 @@ _OTHERS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
 def command_line(python: str, package_root: str | None) -> str:
-    """The command that git's shell runs: this interpreter, whatever blanks or percent signs are in its path.
+    """Return the command that git's shell runs: this interpreter, whatever blanks or percent signs are in its path.
 
     `package_root` is the folder that holds the package, where the interpreter does not find it by itself.
     `-P` keeps the working folder, which a pulled repository fills, out of what Python imports.
@@ -41,7 +41,7 @@ def command_line(python: str, package_root: str | None) -> str:
 
 
 def configured(repo: Repository) -> str:
-    """The driver's command in the repository's own configuration; "" where there is none."""
+    """Return the driver's command in the repository's own configuration; "" where there is none."""
     own = os.path.realpath(os.path.join(repo.common_dir, "config"))
     for key, value, file in reversed(settings(repo)):
         if key == _COMMAND and os.path.realpath(file) == own:
@@ -56,7 +56,7 @@ def configure(repo: Repository, command: str) -> None:
 
 
 def merged_heads(repo: Repository, environment: Mapping[str, str]) -> list[str]:
-    """The commits that are being merged right now, as far as a driver can know: HEAD first, then the others."""
+    """Return the commits that are being merged right now, as far as a driver can know: HEAD first, then the others."""
     head = layout.read_head(repo).oid
     others = [name.removeprefix("GITHEAD_") for name in environment if name.startswith("GITHEAD_")]
     others = sorted(name for name in others if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", name))
@@ -70,8 +70,8 @@ def committer_times(repo: Repository, commits: Sequence[str]) -> list[int]:
     """When the commits were made, in unix seconds. Raises GitError for one that is not there."""
     if not commits:
         return []
-    said = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *commits).stdout
-    return [int(line) for line in said.split()]
+    output = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *commits).stdout
+    return [int(line) for line in output.split()]
 
 
 def _first_line(file: str) -> str:

@@ -1,7 +1,7 @@
-"""Merge commits: what two heads have in common, and a commit that is the same wherever it is made.
+"""Merge commits: the common ancestors of two heads, and a commit that is the same on every machine.
 
-Its parents are sorted, its date is the later one of theirs, its author is Engram: two clones that merge the
-same two commits into the same files make one and the same commit.
+Its parents are sorted, its date is the later one of theirs, its author is Engram: two clones that merge the same two
+commits into the same files make the same commit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_MOMENTS = 1000
 
 
 def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
-    """The best common ancestors, sorted: mostly one, several after criss-cross merges, none of strangers."""
+    """Return the best common ancestors, sorted: mostly one, several after criss-cross merges, none if unrelated."""
     if one == other:
         return (one,)
     asked = (repo.common_dir, *sorted((one, other)))
@@ -66,14 +66,14 @@ def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def learn_moments(found: Mapping[str, int]) -> None:
-    """Remember when commits were made (full ids, unix seconds), for `moments`."""
+    """Cache the times of commits (full ids, unix seconds), for `moments`."""
     if len(_moments) > _MOST_MOMENTS:
         _moments.clear()
     _moments.update(found)
 
 
 def count_between(repo: Repository, ours: str, theirs: str) -> tuple[int, int]:
-    """How many commits only `ours` has, and how many only `theirs`."""
+    """Return how many commits only `ours` has, and how many only `theirs`."""
     listed = run(repo, "rev-list", "--count", "--left-right", f"{ours}...{theirs}", deadline=SECONDS).stdout
     left, right = listed.split()
     return int(left), int(right)
@@ -109,5 +109,5 @@ def write_merge(
 
 
 def reflog_identity() -> dict[str, str]:
-    """The variables without which git may ask the network for this machine's name."""
+    """Return the variables without which git may ask the network for this machine's name."""
     return {"GIT_COMMITTER_NAME": identity.NAME, "GIT_COMMITTER_EMAIL": identity.EMAIL}

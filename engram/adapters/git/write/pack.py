@@ -1,6 +1,6 @@
-"""New objects of a repository: their ids, and bringing many of them in at once as a pack (format: gitformat-pack(5)).
+"""New objects of a repository: their ids, and many of them written at once as a pack (format: gitformat-pack(5)).
 
-What git would have to find out of a pack that it is handed is known here, so its index is written beside it at once.
+All that git would have to compute from a pack is known here, so its index is written with it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _QUICK = 1  # level of compression; a later `git gc` packs everything anew
 
 
 class NewObjects:
-    """Objects in the making: each is there as soon as `store` has ended well."""
+    """Objects to be written: each exists once `store` has returned."""
 
     def __init__(self, repo: Repository) -> None:
         self._repo, self._algorithm = repo, layout.hash_name(repo)
@@ -54,7 +54,7 @@ class NewObjects:
             self._place(pack, self._index(placed, pack))
 
     def _compressed(self) -> dict[str, bytes]:
-        """Each object as it is in a pack; half of them on another processor."""
+        """Return each object as it is in a pack; half of them on another processor."""
         import threading
 
         found: dict[str, bytes] = {}
@@ -72,7 +72,7 @@ class NewObjects:
         return found
 
     def _pack(self, packed: Mapping[str, bytes]) -> tuple[bytes, list[tuple[bytes, int, int]]]:
-        """The pack, and of each object in it the id, the checksum and the place, sorted."""
+        """Return the pack, and of each object in it the id, the checksum and the place, sorted."""
         parts, at = [b"PACK" + struct.pack(">II", 2, len(self._found))], 12
         placed = []
         for oid in self._found:
@@ -82,7 +82,7 @@ class NewObjects:
         return self._sealed(b"".join(parts)), sorted(placed)
 
     def _index(self, placed: Sequence[tuple[bytes, int, int]], pack: bytes) -> bytes:
-        """What git finds the objects of the pack by."""
+        """Return the index by which git finds the objects of the pack."""
         oids, checksums, places = zip(*placed, strict=True)
         # A place beyond 2 GiB would be written otherwise; what comes to that is refused long before (`incoming`).
         counts = [bisect_left(oids, bytes([first + 1])) for first in range(255)]
@@ -94,7 +94,7 @@ class NewObjects:
         return data + hashlib.new(self._algorithm, data, usedforsecurity=False).digest()
 
     def _place(self, pack: bytes, index: bytes) -> None:
-        """Put both where git looks, the index last: by it git knows of the pack."""
+        """Move both into place, the index last: git finds the pack by it."""
         folder = os.path.join(self._repo.common_dir, "objects", "pack")
         width = hashlib.new(self._algorithm, usedforsecurity=False).digest_size
         name = os.path.join(folder, f"pack-{pack[-width:].hex()}")
@@ -112,7 +112,7 @@ class NewObjects:
 
 
 def _write(content: bytes, path: str) -> None:
-    """Write a file that nobody changes any more, fsynced; whoever may look into its folder may read it."""
+    """Write an immutable file, fsynced; whoever may read its folder may read it."""
     folder, name = os.path.split(path)
     draft = os.path.join(
         folder, f"tmp_{name}_{os.getpid()}"

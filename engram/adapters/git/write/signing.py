@@ -1,4 +1,4 @@
-"""Signing Engram's commits where the person's own git configuration says so (`commit.gpgsign`): never asks for anything.
+"""Sign Engram's commits if the person's own git configuration says so (`commit.gpgsign`), without any prompt.
 
 Git itself signs, with the person's program and key (`gpg.format`, `user.signingKey`). A key that needs a passphrase
 has to be in an agent; where that fails the commits stay unsigned, and `trouble` says why.
@@ -28,14 +28,14 @@ _FORMATS = ("openpgp", "x509", "ssh")
 
 
 def is_wanted(repo: Repository) -> bool:
-    """Whether the person wants commits to be signed."""
+    """Return whether the person wants commits to be signed."""
     return configuration.value(repo, "commit.gpgsign").lower() in _TRUE
 
 
 def signed(
     repo: Repository, drafts: Sequence[Draft], parent: str | None, tip: str, committer: str, state_folder: str
 ) -> str:
-    """The last of the commits that were made of `drafts` upon `parent` up to `tip`, all signed; `tip` if that fails."""
+    """Return the last of the commits that were made of `drafts` upon `parent` up to `tip`, all signed; `tip` if that fails."""
     try:
         words = _settings(repo, state_folder)
         without = ("--not", parent) if parent else ()
@@ -53,7 +53,7 @@ def signed(
 
 
 def trouble(state_folder: str) -> str:
-    """Why the last commits could not be signed; "" where they could or were not to be."""
+    """Return why the last commits could not be signed; "" where they could or were not to be."""
     try:
         with open(_file(state_folder), encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -79,7 +79,7 @@ def _commit(
 
 
 def _settings(repo: Repository, state_folder: str) -> list[str]:
-    """What git is told besides the person's configuration. Raises GitError where there is no program to be used."""
+    """Return the options for git besides the person's configuration. Raises GitError where there is no usable program."""
     kind = configuration.value(repo, "gpg.format") or "openpgp"
     program = signatures.program(repo, kind) if kind in _FORMATS else None
     if program is None:
@@ -91,7 +91,7 @@ def _settings(repo: Repository, state_folder: str) -> list[str]:
 
 
 def _never_asking(program: str, state_folder: str) -> str:
-    """A script that runs gpg or gpgsm so that it fails where it would ask for a passphrase."""
+    """Return a script that runs gpg or gpgsm so that it fails where it would ask for a passphrase."""
     from shlex import quote
 
     path = os.path.join(state_folder, "sign-without-asking")
@@ -117,8 +117,8 @@ def _executable(path: str, flags: int) -> int:
 
 def _reason(error: GitError) -> str:
     lines = [line.strip() for line in (error.stderr or error.message).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("[GNUPG:]", "error: gpg failed"))]
-    return (told or lines or [error.message])[0][:200]
+    messages = [line for line in lines if not line.startswith(("[GNUPG:]", "error: gpg failed"))]
+    return (messages or lines or [error.message])[0][:200]
 
 
 def _note(state_folder: str, why: str) -> None:

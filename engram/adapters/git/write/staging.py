@@ -36,7 +36,7 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
     paths = pending(repo, state_folder)
     if not paths or layout.busy(repo) not in (None, "detached"):
         return 0
-    with locks.held(index_lock(repo), patience):
+    with locks.hold(index_lock(repo), patience):
         match_head(repo, paths)
     forget(repo, state_folder)
     return len(paths)
@@ -45,12 +45,12 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
 def match_head(repo: Repository, paths: Iterable[str]) -> None:
     """Set the paths in the index to what HEAD holds. Call it holding the index lock."""
     wanted = tuple(paths)
-    held = tree.entries(repo, layout.read_head(repo).oid, wanted)
-    replace_entries(repo, {path: held.get(path) for path in wanted})
+    entries = tree.entries(repo, layout.read_head(repo).oid, wanted)
+    replace_entries(repo, {path: entries.get(path) for path in wanted})
 
 
 def index_lock(repo: Repository) -> str:
-    """The file by whose existence git locks this work tree's index."""
+    """Return the file by whose existence git locks this work tree's index."""
     return os.path.join(repo.git_dir, "index.lock")
 
 
@@ -93,7 +93,7 @@ def _discard(copy: str) -> None:
 
 
 def pending(repo: Repository, state_folder: str) -> tuple[str, ...]:
-    """The paths whose index entries may be behind HEAD."""
+    """Return the paths whose index entries may be behind HEAD."""
     try:
         with open(_marker(repo, state_folder), "rb") as file:
             return tuple(path for path in os.fsdecode(file.read()).split("\0") if path)

@@ -30,7 +30,7 @@ class Draft(NamedTuple):
 
 
 def encode(drafts: Sequence[Draft], ref: str, parent: str | None, committer: str) -> bytes:
-    """The stream that puts `drafts` one upon another on `ref`, the first upon `parent`.
+    """Return the stream that puts `drafts` one upon another on `ref`, the first upon `parent`.
 
     It makes git print the last commit's id, and ends in `done`: a stream cut short by a kill changes nothing.
     """

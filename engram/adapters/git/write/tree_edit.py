@@ -1,6 +1,6 @@
-"""A commit's tree with some files changed: only the folders on the way to them are read and written.
+"""Change some files in a commit's tree: only the folders on the way to them are read and written.
 
-`git fast-import` does it too, but keeps a table of all names in those folders that takes half a second for 1,000 of them.
+`git fast-import` can do it too, but builds a table of all names in those folders: half a second for 1,000 of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.pack import NewObjects
 
-    # What becomes of the names in a folder: a file, nothing, or the same of a folder in it.
+    # The new state of the names in a folder: a file, nothing, or the edits of a folder in it.
     Edits = dict[bytes, "Entry | Edits | None"]
     Folder = dict[bytes, tuple[bytes, bytes]]  # by name: mode and id, as git writes them in it
 
@@ -90,7 +90,7 @@ class _Folders:
             raise _damaged(repo, commit)
 
     def changed(self, path: bytes, edits: Edits) -> str | None:
-        """The id of what this folder becomes; None where nothing is left in it."""
+        """Return the id of what this folder becomes; None where nothing is left in it."""
         entries = dict(self._found.get(path, {}))
         was = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
@@ -119,7 +119,7 @@ class _Folders:
 
 
 def _moves(before: bytes | None, after: bytes) -> bool:
-    """Whether what has these modes stands in another place of its folder than before."""
+    """Return whether something with these modes is sorted differently in its folder than before."""
     return before != after and (before is None or _FOLDER in (before, after))
 
 
@@ -132,7 +132,7 @@ def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
 
 
 def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Folder]:
-    """The folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
+    """Return the folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
     asked = [
         commit.encode() + b":" + path if b"\n" not in path else _named(repo, commit, path) for path in paths
     ]
@@ -157,6 +157,6 @@ def _damaged(repo: Repository, commit: str) -> GitError:
 
 
 def _named(repo: Repository, commit: str, path: bytes) -> bytes:
-    """The id of a folder whose name has a line break, which `git cat-file` cannot be asked for."""
+    """Return the id of a folder whose name has a line break, which `git cat-file` cannot be asked for."""
     words = ("rev-parse", "--verify", "--quiet", f"{commit}:{os.fsdecode(path)}")
     return run(repo, *words, check=False).stdout.strip() or b"0" * len(commit)
