@@ -66,7 +66,7 @@ def at_a_terminal(root: Path, *arguments: str, **more: str) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
-def test_the_log_follows_a_lore_beyond_its_renames_with_its_confidence(root: Path) -> None:
+def test_the_log_follows_an_entry_through_renames_with_its_confidence(root: Path) -> None:
     with opened(root) as store:
         events = history(store.store, "L1")[1]
     assert [(event.agent or event.author.split(" ")[0], event.confidence) for event in events] == [
@@ -183,7 +183,7 @@ def test_a_difference_as_json_names_the_fields(root: Path) -> None:
     assert "+Measure it twice." in lore["diff"].splitlines()
 
 
-def test_without_a_revision_it_is_the_last_change_or_what_is_not_committed(root: Path) -> None:
+def test_without_a_revision_the_last_or_uncommitted_change_is_shown(root: Path) -> None:
     ok("edit", "L1", "--add-tag", "new", cwd=root)
     for words in ([], ["L1"]):
         (lore,) = ok("diff", *words, "--json", cwd=root).json["lore"]
@@ -194,7 +194,7 @@ def test_without_a_revision_it_is_the_last_change_or_what_is_not_committed(root:
     assert lore["fields"]["confidence"] == {"from": 0.78, "to": 0.63}
 
 
-def test_added_and_removed_lore_are_told(root: Path) -> None:
+def test_added_and_removed_entries_are_shown(root: Path) -> None:
     ok("record", TIDES, "-c", "fact", cwd=root)
     ok("forget", "L1", cwd=root)
     found = ok("diff", "HEAD~2", "--json", cwd=root).json["lore"]
@@ -222,7 +222,7 @@ def test_a_difference_of_what_is_not_there_is_refused(root: Path, words: list[st
     assert (done.code, "error" in done.json) == (code, True)
 
 
-def test_a_lore_is_restored_with_the_votes_since(root: Path) -> None:
+def test_an_entry_is_restored_with_the_votes_since(root: Path) -> None:
     ok("feedback", "--incorrect", "L1", cwd=root)
     done = ok("restore", "L1", "--at", "HEAD~4", "--json", cwd=root).json
     assert done["changed"] is True
@@ -235,7 +235,7 @@ def test_a_lore_is_restored_with_the_votes_since(root: Path) -> None:
     assert ok("show", "L1", "--json", cwd=root).json["lore"]["content"].endswith("twice.\n\nThen decide.")
 
 
-def test_a_forgotten_lore_comes_back_whole(root: Path) -> None:
+def test_a_forgotten_entry_is_restored_whole(root: Path) -> None:
     (file,) = lore_files(root)
     raw, lore_id = file.read_bytes(), ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     for name in (lore_id, "L1", lore_id[:14]):
@@ -249,7 +249,7 @@ def test_a_forgotten_lore_comes_back_whole(root: Path) -> None:
             assert file.read_bytes() == raw
 
 
-def test_a_vote_on_a_forgotten_lore_is_remembered_when_it_comes_back(root: Path) -> None:
+def test_a_vote_on_a_forgotten_entry_is_kept_when_it_is_restored(root: Path) -> None:
     lore_id = ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     ok("feedback", "--incorrect", "L1", cwd=root)
     ok("forget", "L1", cwd=root)
@@ -267,7 +267,7 @@ def test_a_vote_on_a_forgotten_lore_is_remembered_when_it_comes_back(root: Path)
         (["01M806ZZWH03EWHXWBG1FA47RA", "--at", "HEAD"], 3),
     ],
 )
-def test_what_cannot_be_restored_is_told(root: Path, arguments: list[str], code: int) -> None:
+def test_impossible_restores_are_refused(root: Path, arguments: list[str], code: int) -> None:
     done = cli("restore", *arguments, "--json", cwd=root)
     assert (done.code, "error" in done.json) == (code, True)
 
