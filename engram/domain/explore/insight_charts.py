@@ -82,11 +82,11 @@ def _helpful(found: Insight) -> Chart:
         _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
     ]
     top = [week.rate if week.judged else 0 for week in found.weeks]
-    drawn = named_columns(names, top, HIGH - 1, 4)
+    lines = named_columns(names, top, HIGH - 1, 4)
     # A date takes two columns.
     dates = "".join(f"{name:<8}" for name in names[::2]).rstrip()
     counts = "".join(f"{week.judged or '·':<4}" for week in found.weeks).rstrip()
-    return Chart("Helpful, by week", sentence, (*drawn[:-1], counts, dates))
+    return Chart("Helpful, by week", sentence, (*lines[:-1], counts, dates))
 
 
 def _latency(found: Insight) -> Chart:

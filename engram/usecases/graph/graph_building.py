@@ -100,8 +100,8 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
 
 def _without_quarantined(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
     """Leave out quarantined entries."""
-    held = texts(store)
-    return [one for one in lore if one.id not in held or one.text_digest not in (held[one.id] or ())]
+    waiting = texts(store)
+    return [one for one in lore if one.id not in waiting or one.text_digest not in (waiting[one.id] or ())]
 
 
 def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:
