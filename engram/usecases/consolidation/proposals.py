@@ -21,6 +21,7 @@ from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.usefulness import usefulness_by_id
 from engram.usecases.index.index_query import consult
@@ -261,7 +262,7 @@ def _accounts_of(survey: Survey, hit: Hit) -> tuple[Mapping[str, Vote], int]:
 def _decay_reason(accounts: Mapping[str, Vote]) -> str:
     idle = sum(vote.up < vote.down for vote in accounts.values())
     back = len(accounts) - idle
-    parts = [f"{idle} month{'s' * (idle != 1)} neither used nor validated"] if idle else []
+    parts = [f"{counted(idle, 'month')} neither used nor validated"] if idle else []
     parts += [f"{back} given back, as it was used after all"] if back else []
     return ", ".join(parts)
 

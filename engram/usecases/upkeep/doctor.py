@@ -10,6 +10,7 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
 from engram.domain.sync.sync_plan import BESIDE
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store.accepted_settings import ACCEPT
@@ -201,7 +202,7 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     soon = store.clock.now().timestamp() - _BACKGROUND_SECONDS
     if not trouble and (not waiting or waiting[0].moment > soon):
         return []  # the background process is about to commit
-    text = "1 change waits" if len(waiting) == 1 else f"{len(waiting):,} changes wait"
+    text = counted(len(waiting), "change waits", "changes wait")
     message = f"{text} to be committed" + (f": {trouble}" if trouble else "")
     return [
         Finding(

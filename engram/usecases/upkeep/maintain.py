@@ -16,6 +16,7 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
 from engram.domain.graph.team import SUMMARY, TAKEN_OVER
 from engram.domain.scopes import past_retention
+from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult
@@ -224,7 +225,7 @@ def _change(
         lore.append(file.lore)
     if changes and not dry_run:
         details = [("Engram-Lore", one.id) for one in lore[1:_MOST_TRAILERS]]
-        subject = f"maintain: {what} {len(lore)} {'entry' if len(lore) == 1 else 'entries'}"
+        subject = f"maintain: {what} {entries(len(lore))}"
         entry_writer.write(store, [entry_writer.operation_for(store, lore[0], subject, changes, details)])
     return len(changes)
 
