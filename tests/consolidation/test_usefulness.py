@@ -1,4 +1,4 @@
-"""Worth: what a lore did for those who asked, what it cost, and how important that makes it."""
+"""Usefulness: how often an entry was shown and helped, what it cost, and how important that makes it."""
 
 from __future__ import annotations
 

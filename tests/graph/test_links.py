@@ -1,4 +1,4 @@
-"""What surrounds a lore: links both ways, queries that it answered, its versions, and words that differ between two."""
+"""The surroundings of an entry: links both ways, queries that it answered, its versions, and words that differ between two."""
 
 from __future__ import annotations
 

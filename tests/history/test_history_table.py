@@ -27,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 
 @pytest.fixture
 def engram(tmp_path: Path) -> Engram:
-    """A dedicated store with two lore, one of them judged."""
+    """A dedicated store with two entries, one of them judged."""
     made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
     name = made.record(QUEUE, category="fact").lore.id
     made.record(TIDES, category="fact")
@@ -69,7 +69,7 @@ def person_commits(root: Path, message: str = "by hand") -> None:
 
 
 def kinds(engram: Engram, name: str) -> list[str]:
-    """What happened to a lore, oldest first."""
+    """The changes of an entry, oldest first."""
     return [event.kind for event in reversed(history(engram.store, name)[1])]
 
 
@@ -256,7 +256,7 @@ def test_a_file_keeps_its_history_when_it_gets_an_id_and_not_when_it_gets_anothe
     dropped.write_text(
         dropped.read_text("utf-8").replace(lore.lore.id, "01M806ZZWH03EWHXWBG1FA47RA", 1), "utf-8"
     )
-    person_commits(root, "another lore")
+    person_commits(root, "another entry")
     assert kinds(engram, "01M806ZZWH03EWHXWBG1FA47RA") == ["added"]
     with HistoryTable(str(path_of(engram))) as table:
         assert table.of_lore(lore.lore.id, "", 1)[0][1].kind == "removed"

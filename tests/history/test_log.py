@@ -1,4 +1,4 @@
-"""What the history of a lore shows: its log with confidence, differences, the origin of every line; and bringing it back."""
+"""The history of an entry: its log with confidence, differences, the origin of every line; and bringing it back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from engram.usecases.store.commit import commit_pending
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A dedicated store with one lore: recorded by ada, judged by bob, edited by eve, moved by hand."""
-    prepared.copy("a lore with a history", tmp_path, _make_history)
+    """A dedicated store with one entry: recorded by ada, judged by bob, edited by eve, moved by hand."""
+    prepared.copy("an entry with a history", tmp_path, _make_history)
     git(tmp_path / "store", "update-index", "--refresh")
     return tmp_path / "store"
 
@@ -95,9 +95,9 @@ def test_the_likeness_of_files_does_not_decide_whose_history_it_is(root: Path) -
     git(root, "rm", "-q", str(file))
     (root / "lore/twin.md").write_text(twin)
     git(root, "add", ".")
-    git(root, "commit", "-qm", "another lore of the same words")
+    git(root, "commit", "-qm", "another entry of the same words")
     rows = ok("log", "01M806ZZWH03EWHXWBG1FA47RA", "--json", cwd=root).json["history"]
-    assert [row["subject"] for row in rows] == ["another lore of the same words"]
+    assert [row["subject"] for row in rows] == ["another entry of the same words"]
 
 
 def blamed(root: Path) -> dict[str, str]:

@@ -33,8 +33,8 @@ from engram.usecases.recording.edit import Edit
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A dedicated store with one lore, L1 of the session."""
-    prepared.copy("one lore, surfaced", tmp_path, _make_store)
+    """A dedicated store with one entry, L1 of the session."""
+    prepared.copy("one entry, shown", tmp_path, _make_store)
     git(tmp_path / "store", "update-index", "--refresh")
     return tmp_path / "store"
 

@@ -25,7 +25,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def _make(folder: Path) -> None:
-    """A checkout of code with lore in it that nobody has opened: two lore, committed."""
+    """A checkout of code with lore in it that nobody has opened: two entries, committed."""
     source = folder.parent / f"{folder.name}-source"
     source.mkdir()
     git(source, "init", "-q")

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Engram:
 
 
 def pair(store: Engram) -> Item:
-    """Two lore that may become one."""
+    """Two entries that may be merged."""
     shown = [
         store.get(store.record(text, category="FACT", tags=[tag]).lore.id)
         for text, tag in ((QUEUE, "one"), (TIDES, "two"))

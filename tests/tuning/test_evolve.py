@@ -82,7 +82,7 @@ class Team:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Engram]:
-    """A store of two lore, one of which helped once."""
+    """A store of two entries, one of which helped once."""
     with opened(plain(tmp_path / "small")) as engram:
         engram.record(QUEUE, category="pattern")
         engram.record(TIDES, category="fact")
