@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import DIM, cells, fitted, shorten
-from engram.domain.explore.tables import said
+from engram.domain.explore.tables import format_cell
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def show_table(output: Output, table: Table) -> None:
     Of times only the date stands where there is too little room for all; what cannot be read in a line then has a line
     for each cell.
     """
-    lines = [[safe_text(said(cell)) for cell in line] for line in (table.columns, *table.rows)]
+    lines = [[safe_text(format_cell(cell)) for cell in line] for line in (table.columns, *table.rows)]
     columns = list(zip(*lines, strict=True))
     dated = [_dated(column) for column in columns]
     if _room(_wanted(columns)) <= output.width:

@@ -157,7 +157,7 @@ def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) 
         assert {one.lore.title for one in engram.list(limit=None).lore} == {"Old talk, pinned."}
     ok("status", cwd=root)
     subjects = git(root, "log", "--format=%s").splitlines()
-    assert {"maintain: archive 2 lore", "maintain: delete 1 lore"} <= set(subjects)
+    assert {"maintain: archive 2 entries", "maintain: delete 1 entry"} <= set(subjects)
     assert git(root, "status", "--porcelain") == ""
 
 
@@ -224,7 +224,7 @@ def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
 def test_by_itself_no_day_changes_more_than_so_many_lore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintain, "_MOST_BY_ITSELF", 1)
+    monkeypatch.setattr(maintain, "_MOST_AUTOMATIC", 1)
     clock = aged(tmp_path / "store")
     with opened(tmp_path / "store", clock=clock) as engram:
         numbers = []

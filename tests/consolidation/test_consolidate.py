@@ -52,7 +52,7 @@ def test_a_fresh_store_has_nothing_to_consolidate(store: Engram) -> None:
     assert store.consolidate().steps == ()
 
 
-def test_what_says_the_same_becomes_the_oldest_and_what_only_nearly_does_is_left(store: Engram) -> None:
+def test_equivalent_entries_are_merged_and_near_ones_that_disagree_are_left(store: Engram) -> None:
     first = store.record(JITTER, category="FACT", tags=["retry"]).lore
     second = store.record(SAME_JITTER, category="FACT", tags=["queue"]).lore
     store.record(SLOW, category="FACT")
@@ -73,9 +73,7 @@ def test_what_says_the_same_becomes_the_oldest_and_what_only_nearly_does_is_left
     assert store.consolidate().steps == ()
 
 
-def test_an_old_lore_that_was_said_again_lives_on_as_long_as_what_it_took_in(
-    store: Engram, clock: SetClock
-) -> None:
+def test_an_old_entry_counts_the_uses_of_those_merged_into_it(store: Engram, clock: SetClock) -> None:
     first = store.record(JITTER, category="FACT").lore
     clock.advance(days=170)
     store.record(SAME_JITTER, category="FACT")
@@ -90,7 +88,7 @@ def test_an_old_lore_that_was_said_again_lives_on_as_long_as_what_it_took_in(
     assert store.consolidate().by_kind == {"archive": 1}
 
 
-def test_lore_that_are_all_stale_are_archived_not_merged(store: Engram, clock: SetClock) -> None:
+def test_a_group_of_stale_entries_is_archived_not_merged(store: Engram, clock: SetClock) -> None:
     store.record(JITTER, category="FACT")
     store.record(SAME_JITTER, category="FACT")
     clock.advance(days=190)
@@ -98,14 +96,14 @@ def test_lore_that_are_all_stale_are_archived_not_merged(store: Engram, clock: S
     assert store.consolidate(kinds=["merge"]).by_kind == {"merge": 1}
 
 
-def test_what_one_source_said_twice_is_no_surer_for_that(store: Engram) -> None:
+def test_repetition_by_one_source_adds_no_confidence(store: Engram) -> None:
     store.record(JITTER, category="FACT")
     store.record(SAME_JITTER, category="FACT")
     (step,) = store.consolidate().steps
     assert (step.before, step.after) == (700, 700)
 
 
-def test_a_group_of_which_somebody_said_that_all_stay_is_left_alone(store: Engram) -> None:
+def test_a_group_that_a_person_kept_is_left_alone(store: Engram) -> None:
     store.record(JITTER, category="FACT")
     store.record(SAME_JITTER, category="FACT")
     (item,) = review(store.store, kinds=["duplicate"]).items
@@ -113,9 +111,7 @@ def test_a_group_of_which_somebody_said_that_all_stay_is_left_alone(store: Engra
     assert store.consolidate().steps == ()
 
 
-def test_lore_lose_a_hundredth_for_each_month_without_use_once_however_often_it_is_asked(
-    store: Engram, clock: SetClock
-) -> None:
+def test_entries_lose_a_hundredth_once_for_each_idle_month(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT").lore
     pinned = store.record(TIDES, category="FACT", pinned=True).lore
     episodic = store.record("The nightly job failed on the third of the month.", category="FAILURE").lore
@@ -129,9 +125,7 @@ def test_lore_lose_a_hundredth_for_each_month_without_use_once_however_often_it_
     assert store.get(lore.id).lore.updated_at == lore.updated_at
 
 
-def test_a_month_in_which_a_lore_was_shown_or_found_helpful_counts_for_nothing(
-    store: Engram, clock: SetClock
-) -> None:
+def test_a_month_with_a_use_or_a_helpful_judgement_is_not_idle(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT").lore
     clock.advance(days=40)
     store.query("idempotent queue handlers")
@@ -144,9 +138,7 @@ def test_a_month_in_which_a_lore_was_shown_or_found_helpful_counts_for_nothing(
     assert store.consolidate().steps == ()
 
 
-def test_what_was_not_used_for_half_a_year_is_archived_and_what_is_said_to_be_replaced_superseded(
-    store: Engram, clock: SetClock
-) -> None:
+def test_unused_entries_are_archived_and_replaced_ones_superseded(store: Engram, clock: SetClock) -> None:
     stale = store.record(TIDES, category="FACT").lore
     clock.advance(days=170)
     old = store.record(SLOW, category="FACT").lore
@@ -163,9 +155,7 @@ def test_what_was_not_used_for_half_a_year_is_archived_and_what_is_said_to_be_re
     assert store.consolidate().steps == ()
 
 
-def test_a_step_for_which_a_query_would_lose_a_helpful_lore_is_taken_out_and_named(
-    store: Engram, clock: SetClock
-) -> None:
+def test_a_step_that_would_cost_a_query_a_helpful_entry_is_withheld(store: Engram, clock: SetClock) -> None:
     helpful = store.record(QUEUE, category="FACT").lore
     other = store.record(TIDES, category="FACT").lore
     store.query("idempotent queue handlers")
@@ -182,7 +172,7 @@ def test_a_step_for_which_a_query_would_lose_a_helpful_lore_is_taken_out_and_nam
     assert (plan.rehearsal.queries, plan.rehearsal.unchanged) == (1, 1)
 
 
-def test_a_lore_that_would_fall_below_what_is_recalled_is_not_let_go(store: Engram, clock: SetClock) -> None:
+def test_a_helpful_entry_does_not_decay_below_what_is_recalled(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT", confidence=0.43).lore
     store.query("idempotent queue handlers", min_confidence=0.1)
     store.feedback(helpful=[lore.id])
@@ -192,7 +182,7 @@ def test_a_lore_that_would_fall_below_what_is_recalled_is_not_let_go(store: Engr
     assert (plan.steps, [one.step.kind for one in plan.withheld]) == ((), ["decay"])
 
 
-def test_the_rehearsal_foretells_what_every_query_answers_afterwards(store: Engram, clock: SetClock) -> None:
+def test_the_rehearsal_predicts_every_answer_after_applying(store: Engram, clock: SetClock) -> None:
     texts = [
         JITTER, SAME_JITTER, SLOW, QUEUE, TIDES, "The broker is restarted by hand when the fleet retries too much.",
         "Jitter buffers of the audio player hold forty frames.", "A queue that is full drops the oldest message.",
@@ -245,7 +235,7 @@ def test_steps_are_skipped_by_id_and_kind_and_have_the_same_ids_each_time(
         store.consolidate(kinds=["burn"])
 
 
-def test_a_plan_whose_lore_were_changed_since_is_refused_whole(store: Engram, clock: SetClock) -> None:
+def test_a_plan_is_refused_whole_if_an_entry_changed_since(store: Engram, clock: SetClock) -> None:
     lore = [store.record(text, category="FACT").lore for text in (QUEUE, TIDES)]
     clock.advance(days=40)
     plan = store.consolidate()
@@ -256,7 +246,7 @@ def test_a_plan_whose_lore_were_changed_since_is_refused_whole(store: Engram, cl
     assert contents(Path(store.path)) == before
 
 
-def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_only_when_confirmed(
+def test_used_session_entries_are_promoted_and_to_the_user_scope_only_if_confirmed(
     tmp_path: Path, clock: SetClock
 ) -> None:
     root = plain(tmp_path / "store")
@@ -282,7 +272,7 @@ def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_
     assert store.consolidate(to="user").steps == ()
 
 
-def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Path, clock: SetClock) -> None:
+def test_the_command_shows_the_plan_as_a_tree_and_applies_it(tmp_path: Path, clock: SetClock) -> None:
     root = plain(tmp_path / "store")
     store = opened(root, clock=clock)
     for text in (SLOW, SLOWER, JITTER, SAME_JITTER):

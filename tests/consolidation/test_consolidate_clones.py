@@ -56,7 +56,7 @@ def test_two_clones_that_merge_and_decay_at_once_gain_once_and_lose_once(tmp_pat
     assert clones["a"].consolidate().steps == clones["b"].consolidate().steps == ()
 
 
-def test_a_consolidation_that_others_have_is_taken_back_for_all_of_them(tmp_path: Path) -> None:
+def test_undoing_a_pushed_consolidation_undoes_it_for_all_clones(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     clones.record("a", QUEUE)
     clones.record("a", SAME[0])

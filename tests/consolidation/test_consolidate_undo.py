@@ -83,9 +83,7 @@ def test_an_undo_keeps_what_was_changed_after_the_consolidation(tmp_path: Path, 
     assert store.get(merge.lore[0]).lore.tags == ("fleet", "later")
 
 
-def test_everything_that_is_decided_can_be_taken_back_and_nothing_is_lost(
-    tmp_path: Path, clock: SetClock
-) -> None:
+def test_every_decision_can_be_undone_without_loss(tmp_path: Path, clock: SetClock) -> None:
     """Some dozens of decisions every day, 1,000 when thorough."""
     store = opened(dedicated(tmp_path / "store"), clock=clock)
     count = examples(24, 1000)

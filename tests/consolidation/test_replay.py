@@ -33,7 +33,7 @@ def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
         return replayer.answers(QUERIES)
 
 
-def test_what_is_remembered_of_a_question_is_what_would_be_found(tmp_path: Path) -> None:
+def test_cached_answers_equal_fresh_ones(tmp_path: Path) -> None:
     """Also where lore name one another, are archived and brought back, and one of the files is written anew."""
     engram = opened(plain(tmp_path / "store"), clock=SetClock())
     lore = []

@@ -1,4 +1,4 @@
-"""Worth: what a lore did for those who asked, what it cost, and how important that makes it."""
+"""Usefulness: how often an entry was shown and helped, what it cost, and how important that makes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(plain(tmp_path / "store"), clock=SetClock())
 
 
-def test_worth_counts_what_was_shown_helped_and_cost_and_which_questions_need_it(store: Engram) -> None:
+def test_usefulness_counts_shown_helpful_tokens_and_queries_answered_alone(store: Engram) -> None:
     queue = store.record(QUEUE, category="FACT").lore
     store.record(TIDES, category="FACT", relations=[("see_also", queue.id)])
     for _ in range(2):
@@ -53,13 +53,13 @@ def test_worth_counts_what_was_shown_helped_and_cost_and_which_questions_need_it
         store.worth(sort="beauty")
 
 
-def test_a_question_that_two_lore_answer_as_well_is_answered_by_neither_alone() -> None:
+def test_a_question_that_two_entries_answer_is_answered_by_neither_alone() -> None:
     answers = {"a": Answered(("1", "2", "3", "4")), "b": Answered(("2",), ("2",))}
     assert answers_by_lore(answers) == {"1": (1, ()), "2": (2, ("b",)), "3": (1, ())}
 
 
 @given(COUNTS, COUNTS, COUNTS, COUNTS)
-def test_importance_grows_with_use_stays_below_one_and_gives_way_to_what_is_said(
+def test_importance_grows_with_use_stays_below_one_and_yields_to_a_stated_one(
     helpful: int, shown: int, alone: int, links: int
 ) -> None:
     found = importance(None, pinned=False, helpful=helpful, shown=shown, alone=alone, links=links)
@@ -78,7 +78,7 @@ def test_two_times_helpful_is_important_and_being_shown_alone_never_is() -> None
     assert importance(None, pinned=False, helpful=0, shown=10_000) < 0.5
 
 
-def test_a_use_counts_in_the_scope_that_the_lore_is_from(tmp_path: Path) -> None:
+def test_a_use_counts_in_the_scope_of_the_entry(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     ok("record", QUEUE, "-c", "fact", "--scope", "user", cwd=root)
     ok("record", TIDES, "-c", "fact", cwd=root)
@@ -89,7 +89,7 @@ def test_a_use_counts_in_the_scope_that_the_lore_is_from(tmp_path: Path) -> None
     assert ok("show", "L1", "--json", cwd=root).json["lore"]["worth"]["shown"] == 1
 
 
-def test_the_command_lists_worth_and_tells_of_one_lore_in_words(tmp_path: Path) -> None:
+def test_the_command_lists_usefulness_and_describes_one_entry(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     assert ok("worth", cwd=root).out == "No active lore here.\n"
     lore_id = ok("record", QUEUE, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
@@ -111,7 +111,7 @@ def test_the_command_lists_worth_and_tells_of_one_lore_in_words(tmp_path: Path) 
     )
 
 
-def test_what_a_column_of_worth_says_is_there_at_once(store: Engram) -> None:
+def test_the_column_of_usefulness_needs_no_replay(store: Engram) -> None:
     shown, other = store.record(QUEUE, category="fact").lore, store.record(TIDES, category="fact").lore
     store.query("idempotent queue handlers")
     store.query("are queue handlers idempotent?")
@@ -134,7 +134,7 @@ def test_the_parts_of_one_document_make_one_another_no_more_important(store: Eng
     assert store.worth(first.id).lore[0].links == 1
 
 
-def test_what_a_lore_that_waits_would_answer_is_found_by_asking_again(tmp_path: Path) -> None:
+def test_queries_that_a_pending_entry_would_answer_are_found_by_replay(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     ok("record", "The nightly build needs Node 22.", "--category", "FACT", "--status", "pending", cwd=root)
     ok("query", "which node does the nightly build need", cwd=root)

@@ -104,7 +104,7 @@ def test_an_agent_is_shown_nothing_that_waits(engram: Engram) -> None:
      ({"depth": 3, "sample_size": 0}, "sample size 0"),
      ({"scope": "nowhere"}, "nowhere")],
 )  # fmt: skip
-def test_what_cannot_be_shown_is_said(engram: Engram, options: dict[str, Any], said: str) -> None:
+def test_invalid_options_are_refused(engram: Engram, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said) as told:
         engram.explore(**options)
     assert told.value.hint
@@ -148,7 +148,7 @@ def test_every_scope_is_counted_and_can_be_named(tmp_path: Path) -> None:
         ("scope", [("project", 3)]),
     ],
 )
-def test_lore_are_grouped_by(engram: Engram, key: str, groups: list[tuple[str, int]]) -> None:
+def test_lore_is_grouped_by(engram: Engram, key: str, groups: list[tuple[str, int]]) -> None:
     found = engram.partition(key, waiting=False, scope="project")
     assert cells(found, key, "lore") == groups
 

@@ -101,7 +101,7 @@ def test_what_the_views_say_is_what_the_lore_says(engram: Engram) -> None:
     assert (lore.id,) in rows(engram, shown)
 
 
-def test_lore_that_wait_are_seen_by_people_alone(engram: Engram) -> None:
+def test_pending_lore_is_seen_by_people_only(engram: Engram) -> None:
     assert rows(engram, "SELECT title FROM lore WHERE status = 'pending'") == [(WAITS,)]
     (lore_id,) = rows(engram, "SELECT id FROM lore WHERE status = 'pending'")[0]
     for name in set(NAMES) - {"retrievals"}:
@@ -111,7 +111,7 @@ def test_lore_that_wait_are_seen_by_people_alone(engram: Engram) -> None:
         assert WAITS not in str(rows(engram, f"SELECT * FROM {name}", waiting=False)), name
 
 
-def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path) -> None:
+def test_quarantined_lore_is_seen_by_people_only(tmp_path: Path, home: Path) -> None:
     settings = home / ".config/engram/config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[trust]\nhold = "foreign"\n')
@@ -128,7 +128,7 @@ def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path)
         assert len(rows(engram, "SELECT id FROM tags")) == 3
 
 
-def test_what_was_done_to_very_many_lore_can_be_asked_about(tmp_path: Path) -> None:
+def test_an_operation_on_very_many_entries_can_be_queried(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "many")) as engram:
         activity_log.note(engram.store, "forget", ids=["01M82JC93GQ0XQAEPPDJZ15RPV"] * 5000)
         assert rows(engram, "SELECT count(*) FROM retrievals, json_each(ids)") == [(1000,)]
@@ -139,7 +139,7 @@ def test_outside_git_there_is_no_history_and_no_error(tmp_path: Path) -> None:
         assert rows(engram, "SELECT count(*), (SELECT count(*) FROM lore) FROM history") == [(0, 0)]
 
 
-def test_values_that_json_has_not_are_told_as_text(engram: Engram) -> None:
+def test_values_unknown_to_json_are_returned_as_text(engram: Engram) -> None:
     assert rows(engram, "SELECT x'00ff', 9e999, -9e999, CAST(x'ff41' AS TEXT), NULL") == [
         ("x'00ff'", "inf", "-inf", "\ufffdA", None)
     ]

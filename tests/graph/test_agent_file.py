@@ -176,7 +176,7 @@ def test_two_clones_that_change_one_profile_have_both_and_saying_it_anew_settles
     assert not [one for one in doctor(clones["b"].store) if one.where.endswith("ada.md")]
 
 
-def test_what_a_person_does_to_the_files_travels(tmp_path: Path) -> None:
+def test_manual_edits_of_profiles_are_synced(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     for name in ("ada", "eve"):
         clones["a"].register_agent(name, capabilities=["review"])
@@ -191,7 +191,7 @@ def test_what_a_person_does_to_the_files_travels(tmp_path: Path) -> None:
     assert git(clones.root("a"), "status", "--porcelain") == ""
 
 
-def test_undo_takes_back_only_what_was_registered_last(tmp_path: Path) -> None:
+def test_undo_reverts_only_the_last_registration(tmp_path: Path) -> None:
     root, clock = dedicated(tmp_path / "store"), SetClock()
     with as_agent(root, "ada", clock) as ada:
         ada.register_agent("ada", capabilities=["review"])

@@ -80,7 +80,7 @@ def test_an_entity_is_made_changed_related_and_removed(root: Path, engram: Engra
     assert [one.slug for one in engram.entities()] == ["kafka", "streams", "zookeeper"]
 
 
-def test_a_lore_names_its_entities_once(engram: Engram) -> None:
+def test_an_entry_names_its_entities_once(engram: Engram) -> None:
     lore = engram.record(QUEUE, category="fact").lore
     done = engram.link_entity("Message broker", aliases="broker", lore=lore.id)
     assert (done.lore, engram.get(lore.id).lore.entities) == (lore.id, ("Message broker",))
@@ -166,7 +166,7 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
             assert [one.slug for one in engram.entities()] == ["a", "b"]
 
 
-def test_what_leads_out_of_the_store_is_not_followed(root: Path, tmp_path: Path) -> None:
+def test_links_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_text("---\nname: Outside\n---\n", "utf-8")
@@ -187,7 +187,7 @@ def test_what_leads_out_of_the_store_is_not_followed(root: Path, tmp_path: Path)
 # --- detection
 
 
-def test_known_names_in_a_new_lore_are_added_and_nothing_else(root: Path, engram: Engram) -> None:
+def test_known_names_in_a_new_entry_are_added_and_nothing_else(root: Path, engram: Engram) -> None:
     assert engram.record("ZooKeeper before there was one", category="fact").lore.entities == ()
     engram.link_entity("ZooKeeper", type="tool", aliases=["zk"])
     found = engram.record("The zk ensemble of Kafka and zookeeper", category="fact", entities=["Kafka"]).lore
@@ -258,7 +258,7 @@ def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> No
         assert engram.entity("zk").aliases == ("keeper", "zk")
 
 
-def test_two_versions_in_an_entity_are_told_and_are_no_fault(root: Path) -> None:
+def test_an_entity_conflict_is_reported_but_is_not_an_error(root: Path) -> None:
     write(
         root,
         "a.md",

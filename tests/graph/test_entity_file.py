@@ -124,7 +124,7 @@ def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None
         ("name: X\nnotes: [", 4, "the frontmatter is not YAML"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule_is_refused_with_its_line(fields: str, line: int, said: str) -> None:
+def test_invalid_fields_are_refused_with_their_line(fields: str, line: int, said: str) -> None:
     with pytest.raises(LoreFileError) as refused:
         read(f"---\n{fields}\n---\n".encode())
     assert refused.value.line == line

@@ -1,4 +1,4 @@
-"""What surrounds a lore: links both ways, queries that it answered, its versions, and words that differ between two."""
+"""The surroundings of an entry: links both ways, queries that it answered, its versions, and words that differ between two."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_links_go_both_ways_at_once_and_say_what_is_gone(tmp_path: Path, in_git:
         assert [one.title for one in store.links(second.id)] == [""]
 
 
-def test_queries_and_versions_of_a_lore(tmp_path: Path) -> None:
+def test_queries_and_versions_of_an_entry(tmp_path: Path) -> None:
     with engram.open(dedicated(tmp_path / "s"), session="t") as store:
         lore = store.record("Money is stored as integer cents.", category="FACT").lore
         store.query("money as cents")

@@ -48,7 +48,7 @@ def reached(engram: Engram, name: str, depth: int = 1, **options: object) -> dic
 # --- walking
 
 
-def test_a_walk_says_by_which_way_and_since_when(engram: Engram) -> None:
+def test_a_walk_shows_the_way_and_its_dates(engram: Engram) -> None:
     assert reached(engram, "Billing") == {
         "Billing": "", "The Queue": "uses → The Queue (since 2024-01-01)", "Ada": "← owns Ada (since 2023-05-01)"
     }  # fmt: skip
@@ -70,7 +70,7 @@ def test_types_and_kinds_choose(engram: Engram) -> None:
     assert set(reached(engram, "Queue", kinds=TOGETHER)) == {"The Queue", "ZooKeeper", "Redis"}
 
 
-def test_the_lore_about_what_was_reached_come_best_first(engram: Engram) -> None:
+def test_entries_about_reached_entities_are_listed_best_first(engram: Engram) -> None:
     found = engram.search_graph("billing", 2)
     titles = [one.title for one in found.lore]
     assert titles[0].startswith("It runs at six")
@@ -100,7 +100,7 @@ def test_without_a_name_the_most_important_come_first_and_limits_say_that_there_
         ("billing", 4, UsageError, "1 to 3"),
     ],
 )
-def test_what_cannot_be_asked_is_said(
+def test_invalid_searches_are_refused(
     engram: Engram, name: str, depth: int, error: type[UsageError], hint: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_is_said(
     assert hint in caught.value.hint
 
 
-def test_a_type_that_is_none_is_said(engram: Engram) -> None:
+def test_an_unknown_type_is_refused(engram: Engram) -> None:
     with pytest.raises(UsageError, match="'tol' is not an entity type"):
         engram.search_graph("ada", types=["tool", "tol"])
 
@@ -200,7 +200,7 @@ def test_ranks_are_those_of_the_definition(case: tuple[int, set[tuple[int, int]]
     assert all(0 <= one <= 1 for one in importance(ranks))
 
 
-def test_what_replaces_or_denies_a_lore_does_not_speak_for_it() -> None:
+def test_superseding_or_contradicting_adds_no_importance() -> None:
     lore = [Node(key, "lore", key, "FACT") for key in "ABCD"]
     graph = Graph(
         lore, [Edge("A", "B", "supersedes"), Edge("A", "C", "contradicts"), Edge("A", "D", "refines")]

@@ -27,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 
 @pytest.fixture
 def engram(tmp_path: Path) -> Engram:
-    """A dedicated store with two lore, one of them judged."""
+    """A dedicated store with two entries, one of them judged."""
     made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
     name = made.record(QUEUE, category="fact").lore.id
     made.record(TIDES, category="fact")
@@ -69,7 +69,7 @@ def person_commits(root: Path, message: str = "by hand") -> None:
 
 
 def kinds(engram: Engram, name: str) -> list[str]:
-    """What happened to a lore, oldest first."""
+    """The changes of an entry, oldest first."""
     return [event.kind for event in reversed(history(engram.store, name)[1])]
 
 
@@ -97,7 +97,7 @@ def test_an_event_says_who_what_when_and_how_confidence_went(engram: Engram) -> 
     )
 
 
-def test_feeding_bit_by_bit_gives_what_feeding_at_once_gives(tmp_path: Path) -> None:
+def test_incremental_updates_equal_one_full_update(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()
@@ -155,7 +155,7 @@ def test_commits_of_the_table_that_git_has_lost_are_no_trouble(engram: Engram) -
     assert kept(engram.store) == anew(engram.store)
 
 
-def test_a_feeding_that_was_killed_is_gone_on_with(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_update_is_continued(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_feed, "AT_ONCE", 1)
 
     def killed(done: int, _total: int) -> None:
@@ -256,7 +256,7 @@ def test_a_file_keeps_its_history_when_it_gets_an_id_and_not_when_it_gets_anothe
     dropped.write_text(
         dropped.read_text("utf-8").replace(lore.lore.id, "01M806ZZWH03EWHXWBG1FA47RA", 1), "utf-8"
     )
-    person_commits(root, "another lore")
+    person_commits(root, "another entry")
     assert kinds(engram, "01M806ZZWH03EWHXWBG1FA47RA") == ["added"]
     with HistoryTable(str(path_of(engram))) as table:
         assert table.of_lore(lore.lore.id, "", 1)[0][1].kind == "removed"
@@ -287,7 +287,7 @@ def test_the_history_of_all_is_by_commit_and_can_be_narrowed(engram: Engram) -> 
     assert ok("log", "--since", "2999-01-01", cwd=root).out == "Git has no such commit yet.\n"
 
 
-def test_an_operation_on_many_lore_is_one_line(engram: Engram, tmp_path: Path) -> None:
+def test_an_operation_on_many_entries_is_one_line(engram: Engram, tmp_path: Path) -> None:
     root = Path(engram.path)
     for file in lore_files(root):
         file.write_text(file.read_text("utf-8") + "\nMore.\n", "utf-8")
@@ -321,7 +321,7 @@ def test_the_background_keeps_the_table_of_a_store_of_its_own_fed(engram: Engram
         assert table.meta()["head"] == git(Path(engram.path), "rev-parse", "HEAD")
 
 
-def test_what_a_shallow_clone_lacked_is_read_when_it_comes(engram: Engram, tmp_path: Path) -> None:
+def test_commits_that_a_shallow_clone_lacked_are_read_when_fetched(engram: Engram, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{engram.path}", str(tmp_path / "shallow"))
     shallow = opened(tmp_path / "shallow", clock=SetClock())
     assert len(recent(shallow.store)) == 1

@@ -1,4 +1,4 @@
-"""What the history of a lore shows: its log with confidence, differences, the origin of every line; and bringing it back."""
+"""The history of an entry: its log with confidence, differences, the origin of every line; and bringing it back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from engram.usecases.store.commit import commit_pending
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A dedicated store with one lore: recorded by ada, judged by bob, edited by eve, moved by hand."""
-    prepared.copy("a lore with a history", tmp_path, _make_history)
+    """A dedicated store with one entry: recorded by ada, judged by bob, edited by eve, moved by hand."""
+    prepared.copy("an entry with a history", tmp_path, _make_history)
     git(tmp_path / "store", "update-index", "--refresh")
     return tmp_path / "store"
 
@@ -66,7 +66,7 @@ def at_a_terminal(root: Path, *arguments: str, **more: str) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
-def test_the_log_follows_a_lore_beyond_its_renames_with_its_confidence(root: Path) -> None:
+def test_the_log_follows_an_entry_through_renames_with_its_confidence(root: Path) -> None:
     with opened(root) as store:
         events = history(store.store, "L1")[1]
     assert [(event.agent or event.author.split(" ")[0], event.confidence) for event in events] == [
@@ -95,9 +95,9 @@ def test_the_likeness_of_files_does_not_decide_whose_history_it_is(root: Path) -
     git(root, "rm", "-q", str(file))
     (root / "lore/twin.md").write_text(twin)
     git(root, "add", ".")
-    git(root, "commit", "-qm", "another lore of the same words")
+    git(root, "commit", "-qm", "another entry of the same words")
     rows = ok("log", "01M806ZZWH03EWHXWBG1FA47RA", "--json", cwd=root).json["history"]
-    assert [row["subject"] for row in rows] == ["another lore of the same words"]
+    assert [row["subject"] for row in rows] == ["another entry of the same words"]
 
 
 def blamed(root: Path) -> dict[str, str]:
@@ -183,7 +183,7 @@ def test_a_difference_as_json_names_the_fields(root: Path) -> None:
     assert "+Measure it twice." in lore["diff"].splitlines()
 
 
-def test_without_a_revision_it_is_the_last_change_or_what_is_not_committed(root: Path) -> None:
+def test_without_a_revision_the_last_or_uncommitted_change_is_shown(root: Path) -> None:
     ok("edit", "L1", "--add-tag", "new", cwd=root)
     for words in ([], ["L1"]):
         (lore,) = ok("diff", *words, "--json", cwd=root).json["lore"]
@@ -194,7 +194,7 @@ def test_without_a_revision_it_is_the_last_change_or_what_is_not_committed(root:
     assert lore["fields"]["confidence"] == {"from": 0.78, "to": 0.63}
 
 
-def test_added_and_removed_lore_are_told(root: Path) -> None:
+def test_added_and_removed_entries_are_shown(root: Path) -> None:
     ok("record", TIDES, "-c", "fact", cwd=root)
     ok("forget", "L1", cwd=root)
     found = ok("diff", "HEAD~2", "--json", cwd=root).json["lore"]
@@ -222,7 +222,7 @@ def test_a_difference_of_what_is_not_there_is_refused(root: Path, words: list[st
     assert (done.code, "error" in done.json) == (code, True)
 
 
-def test_a_lore_is_restored_with_the_votes_since(root: Path) -> None:
+def test_an_entry_is_restored_with_the_votes_since(root: Path) -> None:
     ok("feedback", "--incorrect", "L1", cwd=root)
     done = ok("restore", "L1", "--at", "HEAD~4", "--json", cwd=root).json
     assert done["changed"] is True
@@ -235,7 +235,7 @@ def test_a_lore_is_restored_with_the_votes_since(root: Path) -> None:
     assert ok("show", "L1", "--json", cwd=root).json["lore"]["content"].endswith("twice.\n\nThen decide.")
 
 
-def test_a_forgotten_lore_comes_back_whole(root: Path) -> None:
+def test_a_forgotten_entry_is_restored_whole(root: Path) -> None:
     (file,) = lore_files(root)
     raw, lore_id = file.read_bytes(), ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     for name in (lore_id, "L1", lore_id[:14]):
@@ -249,7 +249,7 @@ def test_a_forgotten_lore_comes_back_whole(root: Path) -> None:
             assert file.read_bytes() == raw
 
 
-def test_a_vote_on_a_forgotten_lore_is_remembered_when_it_comes_back(root: Path) -> None:
+def test_a_vote_on_a_forgotten_entry_is_kept_when_it_is_restored(root: Path) -> None:
     lore_id = ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     ok("feedback", "--incorrect", "L1", cwd=root)
     ok("forget", "L1", cwd=root)
@@ -267,7 +267,7 @@ def test_a_vote_on_a_forgotten_lore_is_remembered_when_it_comes_back(root: Path)
         (["01M806ZZWH03EWHXWBG1FA47RA", "--at", "HEAD"], 3),
     ],
 )
-def test_what_cannot_be_restored_is_told(root: Path, arguments: list[str], code: int) -> None:
+def test_impossible_restores_are_refused(root: Path, arguments: list[str], code: int) -> None:
     done = cli("restore", *arguments, "--json", cwd=root)
     assert (done.code, "error" in done.json) == (code, True)
 

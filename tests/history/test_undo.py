@@ -33,8 +33,8 @@ from engram.usecases.recording.edit import Edit
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A dedicated store with one lore, L1 of the session."""
-    prepared.copy("one lore, surfaced", tmp_path, _make_store)
+    """A dedicated store with one entry, L1 of the session."""
+    prepared.copy("one entry, shown", tmp_path, _make_store)
     git(tmp_path / "store", "update-index", "--refresh")
     return tmp_path / "store"
 
@@ -85,7 +85,7 @@ def test_an_undone_vote_keeps_growing_and_adds_its_opposite(root: Path) -> None:
     assert (lore(root)["confidence"], votes(root)) == (0.7, [{"up": 310, "down": 310, "n": 1}])
 
 
-def test_a_vote_at_the_top_is_undone_by_what_it_really_added(root: Path) -> None:
+def test_a_vote_at_the_maximum_is_undone_by_what_it_added(root: Path) -> None:
     ok("edit", "L1", "--confidence", "0.95", cwd=root)
     ok("feedback", "--helpful", "L1", cwd=root)
     assert lore(root)["confidence"] == 1.0
@@ -163,7 +163,7 @@ def test_later_changes_of_others_stay(root: Path) -> None:
     assert lore(root)["content"].endswith("repeat.")
 
 
-def test_what_was_rewritten_since_stays_and_the_older_is_kept_for_a_person(root: Path) -> None:
+def test_later_changes_stay_and_the_old_value_is_kept_as_a_conflict(root: Path) -> None:
     ok("edit", "L1", "--content", "Mine.", cwd=root)
     (file,) = lore_files(root)
     file.write_text(file.read_text("utf-8").replace("Mine.", "Theirs."), "utf-8")
@@ -174,7 +174,7 @@ def test_what_was_rewritten_since_stays_and_the_older_is_kept_for_a_person(root:
     assert lore(root)["conflicts"][0]["value"] == QUEUE
 
 
-def test_a_lore_that_was_edited_since_is_not_deleted_by_undoing_its_record(root: Path) -> None:
+def test_undoing_a_record_does_not_delete_an_entry_edited_since(root: Path) -> None:
     (file,) = lore_files(root)
     file.write_text(file.read_text("utf-8") + "\nMore.\n", "utf-8")
     git(root, "commit", "-qam", "theirs")
@@ -182,7 +182,7 @@ def test_a_lore_that_was_edited_since_is_not_deleted_by_undoing_its_record(root:
     assert lore(root)["content"].endswith("More.")
 
 
-def test_a_lore_that_others_deleted_does_not_come_back_by_an_undo(root: Path) -> None:
+def test_an_undo_does_not_bring_back_an_entry_that_others_deleted(root: Path) -> None:
     ok("edit", "L1", "--add-tag", "x", cwd=root)
     git(root, "rm", "-q", str(lore_files(root)[0]))
     git(root, "commit", "-qm", "theirs")
@@ -202,7 +202,7 @@ def test_a_renamed_file_is_found_by_its_id(root: Path) -> None:
     assert lore(root)["path"] == "lore/elsewhere.md"
 
 
-def test_what_is_only_in_the_journal_is_committed_first(tmp_path: Path) -> None:
+def test_pending_journal_operations_are_committed_first(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     with opened(root, clock=SetClock()) as store:
         kept = store.record(TIDES, category="fact")
@@ -217,7 +217,7 @@ def test_what_is_only_in_the_journal_is_committed_first(tmp_path: Path) -> None:
             store.undo(5)
 
 
-def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
+def test_an_import_of_several_commits_is_undone_and_redone_as_one(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engram.usecases.exchange.import_lore._BATCH", 2)
@@ -262,7 +262,7 @@ def test_a_library_undoes_what_it_edits(tmp_path: Path) -> None:
         assert store.get(made.lore.id).lore.content == QUEUE
 
 
-def test_what_others_deleted_does_not_keep_older_operations_from_being_undone(root: Path) -> None:
+def test_operations_on_deleted_entries_do_not_block_older_undos(root: Path) -> None:
     ok("record", TIDES, "-c", "fact", cwd=root)
     ok("query", "tide tables", cwd=root)
     for tag in ("x", "y"):
@@ -365,7 +365,7 @@ class Model:
 
 
 @given(st.lists(st.sampled_from(["do", "undo", "undo+", "undo++", "redo"]), max_size=30))
-def test_any_chain_takes_back_what_stands_and_brings_back_what_was_taken(steps: list[str]) -> None:
+def test_any_chain_of_undo_and_redo_is_consistent(steps: list[str]) -> None:
     model = Model()
     for step in steps:
         model.step(step)

@@ -64,7 +64,7 @@ def test_a_merge_under_way_is_resolved_and_left_to_end(disputed: Path) -> None:
     assert told.code == 1
     assert "two versions of this file were not merged" in told.out
     found = cli("doctor", "--fix", cwd=disputed).out
-    assert "merged from the merge under way; end the merge with `git commit`" in found
+    assert "merged from the merge under way; finish the merge with `git commit`" in found
     assert lore_files(disputed)[0].read_bytes() == wanted
     git(disputed, "commit", "-q", "--no-edit")
     ok("doctor", "--fix", cwd=disputed)
@@ -144,7 +144,7 @@ def test_in_somebodys_repository_the_file_is_mended_and_git_left_to_them(tmp_pat
         git(tmp_path, "commit", "-qam", branch)
     subprocess.run(["git", "merge", "-q", "side"], cwd=tmp_path, capture_output=True, check=False)
     assert ok("query", "queue consumer", "--json", cwd=store).json["lore"] == []
-    assert "`git add` it" in ok("doctor", "--fix", cwd=store).out
+    assert "stage it with `git add`" in ok("doctor", "--fix", cwd=store).out
     (file,) = lore_files(store)
     assert "tags: [a, b]\n" in file.read_text("utf-8")
     assert git(tmp_path, "status", "--porcelain").startswith("UU")

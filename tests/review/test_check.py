@@ -25,7 +25,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def _make(folder: Path) -> None:
-    """A checkout of code with lore in it that nobody has opened: two lore, committed."""
+    """A checkout of code with lore in it that nobody has opened: two entries, committed."""
     source = folder.parent / f"{folder.name}-source"
     source.mkdir()
     git(source, "init", "-q")
@@ -74,7 +74,7 @@ def test_a_clean_checkout_passes_and_nothing_is_written_into_it(code: Path) -> N
     assert everything_in(code) == before
 
 
-def test_only_what_changed_since_is_looked_at_whether_committed_or_not(code: Path) -> None:
+def test_only_changes_since_the_base_are_checked_committed_or_not(code: Path) -> None:
     put(code, "old.md", lore_with("", "An old note about [[nothing]]."))
     put(code, "bad.md", "---\nid: bad\n---\nText.\n", commit=False)
     assert found(code, "--since", "HEAD") == [("error", "file", "bad.md", 2)]
@@ -88,7 +88,7 @@ def test_before_the_first_commit_everything_is_new(code: Path) -> None:
     assert cli("check", "--since", "HEAD", cwd=code).out == "2 files checked: all is well.\n"
 
 
-def test_what_the_other_branch_got_meanwhile_is_no_change(code: Path) -> None:
+def test_commits_of_the_other_branch_are_not_checked(code: Path) -> None:
     git(code, "checkout", "-qb", "mine")
     git(code, "checkout", "-q", "-")
     put(code, "bad.md", "---\nid: bad\n---\nText.\n")
@@ -134,7 +134,7 @@ def test_links_that_lead_nowhere_or_to_several_places(code: Path) -> None:
     assert told.count("broken link") == 4
 
 
-def test_a_deleted_lore_is_a_broken_link_of_those_that_name_it(code: Path) -> None:
+def test_a_deleted_entry_breaks_the_relations_to_it(code: Path) -> None:
     put(code, "named.md", lore_with("", "Deploys of the gateway wait for a green build."))
     relation = "relations:\n  - kind: refines\n    id: 01J00000000000000000000001\n"
     put(code, "naming.md", lore_with(relation, "Printers on the third floor jam in summer.", 2))
@@ -143,7 +143,7 @@ def test_a_deleted_lore_is_a_broken_link_of_those_that_name_it(code: Path) -> No
     assert found(code, "--since", "HEAD") == [("warning", "link", "naming.md", 6)]
 
 
-def test_the_file_that_takes_the_id_of_another_is_the_one_told_of(code: Path) -> None:
+def test_a_file_with_the_id_of_another_is_reported(code: Path) -> None:
     put(code, "m.md", lore_with("", "Deploys of the gateway wait for a green build."))
     for name in ("a.md", "z.md"):  # before and behind the one that was there first
         put(code, name, lore_with("", "Printers on the third floor jam in summer."), commit=False)

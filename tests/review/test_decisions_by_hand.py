@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Engram:
 
 
 def pair(store: Engram) -> Item:
-    """Two lore that may become one."""
+    """Two entries that may be merged."""
     shown = [
         store.get(store.record(text, category="FACT", tags=[tag]).lore.id)
         for text, tag in ((QUEUE, "one"), (TIDES, "two"))
@@ -32,7 +32,7 @@ def pair(store: Engram) -> Item:
     return merge_item([one.lore.id for one in shown], [one.path for one in shown], "two", "they say the same")
 
 
-def test_what_a_person_made_of_two_lore_is_written_with_the_merge(store: Engram) -> None:
+def test_an_edited_result_is_written_with_the_merge(store: Engram) -> None:
     item = pair(store)
     made = store.decide(item, MERGE, dry_run=True).lore[item.lore[0]]
     assert made is not None
@@ -43,7 +43,7 @@ def test_what_a_person_made_of_two_lore_is_written_with_the_merge(store: Engram)
     assert [one.lore for one in store.list().lore] == [done]
 
 
-def test_of_what_supersedes_the_newer_can_be_changed_on_the_way(store: Engram) -> None:
+def test_a_supersession_can_edit_the_newer_entry(store: Engram) -> None:
     item = pair(store)
     newer = store.decide(item, SUPERSEDE, dry_run=True).lore[item.lore[1]]
     assert newer is not None
@@ -74,7 +74,7 @@ def test_the_queue_of_one_agent(store: Engram) -> None:
     assert store.review(agents="nobody").total == 0
 
 
-def test_decisions_that_changed_no_file_are_taken_back(store: Engram) -> None:
+def test_decisions_that_changed_no_file_can_be_reopened(store: Engram) -> None:
     store.record(QUEUE, category="FACT", confidence=0.1)
     for decision in (SNOOZE, ACCEPT):
         (item,) = store.review(kinds="weak").items
@@ -84,14 +84,14 @@ def test_decisions_that_changed_no_file_are_taken_back(store: Engram) -> None:
         assert store.review(kinds="weak").items == (item,)
 
 
-def test_of_decisions_that_changed_files_nothing_is_taken_back_here(store: Engram) -> None:
+def test_decisions_that_changed_files_are_not_reopened(store: Engram) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     done = store.decide(store.review().items[0], REJECT)
     store.ask_again(done)
     assert (store.review().total, store.list().total) == (0, 0)
 
 
-def test_the_queue_by_what_the_lore_are(store: Engram) -> None:
+def test_the_queue_is_filtered_by_properties_of_entries(store: Engram) -> None:
     fact = {"category": "FACT", "status": "pending"}
     store.record(f"{QUEUE} One.", tags=["queue", "mail"], confidence=0.4, **fact)  # type: ignore[arg-type]
     store.record(f"{QUEUE} Two.", tags=["queue"], confidence=0.9, **fact)  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ def store(tmp_path: Path) -> Engram:
     return store
 
 
-def test_what_two_clones_wrote_of_an_entity_waits_and_either_version_can_stand(tmp_path: Path) -> None:
+def test_an_entity_conflict_waits_and_either_version_can_be_kept(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     for slug in ("queue", "gone", "kept"):
         write(clones, "a", slug, QUEUE.format("concept", 1, "runs"))
@@ -97,7 +97,7 @@ def test_what_two_clones_wrote_of_an_entity_waits_and_either_version_can_stand(t
     assert {one.slug: one.type for one in b.entities()} == {"kept": "project", "queue": planned.type}
 
 
-def test_what_stands_is_confirmed_put_off_or_edited(store: Engram) -> None:
+def test_the_present_version_can_be_confirmed_snoozed_or_edited(store: Engram) -> None:
     item = item_of(store)
     assert item.evidence == ("name by P3ZD0000: Job queue",)
     with pytest.raises(UsageError):

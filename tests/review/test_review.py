@@ -59,7 +59,7 @@ def test_a_store_in_which_all_is_well_has_nothing_to_review(store: Engram) -> No
     assert review(store.store) == ((), 0, {})
 
 
-def test_pending_lore_waits_until_it_is_let_in(store: Engram) -> None:
+def test_pending_lore_waits_until_it_is_accepted(store: Engram) -> None:
     lore = store.record(QUEUE, category="FACT", status="pending").lore
     assert store.query("idempotent queue handlers").lore == ()
     item = only(store, "pending")
@@ -162,7 +162,7 @@ def test_a_snoozed_item_comes_back_when_its_time_is_over(store: Engram, clock: S
     assert queue(store) == [("pending", item.title)]
 
 
-def test_what_was_accepted_as_it_is_comes_back_when_it_changes(store: Engram, clock: SetClock) -> None:
+def test_an_accepted_item_returns_when_its_entries_change(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT", confidence=0.2).lore
     decide(store.store, only(store, "weak"), ACCEPT)
     assert queue(store) == []
@@ -269,7 +269,7 @@ def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engra
     assert store.list().total == 1
 
 
-def test_lore_that_say_the_same_or_contradict_come_up_with_the_reason(store: Engram) -> None:
+def test_duplicates_and_contradictions_are_listed_with_the_reason(store: Engram) -> None:
     held = (
         "Caddy's reverse_proxy can hold requests while a backend restarts: set `lb_try_duration` and `lb_try_interval`"
         " and clients only notice a slower answer."

@@ -70,7 +70,7 @@ def short(repository: Path) -> str:
     return git(repository, "rev-parse", "HEAD")[:10]
 
 
-def test_a_file_that_changed_is_told_with_commits_and_lines_and_confirmed_until_it_changes_again(
+def test_a_changed_file_is_reported_with_commits_and_lines_until_confirmed(
     store: Engram, repository: Path, clock: SetClock
 ) -> None:
     lore = store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py").lore
@@ -106,7 +106,7 @@ def test_what_is_stale_by_its_code_alone_is_not_archived_by_consolidation(
     assert store.consolidate(kinds=["archive"]).steps == ()
 
 
-def test_a_change_that_was_taken_back_is_none(store: Engram, repository: Path) -> None:
+def test_a_reverted_change_is_not_reported(store: Engram, repository: Path) -> None:
     store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
     add(
         repository,
@@ -133,7 +133,7 @@ def test_a_file_that_moved_is_followed_and_one_that_is_gone_is_gone(store: Engra
     assert any("was deleted, by" in item.evidence[0] for item in found.values())
 
 
-def test_a_name_that_is_gone_from_its_file_is_told_and_one_that_moved_within_is_not(
+def test_a_removed_name_is_reported_and_one_that_moved_within_its_file_is_not(
     store: Engram, repository: Path, clock: SetClock
 ) -> None:
     store.record(
@@ -158,7 +158,7 @@ def test_a_name_that_is_gone_from_its_file_is_told_and_one_that_moved_within_is_
         ("Textual 8.2 drops focus when a screen is replaced.", {"uv.lock": 'version = 1\n'}, "uv.lock: 8.2.1 → none"),
     ],
 )  # fmt: skip
-def test_a_version_that_moved_on_is_told(
+def test_a_version_that_changed_is_reported(
     store: Engram, repository: Path, text: str, files: dict[str, str], difference: str
 ) -> None:
     store.record(text, category="DEPENDENCY_BEHAVIOR")

@@ -82,7 +82,7 @@ class Team:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Engram]:
-    """A store of two lore, one of which helped once."""
+    """A store of two entries, one of which helped once."""
     with opened(plain(tmp_path / "small")) as engram:
         engram.record(QUEUE, category="pattern")
         engram.record(TIDES, category="fact")
@@ -186,7 +186,7 @@ def test_evidence_that_leaves_doubt_or_does_harm_is_not_enough(weaker: dict[str,
     assert not evolution.is_sound(EVIDENCE._replace(**weaker), hides=False)
 
 
-def test_what_hides_lore_must_lose_none_of_many() -> None:
+def test_a_step_that_hides_entries_must_lose_no_helpful_one() -> None:
     many = FINE._replace(helpful=evolution.LEAST_HELPFUL)
     assert not evolution.is_harmless(FINE, FINE, hides=True)
     assert evolution.is_harmless(many, many, hides=True)
@@ -214,7 +214,7 @@ def test_each_question_is_in_one_half_and_always_the_same(texts: Sequence[str]) 
 # --- what was judged
 
 
-def test_a_judgement_is_of_the_last_query_of_its_session_that_showed_the_lore(small: Engram) -> None:
+def test_a_judgement_belongs_to_the_last_query_of_its_session_with_the_entry(small: Engram) -> None:
     (lore_id, *_) = ask(small, "brokers deliver twice")
     ask(small, "tide tables")
     small.feedback(not_relevant=lore_id)
@@ -232,7 +232,7 @@ def test_a_judgement_is_of_the_last_query_of_its_session_that_showed_the_lore(sm
     assert named(tables, "scopes").rows == (("project", 2, 1, 1, 0, 0.5),)
 
 
-def test_what_was_taken_back_counts_no_more(tmp_path: Path) -> None:
+def test_undone_judgements_do_not_count(tmp_path: Path) -> None:
     with opened(dedicated(tmp_path / "store")) as engram:
         engram.record(QUEUE, category="pattern")
         ask(engram, "queue consumer patterns", helpful="L1")
@@ -248,7 +248,7 @@ def test_a_session_that_begins_anew_forgets_its_feedback_and_the_live_record_doe
     assert small.evolve().judged == 2
 
 
-def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -> None:
+def test_own_votes_are_removed_before_the_search(small: Engram) -> None:
     before = hits(small)
     ask(small, "brokers deliver twice", incorrect=QUEUE[:20])
     ask(small, "tide tables", helpful=TIDES[:20])
@@ -322,7 +322,7 @@ def test_a_file_that_was_changed_since_is_not_given_back(small: Engram) -> None:
     assert path.read_bytes() == changed
 
 
-def test_what_a_person_set_for_themselves_is_changed_there(small: Engram) -> None:
+def test_a_setting_in_the_user_file_is_changed_there(small: Engram) -> None:
     config_file.change(places.user_config_file(), ranking.WORDS_KEY, 0.8)
     with pytest.raises(UsageError, match="overrides the store's file"):
         apply_proposals(small.store, [STEP], user=False)

@@ -99,7 +99,7 @@ def test_no_weight_goes_further_than_it_may() -> None:
         ),
     ],
 )
-def test_what_was_written_and_what_was_not_is_said(applied: tuple[str, ...], said: str) -> None:
+def test_the_verdict_names_written_and_proposed_settings(applied: tuple[str, ...], said: str) -> None:
     proposals = (
         Proposal("ranking.words", 0.9, 0.7, EVIDENCE, EVIDENCE),
         Proposal(WEIGHT, 0.7, 0.9, EVIDENCE, EVIDENCE),

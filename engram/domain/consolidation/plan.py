@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Rehearsal(NamedTuple):
         parts += [f"{self.shorter:,} get shorter"] if self.shorter else []
         parts += [f"{self.longer:,} get longer"] if self.longer else []
         parts += [f"{self.changed:,} change"] if self.changed else []
-        asked = f"{self.queries:,} past quer{'y' if self.queries == 1 else 'ies'}"
+        asked = counted(self.queries, "past query", "past queries")
         return f"rehearsed on {asked}: 0 lose a helpful answer, {', '.join(parts)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.domain.explore.insight import LATENCY_BOUNDS_MS
+from engram.domain.text.counting import counted, entries
 from engram.domain.text.drawing import bars, columns, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -56,7 +57,7 @@ def charts(found: Insight, now: float, width: int) -> list[Chart]:
 def _growth(found: Insight) -> Chart:
     growth = found.growth
     new = f"{growth.new_in_30_days:,} of them" if growth.new_in_30_days < found.total else "all of them"
-    sentence = f"{_entries(found.total)}, {new} recorded in the last 30 days."
+    sentence = f"{entries(found.total)}, {new} recorded in the last 30 days."
     ends = f"{_day(growth.start):<{len(growth.totals) - 10}}{_day(growth.end)}"
     return Chart("Growth", sentence, (*columns(growth.totals, HIGH), ends))
 
@@ -76,17 +77,17 @@ def _helpful(found: Insight) -> Chart:
     if not judged:
         return Chart("Helpful, by week", f"No judgements here in the last {len(found.weeks)} weeks.")
     wrong = sum(week.incorrect for week in found.weeks)
-    share = f"{_percent(helpful, judged)} of {judged:,} judgement{'s' * (judged != 1)} in {len(found.weeks)} weeks"
+    share = f"{_percent(helpful, judged)} of {counted(judged, 'judgement')} in {len(found.weeks)} weeks"
     sentence = f"{share} were helpful, {wrong:,} incorrect."
     names = [
         _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
     ]
     top = [week.rate if week.judged else 0 for week in found.weeks]
-    drawn = named_columns(names, top, HIGH - 1, 4)
+    lines = named_columns(names, top, HIGH - 1, 4)
     # A date takes two columns.
     dates = "".join(f"{name:<8}" for name in names[::2]).rstrip()
     counts = "".join(f"{week.judged or '·':<4}" for week in found.weeks).rstrip()
-    return Chart("Helpful, by week", sentence, (*drawn[:-1], counts, dates))
+    return Chart("Helpful, by week", sentence, (*lines[:-1], counts, dates))
 
 
 def _latency(found: Insight) -> Chart:
@@ -126,10 +127,8 @@ def _unanswered(found: Insight, now: float, width: int) -> Chart:
         return Chart("Without an answer", "No queries here yet.")
     if not found.unanswered_total:
         return Chart("Without an answer", "Every query here found something.")
-    many = "query finds" if found.unanswered_total == 1 else "queries find"
-    sentence = (
-        f"{found.unanswered_total:,} {many} nothing: record what you know, and the next one is answered."
-    )
+    queries = counted(found.unanswered_total, "query finds", "queries find")
+    sentence = f"{queries} nothing: record what you know, and the next one is answered."
     return Chart("Without an answer", sentence, tuple(_question(one, now, width) for one in found.unanswered))
 
 
@@ -146,7 +145,7 @@ def _share(title: str, sentence: str, shares: Sequence[Share], total: int, width
 
 def _scopes(shares: Sequence[Share], width: int) -> Chart:
     total = sum(one.number for one in shares)
-    sentence = f"{_entries(total)} in {len(shares)} scopes can be recalled from here."
+    sentence = f"{entries(total)} in {len(shares)} scopes can be recalled from here."
     return Chart("Scopes", sentence, tuple(bars([(one.name, one.number) for one in shares], width)))
 
 
@@ -160,10 +159,6 @@ def _percent(part: int, whole: int) -> str:
 
 def _fraction(one: Entry) -> str:
     return f"{one.confidence:.2f}".removeprefix("0") if one.confidence < 1 else "1.0"
-
-
-def _entries(count: int) -> str:
-    return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def _times(count: int) -> str:

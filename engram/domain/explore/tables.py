@@ -55,9 +55,9 @@ class Limits(NamedTuple):
 
 def as_lines(table: Table) -> list[str]:
     """Format the table as text: column names, then a line per row, cells separated by ` | `."""
-    return [" | ".join(table.columns), *(" | ".join(map(said, row)) for row in table.rows)]
+    return [" | ".join(table.columns), *(" | ".join(map(format_cell, row)) for row in table.rows)]
 
 
-def said(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Format a cell on one line."""
     return "" if cell is None else " ".join(str(cell).split())

@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 class Graph:
     """Nodes by key, edges, and the adjacency of each node, in the order of the edges.
 
-    `about` has the entries that name each entity, `named` the entities that each entry names, `beside` the edges between
+    `about` has the entries that name each entity, `named` the entities that each entry names, `adjacent` the edges between
     nodes of one kind, at both ends: relationships of entities, relations of entries.
     """
 
@@ -54,15 +54,15 @@ class Graph:
         self.edges = tuple(dict.fromkeys(kept))
         self.about: dict[str, dict[str, None]] = {}
         self.named: dict[str, dict[str, None]] = {}
-        self.beside: dict[str, list[Edge]] = {}
+        self.adjacent: dict[str, list[Edge]] = {}
         for edge in self.edges:
             source, target = edge[0], edge[1]
             if known[source].kind == LORE and known[target].kind != LORE:
                 self.about.setdefault(target, {})[source] = None
                 self.named.setdefault(source, {})[target] = None
             else:
-                self.beside.setdefault(source, []).append(edge)
-                self.beside.setdefault(target, []).append(edge)
+                self.adjacent.setdefault(source, []).append(edge)
+                self.adjacent.setdefault(target, []).append(edge)
 
     def entities(self) -> list[Node]:
         """Return all nodes that are not entries, by key."""
@@ -97,7 +97,7 @@ def ways(graph: Graph) -> Ways:
             other = number[key]
             found.add(one * many + other)
             found.add(other * many + one)
-    for edges in graph.beside.values():
+    for edges in graph.adjacent.values():
         for edge in edges:
             if graph.nodes[edge.source].kind != LORE or edge.kind in SPEAKING:
                 found.add(number[edge.source] * many + number[edge.target])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.domain.graph.graph import LORE, MENTIONS, NAME
 from engram.domain.graph.graph_walk import TOGETHER
+from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def format_way(reached: Reached) -> str:
     steps = []
     for step in reached.way:
         more = [f"since {step.since}"] if step.since else []
-        more += [f"{step.lore} entr{'y' if step.lore == 1 else 'ies'}"] if step.lore else []
+        more += [entries(step.lore)] if step.lore else []
         steps.append(f"{format_step(step)} {step.name}" + (f" ({', '.join(more)})" if more else ""))
     return ", ".join(steps)
 

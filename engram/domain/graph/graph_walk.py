@@ -61,7 +61,7 @@ def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> l
 
 
 def _relationships(graph: Graph, key: str) -> Iterator[Step]:
-    for edge in graph.beside.get(key, ()):
+    for edge in graph.adjacent.get(key, ()):
         back = edge.target == key
         other = edge.source if back else edge.target
         yield Step(other, graph.nodes[other].name, edge.kind, edge.since, back)
@@ -90,7 +90,7 @@ def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
             near[lore_id] = near.get(lore_id, 0.0) + much
     related: dict[str, float] = {}
     for lore_id, much in near.items():
-        for edge in graph.beside.get(lore_id, ()):
+        for edge in graph.adjacent.get(lore_id, ()):
             other = edge.source if edge.target == lore_id else edge.target
             if other not in near:
                 related[other] = max(related.get(other, 0.0), much * _RELATED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from engram.domain.text.counting import counted
 from engram.domain.typed import NamedTuple
 
 GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first
@@ -40,8 +41,9 @@ def is_named(name: str, text: str) -> bool:
 def file_changed(path: str, count: int, lines: tuple[int, int] | None, last: str) -> Finding:
     """Report a file changed in `count` commits, the last being `last`; `lines` are those added and removed."""
     size = f", +{lines[0]} −{lines[1]} lines" if lines else ""
-    commits = "1 commit" if count == 1 else f"{count:,} commits"
-    return Finding(CHANGED, f"{path} changed", f"{path}: {commits}{size}; last {last}", sum(lines or ()))
+    return Finding(
+        CHANGED, f"{path} changed", f"{path}: {counted(count, 'commit')}{size}; last {last}", sum(lines or ())
+    )
 
 
 def file_gone(path: str, went: str, last: str) -> Finding:

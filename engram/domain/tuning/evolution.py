@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.domain.explore.tables import Table
 from engram.domain.recall.ranking import HALF_LIFE_KEY, STANDING_KEY, THRESHOLD_KEY, WORDS_KEY
 from engram.domain.settings import key_named
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -196,8 +197,8 @@ def is_harmless(before: Quality, after: Quality, *, hides: bool) -> bool:
 def why_none(judged: int, questions: Sequence[object]) -> str:
     """Explain why nothing is proposed."""
     if judged < LEAST_JUDGED:
-        retrievals = "retrieval was" if judged == 1 else "retrievals were"
-        return f"{judged} {retrievals} judged; proposals need {LEAST_JUDGED}."
+        retrievals = counted(judged, "retrieval was", "retrievals were")
+        return f"{retrievals} judged; proposals need {LEAST_JUDGED}."
     return f"No change is a significant improvement on the {len(questions)} judged questions."
 
 

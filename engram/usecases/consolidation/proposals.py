@@ -21,6 +21,7 @@ from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.usefulness import usefulness_by_id
 from engram.usecases.index.index_query import consult
@@ -87,7 +88,7 @@ def propose_merges(
         if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
             step = _merge(survey, embedder, ids, decays)
             if step is not None:
-                survey.taken.update(step.lore)
+                survey.planned.update(step.lore)
                 steps.append(step)
     return steps, [one for pair in found if (one := _unresolved(survey, pair)) is not None]
 
@@ -99,12 +100,12 @@ def propose_superseded(survey: Survey) -> list[Step]:
         by = [
             other
             for kind, other in links
-            if kind == "supersedes" and other not in survey.taken and other != lore_id
+            if kind == "supersedes" and other not in survey.planned and other != lore_id
         ]
         hit = survey.hits.get(lore_id)
-        if hit is None or lore_id in survey.taken or not by:
+        if hit is None or lore_id in survey.planned or not by:
             continue
-        survey.taken.add(lore_id)
+        survey.planned.add(lore_id)
         why = f"'{survey.hits[by[0]].title}' supersedes it"
         steps.append(
             Step(
@@ -203,8 +204,8 @@ def find_stale(survey: Survey) -> dict[str, str]:
 
 def propose_archives(survey: Survey, old: Mapping[str, str]) -> list[Step]:
     """Archive stale entries that are in no other step."""
-    wanted = [survey.hits[lore_id] for lore_id in old if lore_id not in survey.taken]
-    survey.taken.update(hit.id for hit in wanted)
+    wanted = [survey.hits[lore_id] for lore_id in old if lore_id not in survey.planned]
+    survey.planned.update(hit.id for hit in wanted)
     return [_time_step(survey, ARCHIVE, hit, old[hit.id], hit.confidence) for hit in wanted]
 
 
@@ -212,7 +213,7 @@ def propose_decay(survey: Survey) -> list[Step]:
     """Take 0.01 off semantic entries for each month in which they were neither used nor validated."""
     steps = []
     for hit in survey.hits.values():
-        if hit.type != SEMANTIC or hit.pinned or hit.id in survey.taken:
+        if hit.type != SEMANTIC or hit.pinned or hit.id in survey.planned:
             continue
         known, total = _accounts_of(survey, hit)
         accounts = _account_changes(survey, hit, known, total)
@@ -259,9 +260,9 @@ def _accounts_of(survey: Survey, hit: Hit) -> tuple[Mapping[str, Vote], int]:
 
 
 def _decay_reason(accounts: Mapping[str, Vote]) -> str:
-    taken = sum(vote.up < vote.down for vote in accounts.values())
-    back = len(accounts) - taken
-    parts = [f"{taken} month{'s' * (taken != 1)} neither used nor validated"] if taken else []
+    idle = sum(vote.up < vote.down for vote in accounts.values())
+    back = len(accounts) - idle
+    parts = [f"{counted(idle, 'month')} neither used nor validated"] if idle else []
     parts += [f"{back} given back, as it was used after all"] if back else []
     return ", ".join(parts)
 
@@ -296,7 +297,7 @@ def propose_from_sessions(survey: Survey) -> list[Step]:
                     steps[lore.id] = step
         finally:
             session.close()
-    survey.taken.update(steps)
+    survey.planned.update(steps)
     return [steps[lore_id] for lore_id in sorted(steps)]
 
 
@@ -309,7 +310,9 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
     wanted = [
         lore_id
         for lore_id, known in sorted(usefulness.items())
-        if known.importance >= PROMOTED_FROM and known.shown >= PROMOTED_USES and lore_id not in survey.taken
+        if known.importance >= PROMOTED_FROM
+        and known.shown >= PROMOTED_USES
+        and lore_id not in survey.planned
     ]
     there = scopes.exists(store, target)
     known_there = consult(scopes.reach(store, target), lambda found: hits_of(found, wanted)) if there else {}

@@ -29,7 +29,7 @@ _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
 class Survey:
     """The state of a store that proposals are made from.
 
-    `hits` has the active entries by id, without pending and quarantined ones, `digests` those of their files. `taken`
+    `hits` has the active entries by id, without pending and quarantined ones, `digests` those of their files. `planned`
     collects the ids that a step is about: each entry is in one step at most.
     """
 
@@ -47,7 +47,7 @@ class Survey:
         )
         self.hits: dict[str, Hit] = {hit.id: hit for hit in without_quarantined(store, active)}
         self.digests = {text.id: text.digest for text in generation.catalog.texts((ACTIVE, PENDING))}
-        self.taken: set[str] = set()
+        self.planned: set[str] = set()
         self._read: dict[str, bytes] = {}
         self._raw: dict[str, bytes] | None = None
         self._links: Mapping[str, Sequence[tuple[str, str]]] | None = None

@@ -113,12 +113,12 @@ def search_graph(
         return consult(store, look)
 
 
-def find_node(drawn: BuiltGraph, name: str) -> Node:
+def find_node(built: BuiltGraph, name: str) -> Node:
     """Find the node of an entity by name or key. Raises NotFoundError, AmbiguousError."""
-    graph = drawn.graph
+    graph = built.graph
     if name in graph.nodes and graph.nodes[name].kind != LORE:
         return graph.nodes[name]
-    slugs = (name,) if entity_key(name) in graph.nodes else drawn.meant.get(fold(name), ())
+    slugs = (name,) if entity_key(name) in graph.nodes else built.meant.get(fold(name), ())
     if len(slugs) > 1:
         candidates = tuple((slug, graph.nodes[entity_key(slug)].name) for slug in slugs)
         raise AmbiguousError(

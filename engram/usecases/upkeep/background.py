@@ -1,4 +1,4 @@
-"""What can wait until the caller has its answer: commits, the index, a look at every file.
+"""Work deferred until the caller has its answer: commits, index updates, checking every file.
 
 A command starts one detached process for it; a long-lived program uses a thread (committer).
 """
@@ -23,9 +23,9 @@ INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
 def tidy(store: Store, *, sync: bool = False) -> None:
-    """Bring index, git and the table of the history up to date; trouble is left for `status` to show.
+    """Update the index, git and the history table; `status` reports errors.
 
-    Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
+    Then sync if due (always with `sync`), and run the daily maintenance after a sync.
     """
     from engram.usecases.agents.observations import enrich
     from engram.usecases.history.history_feed import update_in_background
@@ -38,7 +38,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
         enrich(store)
     commit_quietly(store)
     update_in_background(store)
-    _maintain(store)
+    _pack_objects(store)
     if exists(store, SESSION):
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
@@ -49,7 +49,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
 
 def _make_vectors(store: Store) -> None:
-    """Last, because it may take minutes: nothing else waits for it."""
+    """Compute missing vectors: last, since it may take minutes."""
     from engram.usecases.index.vectors import make_vectors, unfinished
 
     with contextlib.suppress(EngramError):
@@ -58,7 +58,7 @@ def _make_vectors(store: Store) -> None:
 
 
 def vectors_wait(store: Store) -> bool:
-    """Whether this store's vectors are not all there, and somebody should make them."""
+    """Whether vectors of this store are missing and can be computed."""
     generation = store.index.generation if store.is_indexed else None
     if generation is None or not (generation.waiting or generation.other_model):
         return False
@@ -68,7 +68,7 @@ def vectors_wait(store: Store) -> bool:
 
 
 def _refresh_quietly(store: Store) -> None:
-    """An index that cannot be written now must not keep changes from being committed."""
+    """Refresh the index; a failure must not keep changes from being committed."""
     from engram.usecases.index.refresh import refresh
 
     with contextlib.suppress(EngramError):
@@ -76,9 +76,9 @@ def _refresh_quietly(store: Store) -> None:
 
 
 def after_command(store: Store, *, wrote: bool) -> None:
-    """At the end of a command: do, or start a detached process that does, what is left to do.
+    """Do the deferred work at the end of a command, or start a detached process for it.
 
-    Raises GitError where it is done here and git refuses.
+    Raises GitError if it is done here and git fails.
     """
     inline = os.environ.get(INLINE_VARIABLE) == "inline"
     sync_due, sweeping = not inline and _sync_due(store), sweep_due(store)
@@ -105,7 +105,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         sweep(store)
         if sync_due:
             start_detached(store.places.root)
-    elif not _somebody_commits(store):
+    elif not _is_committing(store):
         for_session = sweeping or store.places.scope == SESSION
         if store.places.scope != SESSION:
             start_detached(store.places.root)
@@ -114,13 +114,13 @@ def after_command(store: Store, *, wrote: bool) -> None:
 
 
 def after_close(store: Store) -> None:
-    """When a program closes a store: start a detached process for observations that wait, if any do."""
+    """Start a detached process for pending observations when a program closes a store."""
     if os.environ.get(INLINE_VARIABLE) != "inline" and _observations_wait(store):
         start_detached(store.places.root)
 
 
 def _observations_wait(store: Store) -> bool:
-    """Whether observations wait to become lore."""
+    """Whether observations wait to be recorded as entries."""
     if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
         return False
     from engram.usecases.agents.observations import work_waits
@@ -131,7 +131,7 @@ def _observations_wait(store: Store) -> bool:
 
 
 def _sync_due(store: Store) -> bool:
-    """Whether the setting `sync.interval` wants a sync now."""
+    """Whether a sync is due by `sync.interval`."""
     if not store.settings.get("sync.interval"):
         return False
     from engram.usecases.sync.auto_sync import is_due
@@ -148,21 +148,21 @@ def _commits_wait(store: Store) -> bool:
     return has_work(store)
 
 
-def _somebody_commits(store: Store) -> bool:
-    """Whether a committer is at work; it looks at the journal once more after it lets go of the lock."""
+def _is_committing(store: Store) -> bool:
+    """Whether a committer is running; it checks the journal once more after releasing the lock."""
     from engram.usecases.store.commit import commit_lock
 
     lock = commit_lock(store)
     try:
-        taken = lock.try_acquire()
+        acquired = lock.try_acquire()
     except OSError:
         return False
     lock.release()
-    return not taken
+    return not acquired
 
 
 def _sweep_wanted(store: Store) -> bool:
-    """Whether no process has looked at every file for a while, in a store too large to do it before answering."""
+    """Whether a full check of files is due in a store too large to do it before answering."""
     from engram.usecases.index.freshness import COLD_SWEEP_LIMIT, sweep_interval_ns
 
     generation = store.index.generation
@@ -171,7 +171,7 @@ def _sweep_wanted(store: Store) -> bool:
     return store.clock.nanoseconds() - generation.swept_ns > max(_SWEEP_AGE_NS, sweep_interval_ns(generation))
 
 
-def _maintain(store: Store) -> None:
+def _pack_objects(store: Store) -> None:
     repository = store.places.repository
     if repository is None or not store.files.journaled:
         return

@@ -1,4 +1,4 @@
-"""The thread in which a long-lived program commits what it changed."""
+"""The thread in which a long-lived program commits its changes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-_LOOK_SECONDS = 60.0  # how often a program looks whether a sync is due
+_CHECK_SECONDS = 60.0  # how often to check whether a sync is due
 
 
 class Committer:
-    """Commits of a long-lived program: a thread that works through the journal soon after each change."""
+    """A thread that commits the journal soon after each change."""
 
     def __init__(self, store: Store) -> None:
-        """The thread starts with the first change; at once where there are syncs by interval."""
+        """Start the thread with the first change, or now if `sync.interval` is set."""
         self._store = store
         self._wake = threading.Event()
         self._stopping = False
@@ -28,7 +28,7 @@ class Committer:
             self._begin()
 
     def changed(self) -> None:
-        """Something was written."""
+        """Wake the thread after a write."""
         if not has_work(self._store) or self._stopping:
             return
         if self._thread is None:
@@ -36,7 +36,7 @@ class Committer:
         self._wake.set()
 
     def stop(self, timeout: float = 60.0) -> None:
-        """Commit what is left, then end the thread; after `timeout` seconds what is left stays in the journal."""
+        """Commit what is pending and end the thread; after `timeout` seconds the rest stays in the journal."""
         deadline = time.monotonic() + timeout
         self._stopping = True
         self._wake.set()
@@ -56,9 +56,9 @@ class Committer:
             commit_quietly(self._store)
 
     def _sync_when_due(self) -> float | None:
-        """Start a sync in a process of its own where one is due; seconds until the next one (None: there is none).
+        """Start a sync in its own process if one is due; returns the seconds until the next check (None: never).
 
-        Not in this thread: whoever closes the store must not wait for a remote.
+        Not in this thread, so that closing the store does not wait for a remote.
         """
         if not self._store.settings.get("sync.interval") or self._stopping:
             return None
@@ -67,8 +67,8 @@ class Committer:
 
         wait = seconds_until_due(self._store)
         if wait == NEVER:
-            return _LOOK_SECONDS  # a remote may be added
+            return _CHECK_SECONDS  # a remote may be added
         if wait > 0:
-            return min(wait, _LOOK_SECONDS)
+            return min(wait, _CHECK_SECONDS)
         start_detached(self._store.places.root)
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS

@@ -1,4 +1,4 @@
-"""Finding what is wrong with a store, and mending what can be mended without asking."""
+"""Diagnose a store, and repair what can be repaired without asking."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
 from engram.domain.sync.sync_plan import OTHER_VERSION
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store.accepted_settings import ACCEPT
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 
 
 DRIVER = "merge-driver"
-VECTORS = "vectors"  # are still being made, which is no fault
+VECTORS = "vectors"  # still being computed, which is not a fault
 LINK, CONFLICT, SYNC = "link", "conflict", "sync"
-_SOON_SECONDS = 60  # by then what a command leaves to the background is committed
+_BACKGROUND_SECONDS = 60  # by then the background process has committed
 _UNMERGED = "two versions of this file were not merged"
-_UNTOLD = {
-    "attributes": "git does not know which files are lore",
-    "command": "git does not know how Engram merges lore, so a plain `git pull` may leave conflicts",
+_MISSING = {
+    "attributes": "git has no attributes that mark the files of lore",
+    "command": "git has no merge driver for lore, so a plain `git pull` may leave conflicts",
 }
 
 
 class Finding(NamedTuple):
-    """Something that is not as it should be: where, what, what to do, and whether it was mended just now."""
+    """A problem: its place, description, what to do, and whether it was just repaired."""
 
     kind: str
     where: str
@@ -46,23 +47,23 @@ class Finding(NamedTuple):
 
 
 def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Look at everything.
+    """Check everything.
 
-    With `fix`, merge files with conflict markers, rebuild a damaged index, sweep leftovers, complete what git
-    has to know, and commit what waits.
+    With `fix`, merge files with conflict markers, rebuild a damaged index, delete leftovers, complete the git
+    configuration, and commit pending changes.
     """
     with store.lock:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
-        named = {one.where for one in merges}
-        files = [*_files(store, named), *_entities(store, named), *_links(store)]
-        told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
-        told += [*_agents(store), *_sync(store), *_beside(store)]
-        return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
+        reported = {one.where for one in merges}
+        files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
+        others = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
+        others += [*_agents(store), *_sync(store), *_kept_versions(store)]
+        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store)]
 
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
-    """Files with conflict markers, and those that git left unmerged."""
+    """Find files with conflict markers, and those that git left unmerged."""
     from engram.usecases.graph.entities import read_entities
     from engram.usecases.merge import repair
 
@@ -72,25 +73,25 @@ def _merges(store: Store, fix: bool) -> list[Finding]:
     marked = repair.marked(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
-    found = [_mended(repair.repair(store, path), store.places.owns_branch) for path in marked]
+    found = [_repaired(repair.repair(store, path), store.places.owns_branch) for path in marked]
     if any(one.fixed for one in found):
         refresh(store)
     return found
 
 
-def _mended(done: Repaired, owns_branch: bool) -> Finding:
+def _repaired(done: Repaired, owns_branch: bool) -> Finding:
     if not done.source:
         return Finding("file", done.path, f"{_UNMERGED}: {done.trouble}")
     what = f"merged from {done.source}"
     if done.conflicts:
-        what += f"; both versions of {', '.join(done.conflicts)} are in it, see `engram show`"
+        what += f"; it has both versions of {', '.join(done.conflicts)}; see `engram show`"
     if done.open_merge:
-        what += "; end the merge with `git commit`" if owns_branch else "; `git add` it"
+        what += "; finish the merge with `git commit`" if owns_branch else "; stage it with `git add`"
     return Finding("file", done.path, what, fixed=True)
 
 
 def _driver(store: Store, fix: bool) -> list[Finding]:
-    """Whether a plain `git pull` would merge lore by field; sync does so by itself."""
+    """Check whether a plain `git pull` merges lore by field, as sync always does."""
     from engram.usecases.merge.install_driver import complete, what_is_missing
 
     places = store.places
@@ -101,13 +102,13 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
         if missing and fix:
             complete(store, missing)
     except EngramError as error:
-        return [Finding(DRIVER, "", f"git cannot be told how to merge lore: {error.message}", error.hint)]
-    hint = "`engram doctor --fix` tells it."
-    return [Finding(DRIVER, what, _UNTOLD[what], hint, fix) for what in missing]
+        return [Finding(DRIVER, "", f"the merge driver cannot be configured: {error.message}", error.hint)]
+    hint = "`engram doctor --fix` configures it."
+    return [Finding(DRIVER, what, _MISSING[what], hint, fix) for what in missing]
 
 
 def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
-    """Whether git knows where the hidden work tree is, and never to remove it."""
+    """Check whether the hidden work tree is registered and locked in git."""
     if store.places.placement != BRANCH or store.places.repository is None:
         return []
     from engram.adapters.git.write import hidden_tree
@@ -116,39 +117,39 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
         return []
     if fix:
         hidden_tree.register(store.places.repository)
-    message = "git does not know that this work tree is here to stay"
-    return [Finding("worktree", store.places.root, message, "`engram doctor --fix` tells it.", fix)]
+    message = "git may prune this work tree, since it is not registered and locked"
+    return [Finding("worktree", store.places.root, message, "`engram doctor --fix` registers it.", fix)]
 
 
-def _files(store: Store, told: Collection[str]) -> list[Finding]:
-    """Files that are no lore yet or cannot be recalled, but for those `told` of already."""
+def _files(store: Store, reported: Collection[str]) -> list[Finding]:
+    """Find files that are not adopted yet or cannot be recalled, except those already `reported`."""
     generation = store.index.look()
     if generation is None:
         return []
     problems = [
         Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint)
         for p in generation.catalog.problems()
-        if p.path not in told
+        if p.path not in reported
     ]
     waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select("adopted = 0")]
     return problems + waiting
 
 
-def _entities(store: Store, told: Collection[str]) -> list[Finding]:
-    """Files of entities that cannot be read, or hold two versions of something."""
+def _entities(store: Store, reported: Collection[str]) -> list[Finding]:
+    """Find entity files that are unreadable or have merge conflicts."""
     from engram.usecases.graph.entities import read_entities
 
     found = read_entities(store)
     wrong = [
         Finding("entity", f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
         for one in found.problems
-        if one.path not in told
+        if one.path not in reported
     ]
     return wrong + [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
 
 
 def _links(store: Store) -> list[Finding]:
-    """Links of lore and entities that are broken or ambiguous, as `engram check` finds them."""
+    """Find broken and ambiguous links, as `engram check` does."""
     from engram.usecases.graph.broken_links import all_bad_links
 
     generation = store.index.look()
@@ -163,7 +164,7 @@ def _index(store: Store, fix: bool) -> list[Finding]:
     try:
         refresh(store)
         generation = store.index.look()
-        damage = generation.verify() if generation is not None else ["there is none"]
+        damage = generation.verify() if generation is not None else ["there is no index"]
     except (DamagedIndexError, EngramError) as error:
         damage = [str(error)]
     if damage and fix:
@@ -177,7 +178,7 @@ def _leftovers(store: Store, fix: bool) -> list[Finding]:
         os.path.basename(str(name)) for operation in store.files.journal.waiting() for name in [operation.op]
     }
     names = walk.scan(store.places.root, store.places.folder).leftovers
-    old = [path for path in _old(store, names) if not any(op in path for op in announced)]
+    old = [path for path in _abandoned(store, names) if not any(op in path for op in announced)]
     for path in old:
         if fix:
             atomic.discard(path)
@@ -198,11 +199,11 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
         return []
     trouble = commit_quietly(store) if fix else why_waiting(store)
     waiting = store.files.journal.waiting()
-    soon = store.clock.now().timestamp() - _SOON_SECONDS
+    soon = store.clock.now().timestamp() - _BACKGROUND_SECONDS
     if not trouble and (not waiting or waiting[0].moment > soon):
-        return []  # the process that follows each command is at it
-    are = "1 change waits" if len(waiting) == 1 else f"{len(waiting):,} changes wait"
-    message = f"{are} to be committed" + (f": {trouble}" if trouble else "")
+        return []  # the background process is about to commit
+    text = counted(len(waiting), "change waits", "changes wait")
+    message = f"{text} to be committed" + (f": {trouble}" if trouble else "")
     return [
         Finding(
             "git",
@@ -217,13 +218,13 @@ def _unsigned(store: Store) -> list[Finding]:
     from engram.adapters.git.write.signing import trouble
 
     why = trouble(store.places.state)
-    message = f"commits are not signed, though git is to sign them (commit.gpgsign): {why}"
-    hint = "Have the key in an agent, or make `git commit -S` work without a question; the next commit tries again."
+    message = f"commits are not signed although commit.gpgsign is set: {why}"
+    hint = "Load the key into an agent, so that `git commit -S` works without a prompt; the next commit tries again."
     return [Finding("signing", store.places.root, message, hint)] if why else []
 
 
 def _agents(store: Store) -> list[Finding]:
-    """Files of registered agents that cannot be read, or hold two versions of something."""
+    """Find agent profiles that are unreadable or have merge conflicts."""
     from engram.usecases.graph.agent_profiles import find_problems
     from engram.usecases.graph.entities import TAKE_OVER, both_versions
 
@@ -236,7 +237,7 @@ def _agents(store: Store) -> list[Finding]:
 
 
 def _sync(store: Store) -> list[Finding]:
-    """Why the last sync stopped, where a person has to do something about it."""
+    """Report why the last sync stopped, if a person has to act."""
     from engram.usecases.store.sync_state import last
 
     error = last(store)["error"]
@@ -245,8 +246,8 @@ def _sync(store: Store) -> list[Finding]:
     return [Finding(SYNC, "", f"the last sync stopped: {error.get('message')}", str(error.get("hint") or ""))]
 
 
-def _beside(store: Store) -> list[Finding]:
-    """Versions that a sync put beside a file that is no lore, for a person to choose from."""
+def _kept_versions(store: Store) -> list[Finding]:
+    """Find versions of other files that sync kept for a person to choose from."""
     places = store.places
     if places.repository is None or not places.owns_branch:
         return []
@@ -255,21 +256,21 @@ def _beside(store: Store) -> list[Finding]:
     try:
         listed = listed_files(places.repository)
     except EngramError:
-        return []  # what is wrong with git is told elsewhere
+        return []  # git errors are reported elsewhere
     found = [
         path
         for path in listed
         if OTHER_VERSION.search(path) and os.path.lexists(os.path.join(places.root, path))
     ]
-    message = "a sync put this version beside the file, which had been changed here and there"
-    hint = "Take what you want of it into {0}, delete this version, and `git commit` what you changed."
+    message = "sync kept this version, as the file was changed both here and on the remote"
+    hint = "Copy what you need from it into {0}, delete this version, then `git commit`."
     return [Finding(CONFLICT, path, message, hint.format(OTHER_VERSION.sub("", path))) for path in found]
 
 
 def _settings(store: Store) -> list[Finding]:
-    """What of the store's own file does not count here."""
-    hint = f"If it is meant: {ACCEPT}"
-    broken = [Finding("settings", CONFIG_NAME, note, "Mend that line.") for note in store.notes]
+    """Report settings of the store's file that have no effect here."""
+    hint = f"To accept it: {ACCEPT}"
+    broken = [Finding("settings", CONFIG_NAME, note, "Fix that line.") for note in store.notes]
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
@@ -280,8 +281,8 @@ def _degraded(store: Store) -> list[Finding]:
     return [*found, Finding(VECTORS, "", behind)] if behind else found
 
 
-def _old(store: Store, names: Iterable[str]) -> list[str]:
-    """Temporaries that no journal line announces and that are older than ten minutes: of killed writers."""
+def _abandoned(store: Store, names: Iterable[str]) -> list[str]:
+    """Choose temporary files older than ten minutes: killed writers left them."""
     limit = store.clock.nanoseconds() - 600 * 1_000_000_000
     found = [os.path.join(store.places.root, *name.split("/")) for name in names]
     stamps = {path: walk.stamp(path) for path in found}

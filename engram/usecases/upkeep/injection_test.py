@@ -1,7 +1,7 @@
-"""A red team's lore against the real ways into an agent's context, in a scratch store; what got through is reported.
+"""Test prompt injection: red-team entries on every real way into an agent's context, in a scratch store.
 
-Nothing here can tell whether a model obeys: what is proved is that each text stands in its frame, marked with its tier,
-without anything that acts on a terminal, imitates the frame, or is followed by a screen.
+This cannot tell whether a model obeys. It proves that each text stays in its frame, marked with its tier, without
+terminal controls or imitations of the frame.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, CONTEXT, GET = WAYS = (
     "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "get_context", "recall_get",
 )  # fmt: skip
-_ALL = 1_000_000  # tokens: for a text with everything in it
+_ALL = 1_000_000  # tokens: enough for a text with everything
 _HERE = ("agent", "human")
 
 
 class Poison(NamedTuple):
-    """One lore of the corpus: what it is called, the lore, whether it may be seen at all."""
+    """One entry of the corpus: its name, the entry, whether it must never be shown."""
 
     name: str
     lore: Lore
@@ -50,7 +50,7 @@ class Poison(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something that got through: by which way into the context, which lore (where that is known), what, the line."""
+    """A leak: the way into the context, the entry if known, the kind of leak, the line."""
 
     way: str
     name: str
@@ -59,7 +59,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was tried: lore, texts looked at by way, and what got through."""
+    """The result: number of entries, texts checked by way, and leaks."""
 
     lore: int
     texts: dict[str, int]
@@ -67,7 +67,7 @@ class Report(NamedTuple):
 
 
 def poison_check() -> Report:
-    """Put every lore of the corpus before an agent in every way there is, in a scratch store that is deleted then."""
+    """Show every entry of the corpus to an agent in every way, in a temporary store."""
     import shutil
     import tempfile
 
@@ -83,7 +83,7 @@ def poison_check() -> Report:
 
 
 def corpus() -> list[dict[str, Any]]:
-    """The red team's lore as they are kept: name, attack, text with `{c}` for a word that only it has."""
+    """Read the red-team corpus: name, attack, text with `{c}` for a unique word."""
     with open(os.path.join(os.path.dirname(__file__), "injection_texts.json"), encoding="utf-8") as file:
         found: list[dict[str, Any]] = json.load(file)
     return found
@@ -100,7 +100,7 @@ def _scratch(root: str) -> Store:
 
 
 def plant(store: Store) -> list[Poison]:
-    """The corpus as files of the scratch store: by turns from another clone, and by an agent of this one."""
+    """Write the corpus into the scratch store, as from another clone and from an agent of this one in turn."""
     found = []
     for number, row in enumerate(corpus()):
         lore_id = store.clock.new_id()
@@ -122,7 +122,7 @@ def plant(store: Store) -> list[Poison]:
 
 
 def word(number: int) -> str:
-    """A word that only one lore of the corpus has."""
+    """Return a word unique to one entry of the corpus."""
     return "canary" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
 
 
@@ -138,7 +138,7 @@ def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
         findings += [Finding(way, name, *leak) for leak in leaks_of(text)]
         hidden = [number for number in shown if poisons[number].is_quarantined]
         findings += [Finding(way, poisons[number].name, QUARANTINED, word(number)) for number in hidden]
-    for way in (BRIEF, FILES, GET):  # ways on which each lore is meant to be shown, or nothing is proved
+    for way in (BRIEF, FILES, GET):  # these must show every entry, or the test proves nothing
         for number, one in enumerate(poisons):
             if number not in seen[way] and not one.is_quarantined:
                 findings.append(Finding(way, one.name, NOT_SHOWN, word(number)))
@@ -146,7 +146,7 @@ def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
 
 
 def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
-    """Every text that would be put before an agent: by which way, the text, what looks at it."""
+    """Yield every text that an agent would get: the way, the text, its checker."""
     from engram.usecases.agents.brief import brief
     from engram.usecases.agents.context import get_context
 
@@ -189,7 +189,7 @@ def _answer(store: Store, asked: str) -> str:
 
 
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
-    """A lore that an agent asks for by name: as text and as data."""
+    """Yield an entry that an agent gets by name: as text and as data."""
     _, trust, counts = as_seen(store, one.lore)
     yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), leaks.leaks_of_quotes
     data = neutralize_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
@@ -198,7 +198,7 @@ def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str]
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every text in JSON values."""
+    """Yield every string in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,6 +1,6 @@
-"""The periodic work on a store, in one: what was observed, what fades, what is old, what is garbage, and git's objects.
+"""Periodic maintenance of a store: observations, decay, archiving, garbage, sessions, git objects.
 
-Doing it twice is doing it once. It runs by itself after a sync, at most once a day, in the background.
+It is idempotent, and runs in the background after a sync, at most once a day.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
 from engram.domain.graph.team import SUMMARY, TAKEN_OVER
 from engram.domain.scopes import past_retention
+from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0
-_MOST_BY_ITSELF = 1000  # lore that a step changes without being asked: the rest the next day, so that no sync has much to do
-_NAMED = 100  # lore that a commit names; it has the paths of all
+_MOST_AUTOMATIC = (
+    1000  # entries that a step changes in the background; the rest follows the next day, to keep syncs small
+)
+_MOST_TRAILERS = 100  # ids in the commit message; the commit has the paths of all
 _OLD = (
     "status = ? AND pinned = 0 AND max(updated_at, coalesce(last_validated, 0)) < ?"
     " AND (category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?))"
@@ -42,7 +45,7 @@ _UNUSED = "pinned = 0 AND ((status IN ('archived', 'superseded') AND updated_at 
 
 
 class Done(NamedTuple):
-    """One step of the work: the `number` of what it was about, and why nothing came of it ("" if something did)."""
+    """One step: the `number` of things it changed, and its `error` ("" if none)."""
 
     step: str
     number: int
@@ -50,19 +53,19 @@ class Done(NamedTuple):
 
 
 class Maintained(NamedTuple):
-    """What was done, or would be, step by step."""
+    """The steps done, or to be done."""
 
     scope: str
     dry_run: bool
     steps: tuple[Done, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """The work as JSON."""
+        """Return the steps as JSON."""
         return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
 
 
 def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
-    """Do what is due; `dry_run` only says what that is. A step that fails stops no other."""
+    """Run all steps; `dry_run` only counts. A failing step does not stop the others."""
     steps = []
     for name, work in STEPS.items():
         try:
@@ -76,10 +79,7 @@ def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
 
 
 def maintain_if_due(store: Store) -> Maintained | None:
-    """Do it where there was a sync since the last time, a day ago or more; None where it is not due.
-
-    `engram undo` passes over what it does.
-    """
+    """Run maintenance in the background if it is due, else return None; `engram undo` skips its commits."""
     if not is_due(store):
         return None
     before = store.caller
@@ -91,17 +91,17 @@ def maintain_if_due(store: Store) -> Maintained | None:
 
 
 def is_due(store: Store) -> bool:
-    """Whether it is to be done by itself now."""
+    """Whether a sync followed the last maintenance, which was at least a day ago."""
     if not store.settings.flag("maintain.auto"):
         return False
     synced, before = _time(sync_state.last(store)["succeeded"]), last_time(store)
     now = store.clock.now().timestamp()
-    # A clock that was set back must not put it off for ever.
+    # A clock set back must not postpone it forever.
     return synced > 0 and (before <= 0 or before > now or (synced >= before and now - before >= _DAY))
 
 
 def last_time(store: Store) -> float:
-    """When it was done last (Unix seconds, 0.0: never)."""
+    """Return the time of the last maintenance (Unix seconds, 0.0: never)."""
     try:
         return _time(json.loads(atomic.read(os.path.join(store.places.state, _NAME)))["at"])
     except (EngramError, ValueError, KeyError, TypeError):
@@ -123,29 +123,29 @@ def _decay(store: Store, dry_run: bool) -> int:
 
 
 def _most(store: Store) -> int | None:
-    """How many lore a step changes at most."""
-    return _MOST_BY_ITSELF if store.caller.session == BY_ITSELF else None
+    """Return the limit of entries that a step changes."""
+    return _MOST_AUTOMATIC if store.caller.session == BY_ITSELF else None
 
 
 def _archive(store: Store, dry_run: bool) -> int:
-    """Summaries of sessions and handoffs that were taken over, of which nobody said anything for long."""
+    """Archive session summaries and taken handoffs without activity for `team.archive_days`."""
     days = store.settings.number("team.archive_days")
     if not days or store.scope.readonly:
         return 0
     before = store.clock.now().timestamp() - days * _DAY
     hits = _hits(store, _OLD, (ACTIVE, before, SUMMARY, TAKEN_OVER))
-    return _changed(store, hits, "archive", _archived, dry_run=dry_run)
+    return _change(store, hits, "archive", _archived, dry_run=dry_run)
 
 
 def _garbage(store: Store, dry_run: bool) -> int:
-    """What is out of use for longer than `scopes.NAME.garbage_days`; git's history keeps it."""
+    """Delete what has been unused for `scopes.NAME.garbage_days`; git's history keeps it."""
     now = store.clock.now().timestamp()
     before = store.scope.garbage_before(now)
     if not before or store.scope.readonly:
         return 0
     horizon = store.scope.horizon(before)
     hits = [hit for hit in _hits(store, _UNUSED, (before, horizon)) if _is_garbage(hit, before, horizon)]
-    return _changed(store, hits, "delete", None, dry_run=dry_run)
+    return _change(store, hits, "delete", None, dry_run=dry_run)
 
 
 def _is_garbage(hit: Hit, before: float, horizon: float) -> bool:
@@ -161,7 +161,7 @@ def _sessions(store: Store, dry_run: bool) -> int:
 
 
 def _objects(store: Store, dry_run: bool) -> int:
-    """Let git pack its loose objects, where it finds them many; how many there were."""
+    """Let git pack loose objects above a threshold; returns their number."""
     repository = store.places.repository
     if repository is None or not store.files.journaled:
         return 0
@@ -199,7 +199,7 @@ def _hits(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
     return without_quarantined(store, found)
 
 
-def _changed(
+def _change(
     store: Store,
     hits: Sequence[Hit],
     what: str,
@@ -207,7 +207,7 @@ def _changed(
     *,
     dry_run: bool,
 ) -> int:
-    """Change (or delete) these files as one commit; how many. One that cannot be read is left alone."""
+    """Change or delete these files as one commit; returns their number. Unreadable files are skipped."""
     from engram.adapters.files.frontmatter import codec
 
     changes, lore = [], []
@@ -217,15 +217,15 @@ def _changed(
         except EngramError:
             continue
         if file.lore.id != hit.id or file.lore.conflicts:
-            continue  # a person has something to settle there
+            continue  # a person must resolve it first
         content = (
             None if compute is None else codec.rewrite(file, compute(store, file.lore), store.categories)
         )
         changes.append(Change(hit.path, content, atomic.digest(file.raw)))
         lore.append(file.lore)
     if changes and not dry_run:
-        details = [("Engram-Lore", one.id) for one in lore[1:_NAMED]]
-        subject = f"maintain: {what} {len(lore)} lore"
+        details = [("Engram-Lore", one.id) for one in lore[1:_MOST_TRAILERS]]
+        subject = f"maintain: {what} {entries(len(lore))}"
         entry_writer.write(store, [entry_writer.operation_for(store, lore[0], subject, changes, details)])
     return len(changes)
 
@@ -235,7 +235,7 @@ def _archived(store: Store, lore: Lore) -> Lore:
 
 
 def _remember(store: Store) -> None:
-    """Note when it was done; where that cannot be written, it is done again."""
+    """Record the time; if that fails, maintenance just runs again."""
     at = times.render(times.whole_seconds(store.clock.now()))
     try:
         atomic.write(os.path.join(store.places.state, _NAME), json.dumps({"at": at}).encode(), "maintenance")

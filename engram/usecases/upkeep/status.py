@@ -1,4 +1,4 @@
-"""How a store is doing: what it holds, how its index, git and embedding are."""
+"""The status of a store: its contents, index, git and embedding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
-    """The store's state, as the JSON that `engram status --json` prints; `thorough` looks at every file before."""
+    """Return the status as the JSON that `engram status --json` prints; `thorough` checks every file first."""
     with store.lock:
         trouble = ""
         try:
@@ -119,7 +119,7 @@ def _git(store: Store) -> dict[str, object]:
 
 
 def _held(store: Store) -> int:
-    """How many lore wait for a person; 0 where that cannot be found out now."""
+    """Count quarantined entries; 0 if that is not known now."""
     from engram.usecases.review.trust import count_quarantined
 
     try:
@@ -130,7 +130,7 @@ def _held(store: Store) -> int:
 
 def _embedding(store: Store, generation: Generation | None) -> dict[str, object]:
     embedder = store.model
-    _ = store.embedder  # notes what is the matter
+    _ = store.embedder  # records why it is degraded
     return {
         "provider": store.settings.text("embedding.provider"),
         "ok": embedder is not None or store.settings.text("embedding.provider") == "none",
