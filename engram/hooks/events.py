@@ -56,8 +56,8 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
     from engram.usecases.agents import session_rules
     from engram.usecases.agents.brief import RULES, brief
-    from engram.usecases.agents.handoffs import told_at_start
-    from engram.usecases.opening.open_store import lore_not_taken
+    from engram.usecases.agents.handoffs import for_session_start
+    from engram.usecases.opening.open_store import own_store_notice
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
@@ -67,13 +67,13 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     _share_session(store.caller.session, agent)
     if not _is_heard(agent, names.SESSION_START):
         return Reply(later=PULL)
-    handed = told_at_start(
+    handed = for_session_start(
         store, store.caller.agent or agent, int(store.settings.number("hooks.brief_budget"))
     )
     notes = "\n\n".join(part for part in (handed, brief(store, payload.cwd)) if part)
     if rules:
         notes = session_rules.put(rules, notes)
-    rest = () if payload.source in ("resume", "fork") else (RULES, lore_not_taken(store, payload.cwd))
+    rest = () if payload.source in ("resume", "fork") else (RULES, own_store_notice(store, payload.cwd))
     return Reply("\n\n".join(part for part in (*rest, notes) if part), PULL)
 
 

@@ -145,9 +145,9 @@ def _rules(event: str, payload: Payload) -> str:
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
     from engram.usecases.agents.brief import RULES
-    from engram.usecases.opening.open_store import untaken_lore
+    from engram.usecases.opening.open_store import branch_notice
 
-    return "\n\n".join(part for part in (RULES, untaken_lore(payload.cwd)) if part)
+    return "\n\n".join(part for part in (RULES, branch_notice(payload.cwd)) if part)
 
 
 def _first(store: Store, event: str, payload: Payload) -> bool:

@@ -32,11 +32,11 @@ async def recent() -> str:
     """The lore recorded last, a line each."""
 
     def work(engram: Engram) -> str:
-        from engram.usecases.store.quarantine import is_held
+        from engram.usecases.store.quarantine import is_quarantined
 
         listing = engram.list(limit=_RECENT, status=ACTIVE)
         listing = listing._replace(
-            lore=tuple(one for one in listing.lore if not is_held(engram.store, one.lore))
+            lore=tuple(one for one in listing.lore if not is_quarantined(engram.store, one.lore))
         )
         rows = [_line(shown.lore.id, shown.lore.title, shown.lore.category) for shown in listing.lore]
         return "\n".join([f"{NOTICE}\nThe newest of {listing.total:,}:", *rows]) + "\n"

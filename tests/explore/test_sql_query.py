@@ -18,7 +18,7 @@ from sql_kit import SOON, answered, refused, rows
 from sql_statements import FILES, STATEMENTS, THROUGH
 
 from engram.adapters.sql.functions import FUNCTIONS
-from engram.adapters.state.trust_tables import Held
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits, Table
@@ -121,10 +121,10 @@ def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path)
         engram.refresh()
         (text,) = engram.store.index.look().catalog.select("id = ?", [ids[1]])
         held = (
-            Held(ids[1], text.text_digest, "", "foreign", 0.0),
-            Held(ids[2], "of a text before", "", "foreign", 0.0),
+            QuarantinedText(ids[1], text.text_digest, "", "foreign", 0.0),
+            QuarantinedText(ids[2], "of a text before", "", "foreign", 0.0),
         )
-        engram.store.state.trust.hold(held)
+        engram.store.state.trust.quarantine(held)
         assert rows(engram, "SELECT id FROM tags ORDER BY id", waiting=False) == [(ids[0],), (ids[2],)]
         assert len(rows(engram, "SELECT id FROM tags")) == 3
 

@@ -85,8 +85,10 @@ def test_what_would_get_through_without_a_defence_is_reported(
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(where, name, instead)
     if where is held:
-        monkeypatch.setattr(auto_recall, "without_held", lambda _store, hits: list(hits))
-        monkeypatch.setattr("engram.usecases.agents.brief.without_held", lambda _store, hits: list(hits))
+        monkeypatch.setattr(auto_recall, "without_quarantined", lambda _store, hits: list(hits))
+        monkeypatch.setattr(
+            "engram.usecases.agents.brief.without_quarantined", lambda _store, hits: list(hits)
+        )
     found = injection_test.poison_check().findings
     assert leak <= {one.leak for one in found} <= set(LEAKS)
 

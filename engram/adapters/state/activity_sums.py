@@ -18,7 +18,7 @@ class LiveSums:
     def __init__(self, state: StateDatabase) -> None:
         """Takes in what waits beside the database."""
         self._state = state
-        state.live.settle()
+        state.live.flush()
 
     def judgements(self, start: float, span: float) -> dict[int, tuple[int, int, int]]:
         """For each span of so many seconds after `start` (Unix seconds): helpful, not relevant, incorrect."""

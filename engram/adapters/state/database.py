@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.adapters.state.tombstones import GoneTable
+    from engram.adapters.state.tombstones import Tombstones
     from engram.adapters.state.trust_tables import TrustTables
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
@@ -115,11 +115,11 @@ class StateDatabase(StateConnection):
         )
 
     @property
-    def gone(self) -> GoneTable:
+    def tombstones(self) -> Tombstones:
         """The tombstones of deleted entries."""
-        from engram.adapters.state.tombstones import GoneTable  # queries do not need it
+        from engram.adapters.state.tombstones import Tombstones  # queries do not need it
 
-        return GoneTable(self)
+        return Tombstones(self)
 
     @property
     def live(self) -> LiveTable:
@@ -153,7 +153,7 @@ class StateDatabase(StateConnection):
 
         Raises StoreError.
         """
-        self.live.settle()
+        self.live.flush()
         if not os.path.exists(self.path):
             return
         path = os.path.join(folder, os.path.basename(self.path))

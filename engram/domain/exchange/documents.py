@@ -1,6 +1,6 @@
-"""Turn one markdown document into lore contents: whole where it fits, else split by its headings.
+"""Splitting a markdown document into the texts of entries: whole if it fits, else by its headings.
 
-Also what a document's place tells about it: a title from its file name, tags from its folders.
+Also titles from file names and tags from folders.
 """
 
 from __future__ import annotations
@@ -174,12 +174,12 @@ class _Splitter:
         block = self.blocks[piece.first]
         path = self.paths[piece.first]
         own = index == 0 and piece.first == self.name.heading
-        title = self.taken_by_own(body) if own else self.title(self.section(piece))
+        title = self.own_title(body) if own else self.title(self.section(piece))
         content = body if own else f"# {title}\n\n{body}"
         level = block.level or (self.blocks[path[-1]].level if path else 1)
         return Part(title_of(content) or title, content, level, index)
 
-    def taken_by_own(self, body: str) -> str:
+    def own_title(self, body: str) -> str:
         """The title of the first part, where the document's own heading already stands."""
         self.numbers.update({title_of(body): 1, self.compose("", ""): 1})
         return title_of(body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.git.read.differences import blobs
-from engram.adapters.state.trust_tables import Held
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
@@ -64,7 +64,7 @@ def weigh(
     if mixed:
         arriving = [one for one in arriving if one.commits]
     rows = list(_held(store, hold, arriving, store.clock.now().timestamp()))
-    store.state.trust.hold(rows)
+    store.state.trust.quarantine(rows)
     _note(store, arriving)
     return len({row.id for row in rows})
 
@@ -94,11 +94,11 @@ def lore_among(store: Store, changes: Mapping[str, Difference]) -> dict[str, Dif
 def _note(store: Store, arriving: Iterable[_Arriving]) -> None:
     """Remember which commit brought each lore in, and who signed it."""
     brought = {one.lore.id: one.commits[0] for one in arriving if one.commits}
-    store.state.trust.arrived(brought.items(), store.clock.now().timestamp())
+    store.state.trust.add_arrivals(brought.items(), store.clock.now().timestamp())
     signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_LOOKED_AT])
 
 
-def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) -> Iterable[Held]:
+def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) -> Iterable[QuarantinedText]:
     arriving = list(arriving)
     listed = store.settings.get("trust.accept")
     accepted = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset[str]()
@@ -107,7 +107,9 @@ def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) ->
         signatures = [known[oid] for oid in one.commits if oid in known]
         why = trust.why_held(hold, accepted, one.lore.source_id, signatures)
         if why:
-            yield Held(one.lore.id, text_digest(one.text), one.commits[0] if one.commits else "", why, now)
+            yield QuarantinedText(
+                one.lore.id, text_digest(one.text), one.commits[0] if one.commits else "", why, now
+            )
 
 
 def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:

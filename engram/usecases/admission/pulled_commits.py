@@ -26,7 +26,7 @@ def weigh_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        theirs, known = _tracked(repo), watermarks.noted(store, _MARK)
+        theirs, known = _tracked(repo), watermarks.read(store, _MARK)
         if theirs is None or theirs == known:
             return 0
         return _weigh(store, repo, known, theirs)
@@ -36,7 +36,7 @@ def weigh_pulled(store: Store) -> int:
 def weighed(store: Store, theirs: str) -> None:
     """Note that a commit of the remote, and all before it, was weighed; where that cannot be written it is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.note(store, _MARK, theirs)
+        watermarks.write(store, _MARK, theirs)
 
 
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:

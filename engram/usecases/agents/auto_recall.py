@@ -18,7 +18,7 @@ from engram.usecases.recall import query as recall
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def by_files(store: Store, files: Sequence[str]) -> str:
     def ask(generation: Generation) -> list[str]:
         tail = f"ORDER BY {order.sql}, id LIMIT {_MOST_ABOUT_FILES}"
         hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, tail)
-        counted = credit.hits_in_effect(store, without_held(store, hits))
+        counted = credit.hits_in_effect(store, without_quarantined(store, hits))
         best = sorted(counted, key=lambda hit: (-hit.pinned, -hit.confidence, -hit.validation_count))
         return [hit.path for hit in best if hit.confidence >= lowest]
 
@@ -94,7 +94,7 @@ def by_files(store: Store, files: Sequence[str]) -> str:
     return said
 
 
-def put_before(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
+def surface(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
     """Those of the lore that this session was not shown yet, at most `most`; they count as shown from now on."""
     return _sorted_out(store, found, most).new
 

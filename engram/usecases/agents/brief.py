@@ -11,7 +11,7 @@ from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 from engram.usecases.store import activity_log
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     half_life = ranking.weights_of(store.settings).half_life
     hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
     found = loaded(store, [hit.path for hit in hits[: most * 3]])
-    chosen = auto_recall.put_before(store, found, most)
+    chosen = auto_recall.surface(store, found, most)
     said = auto_recall.framed(store, chosen, budget, "The most valuable notes for this repository:")
     if chosen:
         took = activity_log.milliseconds_since(store, began)
@@ -107,6 +107,6 @@ def _pool(store: Store, generation: Generation, now: float) -> tuple[list[Hit], 
         *catalog.select(_USABLE, (lowest, now, *order.values), f"ORDER BY {order.sql} LIMIT {_POOL}"),
         *(catalog.select(among, (lowest, now, *confirmed)) if confirmed else ()),
     ]
-    distinct = list({hit.id: hit for hit in without_held(store, found)}.values())
+    distinct = list({hit.id: hit for hit in without_quarantined(store, found)}.values())
     hits = [hit for hit in credit.hits_in_effect(store, distinct) if hit.confidence >= lowest]
     return hits, generation.ranks([hit.id for hit in hits])

@@ -19,7 +19,7 @@ from engram.usecases.index.index_query import consult
 from engram.usecases.recording import record as recording
 from engram.usecases.recording.admission_policy import admit_change, speaker
 from engram.usecases.store import activity_log, entry_writer
-from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +86,7 @@ def latest_of(store: Store, session: str) -> Conversation | None:
 def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
     """The latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
     where = "category = ? AND status = ? AND updated_at > ?"
-    found = _loaded(store, without_held(store, _select(store, where, [SUMMARY, ACTIVE, since])))
+    found = _loaded(store, without_quarantined(store, _select(store, where, [SUMMARY, ACTIVE, since])))
     return [one for one, _ in zip(found, range(limit), strict=False)]
 
 

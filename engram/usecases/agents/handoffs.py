@@ -10,7 +10,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import activity_log
-from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
     with store.lock:
         hits = consult(store, lambda generation: generation.catalog.select(where, values, tail))
         found: list[Handoff] = []
-        for hit in without_held(store, hits):
+        for hit in without_quarantined(store, hits):
             if len(found) < limit and (agent is None or hit.agent != agent):
                 found += _read(store, hit.path)
         return found
@@ -102,7 +102,7 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
     return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_TOLD]
 
 
-def told_at_start(store: Store, agent: str, budget: int) -> str:
+def for_session_start(store: Store, agent: str, budget: int) -> str:
     """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
     from engram.usecases.agents.auto_recall import framed
 

@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall.usage import usage_of
 from engram.usecases.store import entry_writer
-from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Look:
         active = generation.catalog.select(
             "status = 'active' AND adopted >= ?", [int(adopted)], "ORDER BY id"
         )
-        self.hits: dict[str, Hit] = {hit.id: hit for hit in without_held(store, active)}
+        self.hits: dict[str, Hit] = {hit.id: hit for hit in without_quarantined(store, active)}
         self.digests = {text.id: text.digest for text in generation.catalog.texts((ACTIVE, PENDING))}
         self.taken: set[str] = set()
         self._read: dict[str, bytes] = {}

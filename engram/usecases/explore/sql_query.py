@@ -79,7 +79,7 @@ def _waiting(store: Store, catalog: Catalog) -> list[str]:
     held_hits = [
         hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
     ]
-    let_in = {hit.id for hit in quarantine.without_held(store, held_hits)}
+    let_in = {hit.id for hit in quarantine.without_quarantined(store, held_hits)}
     pending = catalog.select("status = ?", (PENDING,))
     return [hit.id for hit in pending] + [hit.id for hit in held_hits if hit.id not in let_in]
 
@@ -91,7 +91,7 @@ def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
 def _record(store: Store) -> str:
     """The file with the live record, with all that was noted; "" where there can be none."""
     state = store.session_state
-    state.live.settle()
+    state.live.flush()
     state.run("SELECT 1")
     return state.path if state.is_on_disk else ""
 

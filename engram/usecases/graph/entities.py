@@ -19,7 +19,7 @@ from engram.domain.graph.entity_rules import resolved
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph import entity_cache
 from engram.usecases.graph.entity_cache import Seen
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -190,7 +190,7 @@ def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp
     _memory[store] = _Memory(files, stamps, made, {})
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
-        note_outside(store, [path for path in paths if not _is_own(store, path)])
+        record_outside_changes(store, [path for path in paths if not _is_own(store, path)])
     if changed or any(seen is not before[name] for name, seen in files.items()):
         entity_cache.keep(store, folder_of(store), before, files)
     return made

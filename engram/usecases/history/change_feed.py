@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
-from engram.usecases.store.quarantine import texts, without_held
+from engram.usecases.store.quarantine import texts, without_quarantined
 
 if TYPE_CHECKING:
     import sqlite3
@@ -111,7 +111,7 @@ def snapshot(store: Store) -> Snapshot:
 
         cursor = _feed(store).transact(begin)
         hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
-        shown = without_held(store, hits)
+        shown = without_quarantined(store, hits)
         _tell_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
         return Snapshot(_parts(store, shown), as_of, cursor)
 
@@ -198,7 +198,9 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
     known = feed.known()
     if not feed.name:
         feed.begin(ulid.short(store.clock.new_id()))
-        went = [Seen(lore_id, "", GONE, at) for lore_id, at in store.state.gone.all() if lore_id not in ids]
+        went = [
+            Seen(lore_id, "", GONE, at) for lore_id, at in store.state.tombstones.all() if lore_id not in ids
+        ]
         feed.note(sorted([*seen, *went], key=lambda one: one.at))
         feed.up_to_date(mark)
         return

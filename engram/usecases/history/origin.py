@@ -8,7 +8,7 @@ from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.store.quarantine import is_held
+from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
     """The origin of each lore, as far as it was noted when it came in: no git is run."""
     each = list(lore)
     commits = store.state.trust.arrivals([one.id for one in each])
-    signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
+    signatures = store.state.trust.signatures(list(commits.values()), store.clock.now().timestamp())
     return [
         _origin(store, one, commit, signatures.get(commit or ""), counted, arrived=commit is not None)
         for one, counted in zip(each, credit.of_many(store, each), strict=True)
@@ -71,7 +71,7 @@ def as_seen(store: Store, lore: Lore) -> tuple[Lore, Tier, Counted]:
     try:
         found = known_origins(store, [lore])[0]
     except (EngramError, OSError, sqlite3.Error):
-        tier = tier_of(lore, store.source_id, held=is_held(store, lore))
+        tier = tier_of(lore, store.source_id, held=is_quarantined(store, lore))
         return lore, tier, credit.of(store, lore)
     return lore, found.trust, found.counted
 
@@ -85,7 +85,7 @@ def _origin(
     *,
     arrived: bool,
 ) -> Origin:
-    foreign, held = bool(lore.source_id) and lore.source_id != store.source_id, is_held(store, lore)
+    foreign, held = bool(lore.source_id) and lore.source_id != store.source_id, is_quarantined(store, lore)
     trust = tier_of(
         lore, store.source_id, signature=signature, arrived=arrived, held=held, confirmed=counted.is_confirmed
     )

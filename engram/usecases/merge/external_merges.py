@@ -42,7 +42,7 @@ def put_right(store: Store, head: str) -> str:
     Only those are looked at that came since `looked_at` was told. Raises GitError.
     """
     repo = store.repository
-    known = watermarks.noted(store, _MARK)
+    known = watermarks.read(store, _MARK)
     if head == known:
         return head
     work = _Work(store, repo, head)
@@ -56,7 +56,7 @@ def put_right(store: Store, head: str) -> str:
 def looked_at(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.note(store, _MARK, head)
+        watermarks.write(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:

@@ -136,7 +136,7 @@ def restore(common_dir: str) -> Repository:
         return found
 
 
-def branch_known(path: str) -> str:
+def branch_hint(path: str) -> str:
     """A sentence about lore that the repository at `path` could have, or ""; for who looks in vain for a store."""
     repo = layout.repository_at(path)
     if repo is None:

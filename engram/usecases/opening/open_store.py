@@ -79,20 +79,20 @@ def is_first_run(working: str) -> bool:
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
-def lore_not_taken(store: Store, working: str) -> str:
-    """What `untaken_lore` says, for who got their own store because there is none around `working`; else ""."""
+def own_store_notice(store: Store, working: str) -> str:
+    """What `branch_notice` says, for who got their own store because there is none around `working`; else ""."""
     is_own = store.stand.scope == USER and not store.stand.named
-    return untaken_lore(working) if is_own else ""
+    return branch_notice(working) if is_own else ""
 
 
-def untaken_lore(working: str) -> str:
+def branch_notice(working: str) -> str:
     """A sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
-    from engram.usecases.opening.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_hint
 
-    return branch_known(repository.worktree)
+    return branch_hint(repository.worktree)
 
 
 def own_store() -> str:
@@ -155,6 +155,6 @@ def _enclosing(path: str) -> str:
 
 
 def _how_to_have_one(path: str) -> str:
-    from engram.usecases.opening.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_hint
 
-    return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
+    return branch_hint(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"

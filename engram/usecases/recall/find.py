@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Narrow, Shown, list_hits
 from engram.usecases.opening import scopes
 from engram.usecases.recall.query import MAX_RESULTS, Question, query
-from engram.usecases.store.quarantine import loaded, without_held
+from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +75,9 @@ def _newest(
     filters = {"categories": categories, "status": ACTIVE, "tags": tags, "narrow": narrow}
     try:
         hits, total = list_hits(store, limit=2 * limit, **filters)  # type: ignore[arg-type]
-        found = without_held(store, hits)
+        found = without_quarantined(store, hits)
         if len(found) < limit and len(hits) < total:
-            found = without_held(store, list_hits(store, limit=None, **filters)[0])  # type: ignore[arg-type]
+            found = without_quarantined(store, list_hits(store, limit=None, **filters)[0])  # type: ignore[arg-type]
     except ValidationError:
         if must:
             raise

@@ -104,12 +104,12 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
         _refuse_secrets(store, text)
     with store.lock:
         found = resolve(store, name)
-        shown = edit_found(found, wanted, digest)
+        shown = edit_resolved(found, wanted, digest)
         activity_log.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
         return shown
 
 
-def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
+def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
     """The same for an entry that was looked up and texts that were looked through; the caller holds its store's lock.
 
     `subject` is that of the commit, else it names the fields; `agent` is who says it, else the caller.

@@ -99,7 +99,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 def step_for(found: Found, target: Store) -> Step:
     """What promoting one entry comes to, from its file and the target's as they are now."""
     ours = change.load(found.store, found.path).lore
-    if quarantine.is_held(found.store, ours):
+    if quarantine.is_quarantined(found.store, ours):
         raise UsageError(
             f"{found.ref or found.id} waits until it is accepted, so it is not promoted.",
             f"Look at it, then accept it: engram trust accept {found.id}",

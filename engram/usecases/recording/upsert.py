@@ -13,7 +13,7 @@ from engram.domain.errors import StaleError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
-from engram.usecases.recording.edit import Edit, edit_found
+from engram.usecases.recording.edit import Edit, edit_resolved
 from engram.usecases.recording.record import prepare, record
 from engram.usecases.store import activity_log
 
@@ -59,7 +59,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
                 f"There is an entry {lore_id} already.", "Put it with the digest that it has.", current=there
             )
         wanted = _replacement(store, draft, lore_id)
-        shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
+        shown = edit_resolved(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
         activity_log.note(store, "edit", query="put", ids=[lore_id])
         return Put(shown, created=False, pending=shown.pending)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.state.trust_tables import Held
+    from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
@@ -44,7 +44,7 @@ class Decided(NamedTuple):
     item: Item
     decision: str
     lore: dict[str, Lore | None]
-    released: tuple[Held, ...] = ()
+    released: tuple[QuarantinedText, ...] = ()
     entities: Mapping[str, Entity | None] = NOTHING
 
     @property
@@ -108,7 +108,7 @@ def ask_again(store: Store, done: Decided) -> None:
         if done.decision == review.ACCEPT:
             credit.withdraw(store, done.item.lore)
         if done.released:
-            store.state.trust.hold(done.released)
+            store.state.trust.quarantine(done.released)
         elif not done.wrote:
             store.state.put_aside(done.item.id, done.item.mark, store.clock.now().timestamp())
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.adapters.state.trust_tables import Held
+    from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -100,7 +100,7 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Waitin
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 
-def _held_hits(store: Store) -> list[tuple[Held, Hit]]:
+def _held_hits(store: Store) -> list[tuple[QuarantinedText, Hit]]:
     """What is held, with the catalog's line of it: active lore that have just that text now."""
     if store.settings.text("trust.hold") == trust.NONE:
         return []

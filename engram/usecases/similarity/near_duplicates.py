@@ -16,7 +16,7 @@ from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
 from engram.usecases.store.lore_text import searchable
-from engram.usecases.store.quarantine import is_held
+from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
@@ -91,7 +91,7 @@ def _load(store: Store, paths: list[str]) -> list[Said]:
     for path in paths:
         with contextlib.suppress(EngramError):
             lore = entry_writer.load(store, path).lore
-            if not is_held(store, lore):
+            if not is_quarantined(store, lore):
                 found.append(_said(lore, path))
     return found
 

@@ -137,14 +137,14 @@ def _commit_outside(store: Store) -> int:
             return 0
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
-    from engram.usecases.store.outside_changes import note_outside
+    from engram.usecases.store.outside_changes import record_outside_changes
 
     repository = store.repository
     changes = []
     differing = outside_changes(repository, store.places.folder)
     # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
-    note_outside(store, [found.path for found in differing if found.path in waiting])
+    record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     for found in differing:
         if found.path in waiting:
             continue

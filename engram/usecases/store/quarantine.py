@@ -22,11 +22,11 @@ def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] 
     """The digests of the texts that wait, by lore id; with `whole` every text of these entries waits (None)."""
     if store.settings.text("trust.hold") == NONE:
         return {}
-    found = store.state.trust.held()
+    found = store.state.trust.quarantined()
     return dict.fromkeys(found) if whole else found
 
 
-def is_held(store: Store, lore: Lore) -> bool:
+def is_quarantined(store: Store, lore: Lore) -> bool:
     """Whether an entry waits with the text that it has now."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         return waits(texts(store), lore)
@@ -43,7 +43,7 @@ def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
     return digests is None or text_digest(searchable(lore)) in digests
 
 
-def without_held(store: Store, hits: Iterable[Hit]) -> list[Hit]:
+def without_quarantined(store: Store, hits: Iterable[Hit]) -> list[Hit]:
     """The catalog's lines of lore that do not wait."""
     held = texts(store)
     return [hit for hit in hits if hit.id not in held or hit.text_digest not in (held[hit.id] or ())]

@@ -22,7 +22,7 @@ from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store.commit import commit_lock, commit_pending
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply, uncommitted_files
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def find_hand_edits(store: Store) -> None:
     except EngramError:
         looked = False
     if not looked:  # the index is in use or cannot be written, which must not stop a sync: git looks instead
-        note_outside(store, [store.places.folder])
+        record_outside_changes(store, [store.places.folder])
 
 
 def put_right(store: Store) -> Merge | None:
@@ -104,7 +104,7 @@ def bring_in(
             uncommitted |= uncommitted_files.may_be_kept(before, store.places.folder)
         if stuck == PATIENCE:
             break
-        note_outside(store, before)
+        record_outside_changes(store, before)
         commit_pending(store, wait=LOCK_SECONDS)
     if before:
         raise SyncBlockedError(

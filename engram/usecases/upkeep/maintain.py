@@ -20,7 +20,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import entry_writer, sync_state
-from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.quarantine import without_quarantined
 from engram.usecases.store.store import BY_ITSELF, Caller
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _hits(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
     found = consult(
         store, lambda generation: generation.catalog.select(f"adopted = 1 AND {where}", values, "ORDER BY id")
     )
-    return without_held(store, found)
+    return without_quarantined(store, found)
 
 
 def _changed(

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter.scalars import reads_plain
-from engram.adapters.files.frontmatter.statement import DEFAULT_CATEGORY
 from engram.adapters.files.frontmatter.tree import Entry
 from engram.domain.entry import ulid
-from engram.domain.entry.categories import ALIASES, TYPES
+from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
 from engram.domain.entry.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
 from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD

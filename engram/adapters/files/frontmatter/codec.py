@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files.frontmatter import canonical, frontmatter, statement
 from engram.adapters.files.frontmatter.tree import Entry, Problem
 from engram.domain.entry import times, ulid, validation
-from engram.domain.entry.categories import TYPES
+from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.lore import MAX_CONTENT, Lore
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -88,7 +88,7 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     content = frontmatter.normalise(text[end + 5 :])
     if not content or len(content) > MAX_CONTENT or not validation.shows(content):
         return None
-    lore = statement.lore_of(said, content, said["id"], None, categories)
+    lore = statement.build_lore(said, content, said["id"], None, categories)
     return lore if lore.type in TYPES else None
 
 
@@ -111,7 +111,7 @@ def write_new(lore: Lore, categories: Categories) -> bytes:
     )
 
     lore = _valid(lore, categories)
-    wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
+    wanted, left_out = statement.file_values(lore), statement.defaults(lore, categories)
     lines: list[str] = []
     for key in fields.KEYS:
         if wanted[key] != left_out[key]:
@@ -131,7 +131,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     document, entries, said = _keys(frontmatter.decode(file.raw), categories)
     values = edit.Values(
         said,
-        statement.wanted(lore),
+        statement.file_values(lore),
         _implied(file, lore, categories),
         statement.defaults(lore, categories),
     )
@@ -180,11 +180,11 @@ def _lore(
     content = frontmatter.normalise(document.body)
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
-        return statement.lore_of(said, content, lore_id, None, categories)
+        return statement.build_lore(said, content, lore_id, None, categories)
     from engram.adapters.files.frontmatter import fields
 
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
-    return statement.lore_of(said, content, provisional_id(path, raw), created, categories)
+    return statement.build_lore(said, content, provisional_id(path, raw), created, categories)
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
@@ -204,7 +204,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 
 def _valid(lore: Lore, categories: Categories) -> Lore:
     """The lore in canonical form, checked. Raises ValidationError."""
-    lore = statement.canonical(lore)
+    lore = statement.normalize(lore)
     validation.check(lore, categories)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
@@ -217,11 +217,11 @@ def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, ob
     implied: dict[str, object] = statement.defaults(lore, categories)
     # What follows from the votes is shown anew with every vote, but not added by an edit of something else.
     voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
-    before = statement.wanted(file.lore)
+    before = statement.file_values(file.lore)
     for key in ("confidence", "validation_count"):
         implied[key] = None if voted else before[key]
     if file.adopted:
-        implied["category"] = statement.DEFAULT_CATEGORY
+        implied["category"] = DEFAULT_CATEGORY
         implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))
     return implied
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter
 from engram.adapters.files.frontmatter.codec import encode
-from engram.adapters.files.frontmatter.named_file import Kind, Said
+from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
@@ -152,12 +152,12 @@ def body_with(document: Document, content: str) -> str:
     return newline + content.replace("\n", newline) + newline
 
 
-def _said(raw: bytes, path: str) -> Said:
+def _said(raw: bytes, path: str) -> FileContents:
     file = read(raw, path)
-    return Said(file.entity, file.updated_at, file.conflicts)
+    return FileContents(file.entity, file.updated_at, file.conflicts)
 
 
-def _rewrite(raw: bytes, path: str, wanted: Said) -> bytes:
+def _rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     file = read(raw, path)
     entity = wanted.record._replace(metadata=file.entity.metadata)
     return rewrite(file, entity, wanted.updated_at, wanted.conflicts)

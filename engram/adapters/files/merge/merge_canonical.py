@@ -38,7 +38,7 @@ def merge_canonical(
         job.now,
     )
     settled = rules.merge(before, winner, loser, job.categories, job.now)
-    merged = statement.canonical(settled.lore)
+    merged = statement.normalize(settled.lore)
     try:
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):

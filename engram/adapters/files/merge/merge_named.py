@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.frontmatter.named_file import Said
+from engram.adapters.files.frontmatter.named_file import FileContents
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.marked import holds_markers, sides_of
@@ -130,7 +130,7 @@ def _written(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
     """The frame edited to say this; None where it then does not say exactly that."""
     stamp = None if wanted.updated_at == NEVER else wanted.updated_at
     try:
-        said = Said(wanted.record, stamp, wanted.conflicts)
+        said = FileContents(wanted.record, stamp, wanted.conflicts)
         content = job.kind.rewrite(frame.text.encode(), job.path, said)
     except (LoreFileError, ValidationError, Problem):
         return None
