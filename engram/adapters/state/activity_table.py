@@ -76,7 +76,7 @@ class LiveEntry(NamedTuple):
     number: int = 0
 
     def as_dict(self) -> dict[str, object]:
-        """The entry as JSON."""
+        """Return the entry as JSON."""
         withheld = [{"why": one.why, "ids": list(one.ids)} for one in self.withheld]
         return {**self._asdict(), "withheld": withheld, "details": dict(self.details)}
 
@@ -148,23 +148,23 @@ class LiveTable:
         return self._state
 
     def since(self, number: int, limit: int) -> list[LiveEntry]:
-        """The entries after that number, oldest first, at most `limit`."""
+        """Return the entries after that number, oldest first, at most `limit`."""
         return _read(
             self._flushed().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
         )
 
     def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
-        """The latest entries (of one action), newest first."""
+        """Return the latest entries (of one action), newest first."""
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
         return _read(self._flushed().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
 
     def count(self, action: str) -> int:
-        """How many entries there are of an action."""
+        """Return how many entries there are of an action."""
         query = "SELECT count(*) FROM retrievals WHERE action = ?"
         return int(self._flushed().run(query, (action,))[0][0])
 
     def shown_since(self, moment: float) -> set[str]:
-        """The ids of lore that were put before somebody since then (Unix seconds)."""
+        """Return the ids of lore that were put before somebody since then (Unix seconds)."""
         query = (
             "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
             " AND action IN (SELECT value FROM json_each(?))"
@@ -182,12 +182,12 @@ class LiveTable:
         ]
 
     def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
-        """The latest queries that showed one entry, newest first."""
+        """Return the latest queries that showed one entry, newest first."""
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
         return _read(self._flushed().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
 
     def times_shown(self, lore_id: str, most: int) -> int:
-        """In how many of those answers one entry was."""
+        """Return in how many of those answers one entry was."""
         query = (
             "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
             " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
@@ -195,7 +195,7 @@ class LiveTable:
         return int(self._flushed().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
 
     def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
-        """In how many of those answers each of these entries was; those that were in none are left out."""
+        """Return in how many of those answers each of these entries was; those that were in none are left out."""
         query = (
             "SELECT one.value, count(*) FROM (SELECT ids FROM retrievals"
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
@@ -213,12 +213,12 @@ class LiveTable:
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._flushed().run(query)]
 
     def last_by_agent(self) -> dict[str, float]:
-        """When each agent that said its name did something last (Unix seconds)."""
+        """Return when each agent that said its name did something last (Unix seconds)."""
         query = "SELECT agent, max(at) FROM retrievals WHERE agent != '' GROUP BY agent"
         return {str(agent): float(at) for agent, at in self._flushed().run(query)}
 
     def moments_of(self, session: str, since: float, most: int = 10_000) -> list[float]:
-        """When a session did something after a moment, the latest first (Unix seconds)."""
+        """Return when a session did something after a moment, the latest first (Unix seconds)."""
         query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT ?"
         return [float(at) for (at,) in self._flushed().run(query, (since, session, most))]
 
@@ -230,7 +230,7 @@ class LiveTable:
         return list(row[:-2]), float(row[-2]), int(row[-1])
 
     def withheld(self) -> dict[str, int]:
-        """How many entries were withheld, by why."""
+        """Return how many entries were withheld, by why."""
         query = (
             "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
             " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"
@@ -238,7 +238,7 @@ class LiveTable:
         return {str(row[0]): int(row[1]) for row in self._flushed().run(query)}
 
     def details(self, action: str) -> dict[str, int]:
-        """The sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
+        """Return the sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
         query = (
             "SELECT one.key, sum(one.value), sum(one.value > 0) FROM retrievals, json_each(retrievals.details) AS one"
             " WHERE action = ? GROUP BY one.key"
@@ -250,7 +250,7 @@ class LiveTable:
 
 
 def _row(line: bytes) -> list[object] | None:
-    """The values of a line; None for one that a killed process left unfinished."""
+    """Return the values of a line; None for one that a killed process left unfinished."""
     try:
         row = json.loads(line)
     except ValueError:

@@ -88,7 +88,7 @@ class StateDatabase(StateConnection):
         return self.work(lambda connection: _surface(connection, session, shown, now, scopes))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
-        """Whether this session already gave this feedback on this entry."""
+        """Return whether this session already gave this feedback on this entry."""
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
         return bool(self.run(query, (session, lore_id, kind)))
 
@@ -190,7 +190,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _schema() -> str:
-    """Every table of the file."""
+    """Return every table of the file."""
     from engram.adapters.state import tombstones, trust_tables
 
     return _SCHEMA + activity_table.SCHEMA + tombstones.SCHEMA + trust_tables.SCHEMA

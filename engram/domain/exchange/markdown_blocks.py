@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
 
 def scan(text: str) -> tuple[Block, ...]:
-    """The blocks of `text`, in order; only `\\n` ends a line. Linear in the length of the text."""
+    """Return the blocks of `text`, in order; only `\\n` ends a line. Linear in the length of the text."""
     return _Scanner(text).blocks()
 
 
@@ -74,14 +74,14 @@ class _Scanner:
         return tuple(found)
 
     def text_lines(self, at: int) -> int:
-        """How many lines the paragraph (or list, or quote) at a line has."""
+        """Return how many lines the paragraph (or list, or quote) at a line has."""
         end = at + 1
         while end < len(self.lines) and self.lines[end].strip() and not self.special(end, inside=True):
             end += 1
         return end - at
 
     def special(self, at: int, *, inside: bool = False) -> _Found | None:
-        """The block other than text that starts at a line; in a paragraph no underline makes a heading."""
+        """Return the block other than text that starts at a line; in a paragraph no underline makes a heading."""
         line = self.lines[at]
         if "`" in line or "~" in line:
             fence = self.fence(at)
@@ -103,7 +103,7 @@ class _Scanner:
         return _Found(FENCE, lines, opener=f"{margin}{mark}{info}".rstrip(), closer=margin + mark)
 
     def fence_end(self, at: int, mark: str, *, quoted: bool) -> int | None:
-        """The line after the one that closes a fence; None where none does."""
+        """Return the line after the one that closes a fence; None where none does."""
         letter, length = mark[0], len(mark)
         if not quoted and length >= self.unclosed.get(letter, length + 1):
             return None
@@ -119,7 +119,7 @@ class _Scanner:
         return None
 
     def raw(self, at: int) -> _Found | None:
-        """A comment, or an element whose inside is not markdown; one that is never closed is plain text."""
+        """Return a comment, or an element whose inside is not markdown; one that is never closed is plain text."""
         match = _RAW.match(self.lines[at])
         if not match:
             return None
@@ -147,7 +147,7 @@ class _Scanner:
         return _Found(TABLE, end - at, opener=f"{self.lines[at]}\n{following}")
 
     def setext(self, at: int) -> _Found | None:
-        """A line of text underlined with = or -; of longer paragraphs no heading is made."""
+        """Return a line of text underlined with = or -; of longer paragraphs no heading is made."""
         underline = _UNDERLINE.match(self.lines[at + 1]) if at + 1 < len(self.lines) else None
         if not underline or _NOT_A_PARAGRAPH.match(self.lines[at]):
             return None

@@ -75,7 +75,7 @@ class Listing(NamedTuple):
 
 
 def get(store: Store, name: str) -> Shown:
-    """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
+    """Return the lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)
@@ -99,7 +99,7 @@ def list_hits(
     narrow: Narrow | None = None,
     offset: int = 0,
 ) -> tuple[list[Hit], int]:
-    """The catalog's lines that fulfil all filters, in order, after the first `offset`, and how many there are in all."""
+    """Return the catalog's lines that fulfil all filters, in order, after the first `offset`, and how many there are in all."""
     where, values, tail = _question(store, limit, categories, status, tags, sort, narrow, offset)
 
     def ask(generation: Generation) -> tuple[list[Hit], int]:
@@ -160,7 +160,7 @@ def _question(
     narrow: Narrow | None,
     offset: int,
 ) -> tuple[str, list[object], str]:
-    """The condition, its values, and the order with the limit, as the catalog is asked."""
+    """Return the condition, its values, and the order with the limit, as the catalog is asked."""
     where, values = _conditions(store, categories, status, tags)
     if narrow is not None:
         where, values = f"{where} AND {narrow.where}", [*values, *narrow.values]

@@ -52,7 +52,7 @@ def open_store(
 
 
 def locate(path: str | None, scope: str, working: str, start: str | None = None) -> Located:
-    """The store that the caller stands in; the user's own is made if need be."""
+    """Return the store that the caller stands in; the user's own is made if need be."""
     try:
         named = path or start
         root = _enclosing(named) if named else enclosing_store(working)
@@ -74,19 +74,19 @@ def locate(path: str | None, scope: str, working: str, start: str | None = None)
 
 
 def is_first_run(working: str) -> bool:
-    """Whether opening without a path in `working` would make the user's own store: no store was made here before."""
+    """Return whether opening without a path in `working` would make the user's own store: no store was made here before."""
     own = os.path.join(places.user_store(), places.CONFIG_NAME)
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
 def own_store_notice(store: Store, working: str) -> str:
-    """What `branch_notice` says, for who got their own store because there is none around `working`; else ""."""
+    """Return what `branch_notice` says, for who got their own store because there is none around `working`; else ""."""
     is_own = store.stand.scope == USER and not store.stand.named
     return branch_notice(working) if is_own else ""
 
 
 def branch_notice(working: str) -> str:
-    """A sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
+    """Return a sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
@@ -96,7 +96,7 @@ def branch_notice(working: str) -> str:
 
 
 def own_store() -> str:
-    """The root of the user's own store, which is made where there is none."""
+    """Return the root of the user's own store, which is made where there is none."""
     root = places.user_store()
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         from engram.usecases.opening.init import init
@@ -127,7 +127,7 @@ def open_scope(
 
 
 def scope_root(name: str, stand: Stand, settings: Settings) -> str:
-    """Where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
+    """Return where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
     if name == stand.scope:
         return stand.root
     if name == PROJECT:

@@ -21,7 +21,7 @@ FIELDS = (
 def with_result(
     wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
 ) -> dict[str, Lore | None]:
-    """What a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
+    """Return what a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
 
     `before` are the lore that the decision is about. Raises UsageError.
     """

@@ -40,7 +40,7 @@ class Attempt(NamedTuple):
 
 
 def once(store: Store, key: str, request: object, do: Callable[[Attempt], object]) -> Once:
-    """What `do` answers (JSON values) to `request` (as well), or what it answered to the same request with this key.
+    """Return what `do` answers (JSON values) to `request` (as well), or what it answered to the same request with this key.
 
     Raises ValidationError for what is no key, ConflictError where the key was used for another request, StoreError
     where keys cannot be kept, and whatever `do` raises; then the key may be used again.
@@ -89,7 +89,7 @@ def check_key(key: str) -> None:
 
 
 def key_table(store: Store) -> KeyTable:
-    """The calls with a key that this clone keeps."""
+    """Return the calls with a key that this clone keeps."""
     path = os.path.join(store.places.state, KEYS)
     if path not in store.durable:
         store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)

@@ -65,7 +65,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
 
 
 def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
-    """Every field that a caller may set, as the draft would have it."""
+    """Return every field that a caller may set, as the draft would have it."""
     lore, _ = prepare(store, draft._replace(status=draft.status or ACTIVE), lore_id)
     unset = [name for name in ("importance", "expires_at") if getattr(lore, name) is None]
     return Edit(
@@ -77,7 +77,7 @@ def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
 
 
 def _checked(store: Store, lore_id: str) -> str:
-    """The id in capitals. Raises ValidationError for what is none, or is from the future."""
+    """Return the id in capitals. Raises ValidationError for what is none, or is from the future."""
     name = lore_id.upper()
     if not ulid.is_valid(name):
         raise ValidationError(

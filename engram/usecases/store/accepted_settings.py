@@ -60,7 +60,7 @@ class _Kept(NamedTuple):
 
 
 def in_force(root: str, state: str | None) -> InForce:
-    """The settings of the store at `root`; `state` is its state folder (None: outside git, where nothing is pulled).
+    """Return the settings of the store at `root`; `state` is its state folder (None: outside git, where nothing is pulled).
 
     Raises ConfigError for a broken file of the person's own, a linked lore folder, and outside git a broken
     file of the store.
@@ -127,7 +127,7 @@ def carry(state: str, to: str, placement: str) -> None:
 def _weighed(
     said: Mapping[str, object], before: Mapping[str, object]
 ) -> tuple[dict[str, object], tuple[HeldBack, ...]]:
-    """The values that count where the file says `said`, and what of it does not."""
+    """Return the values that count where the file says `said`, and what of it does not."""
     values = dict(said)
     held_back = []
     for key in GUARDED:

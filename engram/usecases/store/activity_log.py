@@ -52,12 +52,12 @@ def note(
 
 
 def milliseconds_since(store: Store, began_ns: int) -> float:
-    """How long something took that began then, in milliseconds."""
+    """Return how long something took that began then, in milliseconds."""
     return round((store.clock.nanoseconds() - began_ns) / 1e6, 3)
 
 
 def entries(store: Store, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
-    """The entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
+    """Return the entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
     if not 1 <= limit <= MOST_READ:
         raise UsageError(f"The limit must be from 1 to {MOST_READ:,}, not {limit}.")
     with store.lock:
@@ -66,7 +66,7 @@ def entries(store: Store, since: int | None = None, limit: int = 100) -> list[Li
 
 
 def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[LiveEntry]:
-    """The entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
+    """Yield the entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
     while True:
         found = entries(store, since, limit)
         yield from found

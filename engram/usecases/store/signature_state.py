@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
-    """The signature of each commit, from what was noted or else from git (~10 ms for a signed one).
+    """Return the signature of each commit, from what was noted or else from git (~10 ms for a signed one).
 
     A commit that cannot be read counts as unchecked.
     """

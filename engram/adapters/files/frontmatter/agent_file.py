@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read(raw: bytes, path: str) -> FileContents:
-    """The profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
+    """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
     try:
         document, entries = frontmatter.load(frontmatter.decode(raw))
         said = fields.parse_by(_READERS, entries)
@@ -40,7 +40,7 @@ def read(raw: bytes, path: str) -> FileContents:
 
 
 def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
-    """The file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
+    """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
     if wanted == read(raw, path):
         return raw
     document, entries = frontmatter.load(frontmatter.decode(raw))

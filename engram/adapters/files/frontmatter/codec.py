@@ -46,7 +46,7 @@ def read(raw: bytes, path: str, categories: Categories, modified: datetime) -> L
 
 
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
-    """The lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
+    """Return the lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
     try:
         return read_canonical(frontmatter.decode(raw), categories)
     except Problem:
@@ -72,7 +72,7 @@ def forget() -> None:
 
 
 def read_canonical(text: str, categories: Categories) -> Lore | None:
-    """The lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
+    """Return the lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
 
     It only ever accepts: every error, and every form it is not certain of, is left to the long way.
     """
@@ -104,7 +104,7 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
-    """The canonical file of an entry. Raises ValidationError where no file can say it."""
+    """Return the canonical file of an entry. Raises ValidationError where no file can say it."""
     from engram.adapters.files.frontmatter import (  # reading, the path of every query, does without
         fields,
         render,
@@ -120,7 +120,7 @@ def write_new(lore: Lore, categories: Categories) -> bytes:
 
 
 def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
-    """The file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
+    """Return the file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
     if lore == file.lore:
         return file.raw
     lore = _valid(lore, categories)
@@ -161,7 +161,7 @@ def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dic
 
 
 def provisional_id(path: str, raw: bytes) -> str:
-    """The id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
+    """Return the id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
     from hashlib import blake2b
 
     digest = blake2b(path.encode(errors="surrogatepass") + b"\0" + raw, digest_size=10).digest()
@@ -203,7 +203,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 
 
 def _valid(lore: Lore, categories: Categories) -> Lore:
-    """The lore in canonical form, checked. Raises ValidationError."""
+    """Return the lore in canonical form, checked. Raises ValidationError."""
     lore = statement.normalize(lore)
     validation.check(lore, categories)
     if frontmatter.conflict_marker(lore.content) >= 0:
@@ -213,7 +213,7 @@ def _valid(lore: Lore, categories: Categories) -> Lore:
 
 
 def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
-    """What a reader of the edited file takes for a key that is not in it."""
+    """Return what a reader of the edited file takes for a key that is not in it."""
     implied: dict[str, object] = statement.defaults(lore, categories)
     # What follows from the votes is shown anew with every vote, but not added by an edit of something else.
     voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
@@ -227,7 +227,7 @@ def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, ob
 
 
 def encode(block: str, before: str, after: str) -> bytes:
-    """The bytes of a file, refused where `read` would refuse them."""
+    """Return the bytes of a file, refused where `read` would refuse them."""
     try:
         frontmatter.check_size(block)
         raw = (before + block + after).encode()
