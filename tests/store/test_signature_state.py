@@ -175,4 +175,4 @@ def test_whose_lore_waits(
 ) -> None:
     assert bool(why_held(hold, accepted, "SOURCE", signatures_)) is held
     if hold == "foreign" and accepted == ("",):
-        assert why_held(hold, accepted, "", ()) == ""  # a lore that names no source is named by nothing
+        assert why_held(hold, accepted, "", ()) == ""  # an entry that names no source is named by nothing

@@ -1,4 +1,4 @@
-"""Recall that nobody asked for: only what is strong, never the same lore twice in a session, in a budget of tokens."""
+"""Automatic recall: only strong matches, no entry twice in a session, within a token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations: the summary of what a session talked about, kept as lore, one for each stretch without a long pause.
+"""Conversations: summaries of a session, kept as entries, one for each stretch without a long pause.
 
 A summary said again within a conversation replaces the one before; after a pause of more than half an hour, or where
 the caller marks a new one, it is an entry of its own that names the one before as its parent.

@@ -1,4 +1,4 @@
-"""Handing work over: an entry that the receiving agent is told first, once, when it next begins or asks for context."""
+"""Handoffs: an entry that the receiving agent is shown once, when it next starts or asks for context."""
 
 from __future__ import annotations
 

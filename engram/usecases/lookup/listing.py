@@ -1,4 +1,4 @@
-"""Looking at lore without asking a question: one by name, or many by filter and order."""
+"""Reading lore without a query: one entry by name, or many by filter and order."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def list_packed(
 
 
 def list_lore(store: Store, **options: object) -> Listing:
-    """Lore that fulfil all filters, read from their files; options as `list_hits`."""
+    """entries that match all filters, read from their files; options as `list_hits`."""
     hits, total = list_hits(store, **options)  # type: ignore[arg-type]
     shown = []
     for hit in hits:

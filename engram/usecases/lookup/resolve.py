@@ -1,4 +1,4 @@
-"""From what a caller calls an entry (session ref, id, unique id prefix, words of it) to the lore and its file."""
+"""Resolving a name (session ref, id, unique prefix of an id, words of it) to an entry and its file."""
 
 from __future__ import annotations
 

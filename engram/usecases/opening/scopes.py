@@ -1,4 +1,4 @@
-"""The other scopes, from where a store was opened: which there are, opening them, and which of them a query asks."""
+"""The other scopes, as seen from an open store: which exist, opening them, and which a query searches."""
 
 from __future__ import annotations
 

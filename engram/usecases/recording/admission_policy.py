@@ -1,4 +1,4 @@
-"""The gate: what becomes of an entry that is new or says something new, given what it says and who says it."""
+"""The admission policy: the status of a new or changed entry, by its text and its author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person made of an entry while deciding about it: which of its fields count, and what may not be in them."""
+"""The text and fields that a person edited during a review decision: which count, and what they may not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feedback: what was helpful, what was wrong, what was beside the point."""
+"""Feedback: what was helpful, incorrect or not relevant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording, putting, changing and forgetting with a key: done once, and answered the same when called again."""
+"""Recording, putting, editing and forgetting with an idempotency key."""
 
 from __future__ import annotations
 

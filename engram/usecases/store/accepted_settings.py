@@ -1,4 +1,4 @@
-"""Which of a store's settings are in force: a file that came with a pull neither moves the store nor stops it.
+"""The settings of a store in force: a file that came with a pull can neither move the store nor stop it.
 
 What this clone has accepted is kept in the state folder. Where the file differs in the place of lore or the
 allowed secrets, a person has to accept that here; what cannot be read in it keeps its last valid value.
@@ -27,7 +27,7 @@ _NAME = "settings.json"
 
 
 class HeldBack(NamedTuple):
-    """A key that the store's file sets otherwise than this clone has accepted."""
+    """A key for which the store's file has another value than this clone has accepted."""
 
     key: str
     in_force: object

@@ -1,4 +1,4 @@
-"""Writing the live record, and reading it: what queries, tools and hooks did here. Local, and never in anybody's way."""
+"""The live record of what queries, tools and hooks did here: writing and reading it. It is local, and failures are ignored."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def note(
     withheld: Sequence[Withheld] = (),
     details: Mapping[str, int] = NO_COUNTS,
 ) -> None:
-    """Write down what was done, in the session's record or that of `state`, unless the person turned that off (`recall.log`).
+    """Record an action in the session's state or in `state`, unless `recall.log` is off.
 
-    Of many ids the first: a line stays one that SQL over the record can read.
-    Never raises: it is only a record.
+    Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
     """
     if not store.settings.flag("recall.log"):
         return

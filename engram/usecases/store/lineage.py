@@ -1,4 +1,4 @@
-"""Where an entry file stands in git: its path there and here, and the lore that a version of it holds."""
+"""Files of entries in git: their paths there and in the store, and the entry that a version holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that somebody changed without Engram: noted for the committer."""
+"""Files that were changed without Engram, recorded for the committer."""
 
 from __future__ import annotations
 

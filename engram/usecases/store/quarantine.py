@@ -1,4 +1,4 @@
-"""Which texts of lore wait for a person, as far as this clone's settings have anything wait, and lore without them."""
+"""Quarantine: which texts of entries wait for a person, by the settings of this clone, and lore without them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
-    """Return the digests of the texts that wait, by lore id; with `whole` every text of these entries waits (None)."""
+    """Return the digests of quarantined texts by id; with `whole` every text of these entries counts (None)."""
     if store.settings.text("trust.hold") == NONE:
         return {}
     found = store.state.trust.quarantined()
@@ -27,14 +27,14 @@ def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] 
 
 
 def is_quarantined(store: Store, lore: Lore) -> bool:
-    """Return whether an entry waits with the text that it has now."""
+    """Return whether the present text of an entry is quarantined."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         return waits(texts(store), lore)
     return False
 
 
 def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
-    """Return whether an entry waits with the text that it has now, by what `texts` gave."""
+    """Return whether the present text of an entry is among those that `texts` returned."""
     if lore.id not in held:
         return False
     from engram.usecases.store.lore_text import searchable, text_digest
@@ -44,13 +44,13 @@ def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
 
 
 def without_quarantined(store: Store, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the catalog's lines of lore that do not wait."""
+    """Return the rows of the catalog whose texts are not quarantined."""
     held = texts(store)
     return [hit for hit in hits if hit.id not in held or hit.text_digest not in (held[hit.id] or ())]
 
 
 def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """Return the active lore at these paths, as their files say now; without what cannot be read or waits for a person."""
+    """Return the active entries at these paths, read from their files; without unreadable and quarantined ones."""
     from engram.usecases.store import entry_writer
 
     found, held = [], texts(store)
