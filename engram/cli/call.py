@@ -31,7 +31,7 @@ class Call:
         """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
         if self._store is None:
             from engram.adapters.agents.session import agent_name, session_name
-            from engram.usecases.opening.open_store import lore_not_taken, open_store
+            from engram.usecases.opening.open_store import open_store, own_store_notice
             from engram.usecases.store.store import Caller
 
             caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
@@ -40,7 +40,7 @@ class Call:
             start = os.environ.get("ENGRAM_STORE") or None
             start = None if start is None else os.path.expanduser(start)
             self._store = open_store(path, caller, scope=self.scope, start=start)
-            for note in (*self._store.notes, lore_not_taken(self._store, os.getcwd())):
+            for note in (*self._store.notes, own_store_notice(self._store, os.getcwd())):
                 if note:
                     self.output.note(note)
         return self._store

@@ -30,7 +30,7 @@ class EngramError(Exception):
         self.hint = hint
 
     def as_dict(self) -> dict[str, object]:
-        """The error as the JSON that every front end reports."""
+        """Return the error as the JSON that every front end reports."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
@@ -52,7 +52,7 @@ class ValidationError(EngramError):
         self.field = field
 
     def as_dict(self) -> dict[str, object]:
-        """The error with the field it is about."""
+        """Return the error with the field it is about."""
         return {**super().as_dict(), "field": self.field}
 
 
@@ -67,7 +67,7 @@ class SecretFoundError(EngramError):
         self.findings = findings
 
     def as_dict(self) -> dict[str, object]:
-        """The error with its findings (masked, never the secret itself)."""
+        """Return the error with its findings (masked, never the secret itself)."""
         return {**super().as_dict(), "findings": list(self.findings)}
 
 
@@ -89,7 +89,7 @@ class AmbiguousError(EngramError):
         self.candidates = candidates
 
     def as_dict(self) -> dict[str, object]:
-        """The error with its candidates."""
+        """Return the error with its candidates."""
         found = [{"id": lore_id, "title": title} for lore_id, title in self.candidates]
         return {**super().as_dict(), "candidates": found}
 
@@ -109,7 +109,7 @@ class StaleError(ConflictError):
         self.current = current
 
     def as_dict(self) -> dict[str, object]:
-        """The error with the digest to read again by."""
+        """Return the error with the digest to read again by."""
         return {**super().as_dict(), "current": self.current}
 
 
@@ -137,7 +137,7 @@ class LoreFileError(EngramError):
         self.reason = message
 
     def as_dict(self) -> dict[str, object]:
-        """The error with where it is."""
+        """Return the error with where it is."""
         return {**super().as_dict(), "path": self.path, "line": self.line}
 
 
@@ -177,7 +177,7 @@ class RemoteError(EngramError):
         self.stderr = stderr
 
     def as_dict(self) -> dict[str, object]:
-        """The error with its kind."""
+        """Return the error with its kind."""
         return {**super().as_dict(), "kind": self.kind}
 
 

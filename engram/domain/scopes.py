@@ -32,19 +32,19 @@ class Scope(NamedTuple):
         return self.name if self.name in BUILT_IN_SCOPES else TEAM
 
     def horizon(self, now: float) -> float:
-        """The moment (Unix seconds) before which lore is past its retention; 0 where none is.
+        """Return the moment (Unix seconds) before which lore is past its retention; 0 where none is.
 
         A session's lore never is: its whole store goes when nobody used it for so long.
         """
         return now - self.retention_days * _DAY if self.retention_days and self.name != SESSION else 0.0
 
     def garbage_before(self, now: float) -> float:
-        """The moment (Unix seconds) before which what is out of use is deleted; 0 where nothing is."""
+        """Return the moment (Unix seconds) before which what is out of use is deleted; 0 where nothing is."""
         return now - self.garbage_days * _DAY if self.garbage_days else 0.0
 
 
 def scope_named(settings: Settings, name: str) -> Scope:
-    """The scope of that name, as configured."""
+    """Return the scope of that name, as configured."""
     prefix = f"scopes.{name}."
     weight, days = settings.number(prefix + "weight"), int(settings.number(prefix + "retention_days"))
     garbage = 0 if name == SESSION else int(settings.number(prefix + "garbage_days"))
@@ -55,12 +55,12 @@ def scope_named(settings: Settings, name: str) -> Scope:
 
 
 def weight_key(name: str) -> str:
-    """The setting that says how much the score of a scope's lore weighs."""
+    """Return the setting that says how much the score of a scope's lore weighs."""
     return f"scopes.{name}.weight"
 
 
 def scope_names(settings: Settings) -> tuple[str, ...]:
-    """All names that are known: the built-in ones, then the teams."""
+    """Return all names that are known: the built-in ones, then the teams."""
     return (*BUILT_IN_SCOPES, *settings.teams())
 
 
@@ -84,5 +84,5 @@ def checked_team_name(name: str) -> str:
 
 
 def past_retention(created_at: float, last_validated: float | None, pinned: bool, horizon: float) -> bool:
-    """Whether an entry is past its scope's retention, so that it is not recalled. Times in Unix seconds."""
+    """Return whether an entry is past its scope's retention, so that it is not recalled. Times in Unix seconds."""
     return not pinned and max(created_at, last_validated or 0.0) < horizon

@@ -26,6 +26,6 @@ _FORMS: Mapping[str, Callable[[str, str], dict[str, object]]] = {
 
 
 def answer(hook: Hook, text: str) -> dict[str, object] | None:
-    """The JSON that puts `text` before the agent's model; None where there is nothing to say, or no way to say it."""
+    """Return the JSON that puts `text` before the agent's model; None where there is nothing to say, or no way to say it."""
     form = _FORMS.get(hook.form)
     return form(hook.native, text) if form is not None and text.strip() else None

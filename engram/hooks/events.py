@@ -53,11 +53,11 @@ class Reply(NamedTuple):
 
 
 def session_start(store: Store, payload: Payload, agent: str) -> Reply:
-    """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
+    """Return the brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
     from engram.usecases.agents import session_rules
     from engram.usecases.agents.brief import RULES, brief
-    from engram.usecases.agents.handoffs import told_at_start
-    from engram.usecases.opening.open_store import lore_not_taken
+    from engram.usecases.agents.handoffs import for_session_start
+    from engram.usecases.opening.open_store import own_store_notice
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
@@ -67,13 +67,13 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     _share_session(store.caller.session, agent)
     if not _is_heard(agent, names.SESSION_START):
         return Reply(later=PULL)
-    handed = told_at_start(
+    handed = for_session_start(
         store, store.caller.agent or agent, int(store.settings.number("hooks.brief_budget"))
     )
     notes = "\n\n".join(part for part in (handed, brief(store, payload.cwd)) if part)
     if rules:
         notes = session_rules.put(rules, notes)
-    rest = () if payload.source in ("resume", "fork") else (RULES, lore_not_taken(store, payload.cwd))
+    rest = () if payload.source in ("resume", "fork") else (RULES, own_store_notice(store, payload.cwd))
     return Reply("\n\n".join(part for part in (*rest, notes) if part), PULL)
 
 
@@ -116,7 +116,7 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
-    """A smaller brief: a subagent has a context of its own."""
+    """Return a smaller brief: a subagent has a context of its own."""
     from engram.usecases.agents.brief import brief
 
     half = int(store.settings.number("hooks.brief_budget")) // 2
@@ -124,24 +124,24 @@ def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
-    """What a completed task was about is handed in."""
+    """Return what a completed task was about is handed in."""
     return _hand_in(
         store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent
     )
 
 
 def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """What a subagent said last is handed in."""
+    """Return what a subagent said last is handed in."""
     return _hand_in(store, names.SUBAGENT_STOP, payload._replace(transcript=""), agent)
 
 
 def pre_compact(store: Store, payload: Payload, agent: str) -> Reply:
-    """What was said so far is handed in before it is forgotten."""
+    """Return what was said so far is handed in before it is forgotten."""
     return _hand_in(store, names.PRE_COMPACT, payload, agent)
 
 
 def session_end(store: Store, payload: Payload, agent: str) -> Reply:
-    """A summary is handed in; commits and sync happen in the background."""
+    """Return a summary is handed in; commits and sync happen in the background."""
     if not payload.transcript:
         named = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
         payload = payload._replace(transcript=next(iter(named), ""))
@@ -178,19 +178,19 @@ EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
 
 
 def _is_heard(agent: str, event: str) -> bool:
-    """Whether the agent takes what is said at an event."""
+    """Return whether the agent takes what is said at an event."""
     hook = names.hook_of(agent, event)
     return hook is not None and hook.form != names.NOTHING
 
 
 def _says_enough(command: str) -> bool:
-    """Whether a command has words enough to be asked about: one or two common ones are found everywhere."""
+    """Return whether a command has words enough to be asked about: one or two common ones are found everywhere."""
     words = {word for word in re.findall(r"[^\W\d_]{3,}", command.lower()) if word not in STOP_WORDS}
     return len(words) >= _FEWEST_WORDS
 
 
 def telling(error: str) -> str:
-    """The lines of an error that say what is wrong: those with a telling word, else the last two."""
+    """Return the lines of an error that say what is wrong: those with a telling word, else the last two."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     return " ".join(_telling_lines(error) or lines[-2:])[:_LONGEST_ERROR]
 
@@ -201,7 +201,7 @@ def _telling_lines(text: str) -> list[str]:
 
 
 def _question(store: Store) -> str:
-    """Which of the lore that recall put before this session helped; "" where there is nothing to ask, or it was asked."""
+    """Return which of the lore that recall put before this session helped; "" where there is nothing to ask, or it was asked."""
     from engram.adapters.state.hook_memory import RECALLED
 
     memory, session = HookMemory(store.state), store.caller.session
@@ -245,7 +245,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
 
 
 def _as_lore_name_them(store: Store, payload: Payload) -> list[str]:
-    """The files of a tool's call in the spellings that lore may have: from the repository's top, from the folder."""
+    """Return the files of a tool's call in the spellings that lore may have: from the repository's top, from the folder."""
     from engram.adapters.git.run.layout import find_repository
 
     if not payload.files:

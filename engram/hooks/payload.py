@@ -91,7 +91,7 @@ class Payload(NamedTuple):
 
 
 def read_input(stream: BinaryIO) -> bytes | None:
-    """All of a stream; None where it is larger than a payload may be. It is read to its end either way.
+    """Return all of a stream; None where it is larger than a payload may be. It is read to its end either way.
 
     An agent whose pipe nobody reads would fail or wait.
     """
@@ -106,7 +106,7 @@ def read_input(stream: BinaryIO) -> bytes | None:
 
 
 def parse(raw: bytes) -> Payload | None:
-    """The payload, or None where these bytes are no JSON object."""
+    """Return the payload, or None where these bytes are no JSON object."""
     try:
         found = json.loads(raw.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
@@ -131,7 +131,7 @@ def parse(raw: bytes) -> Payload | None:
 
 
 def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
-    """The files that a tool is called for, those of a patch included."""
+    """Return the files that a tool is called for, those of a patch included."""
     named = [_value(found, place) for place in _FILES]
     files = [name[:1000] for name in named if isinstance(name, str) and name]
     return tuple(dict.fromkeys([*files, *patched(command)]))[:_MOST_FILES]

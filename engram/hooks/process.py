@@ -78,7 +78,7 @@ _deadline: Deadline | None = None
 
 
 def respond(given: argparse.Namespace) -> dict[str, object] | None:
-    """The answer to the event on standard input; None for none. Raises EngramError for a wrong call."""
+    """Return the answer to the event on standard input; None for none. Raises EngramError for a wrong call."""
     from engram.adapters.agents.hook_events import hook_of
     from engram.hooks.payload import parse, read_input
 
@@ -97,7 +97,7 @@ def respond(given: argparse.Namespace) -> dict[str, object] | None:
 
 
 def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
-    """What there is to say to an event, once."""
+    """Return what there is to say to an event, once."""
     from engram.hooks.events import EVENTS
     from engram.usecases.store.detached import start_detached
 
@@ -119,7 +119,7 @@ def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
 
 
 def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | None:
-    """The store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
+    """Return the store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
     from engram.adapters.agents.session import session_name
     from engram.adapters.files import places
     from engram.usecases.opening.open_store import open_store
@@ -141,17 +141,17 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
 
 
 def _rules(event: str, payload: Payload) -> str:
-    """Where there is no store yet: how to begin one, when a session starts."""
+    """Return where there is no store yet: how to begin one, when a session starts."""
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
     from engram.usecases.agents.brief import RULES
-    from engram.usecases.opening.open_store import untaken_lore
+    from engram.usecases.opening.open_store import branch_notice
 
-    return "\n\n".join(part for part in (RULES, untaken_lore(payload.cwd)) if part)
+    return "\n\n".join(part for part in (RULES, branch_notice(payload.cwd)) if part)
 
 
 def _first(store: Store, event: str, payload: Payload) -> bool:
-    """Whether no other process answers this event: some agents also run the hooks of another's configuration."""
+    """Return whether no other process answers this event: some agents also run the hooks of another's configuration."""
     from engram.adapters.files.durable.atomic import digest
     from engram.adapters.state.hook_memory import ANSWERED, HookMemory
 
@@ -166,12 +166,12 @@ def _first(store: Store, event: str, payload: Payload) -> bool:
 
 
 def _asking(named: str, payload: Payload) -> str:
-    """The agent that really asks: VS Code runs Claude Code's hooks, and tells by its own names of things."""
+    """Return the agent that really asks: VS Code runs Claude Code's hooks, and tells by its own names of things."""
     return "vscode" if named == "claude-code" and payload.camel else named
 
 
 def _seconds(arguments: list[str]) -> float:
-    """How long a hook may take."""
+    """Return how long a hook may take."""
     try:
         chosen = float(os.environ.get("ENGRAM_HOOK_SECONDS", ""))
     except ValueError:

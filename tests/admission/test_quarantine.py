@@ -12,7 +12,7 @@ from effort import is_thorough
 from malicious_kit import copied
 from sync_kit import Clones, files, push_from_outside
 
-from engram.adapters.state.trust_tables import Quarantined
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission.trust import Signature
 from engram.domain.errors import EngramError
 
@@ -293,9 +293,9 @@ def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Pa
     generation = store.index.look()
     assert generation is not None
     hits = generation.catalog.select("path LIKE '%/%' AND title LIKE '%pile%'")
-    rows = [Quarantined(hit.id, hit.text_digest, "", "test", 0.0) for hit in hits]
+    rows = [QuarantinedText(hit.id, hit.text_digest, "", "test", 0.0) for hit in hits]
     store.state.trust.quarantine(
-        [*rows, *(Quarantined(f"{n:026d}", "x", "", "test", 0.0) for n in range(3000))]
+        [*rows, *(QuarantinedText(f"{n:026d}", "x", "", "test", 0.0) for n in range(3000))]
     )
     store.close()
     assert len(hits) == 300
@@ -305,9 +305,9 @@ def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Pa
 def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
     trust = clones["b"].store.state.trust
     found = {"1": Signature("none"), "2": Signature("good", "k", "s"), "3": Signature("unknown-key", "k")}
-    trust.remember(found.items(), 0.0)
-    assert trust.known(["1", "2", "3", "4"], 3600.0) == found
-    assert trust.known(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}
+    trust.add_signatures(found.items(), 0.0)
+    assert trust.signatures(["1", "2", "3", "4"], 3600.0) == found
+    assert trust.signatures(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}
 
 
 @pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["unsigned"])

@@ -1,4 +1,4 @@
-"""What a lore file says: every field written in its place and form, and read as people write it."""
+"""What an entry file says: every field written in its place and form, and read as people write it."""
 
 from __future__ import annotations
 

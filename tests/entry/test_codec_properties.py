@@ -1,4 +1,4 @@
-"""What must hold of the codec for every lore and every file, found by search rather than by example."""
+"""What must hold of the codec for every entry and every file, found by search rather than by example."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_nasty_string_is_kept_in_every_text_field(text: str) -> None:
 
 @quick
 @given(st.one_of(st.binary(max_size=60), blocks.map(lambda block: f"---\n{block}---\nx".encode())))
-def test_any_bytes_are_a_lore_or_a_lore_file_error(raw: bytes) -> None:
+def test_any_bytes_are_an_entry_or_a_lore_file_error(raw: bytes) -> None:
     try:
         found = read(raw)
     except LoreFileError:

@@ -215,7 +215,7 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
 
 
 def grown(root: Path) -> Engram:
-    """A store whose lore have a past: votes, times, relations, a pin, a custom category, several statuses."""
+    """A store whose lore has a past: votes, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()
     store = opened(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
     first = store.record(

@@ -51,7 +51,7 @@ def row(value: object) -> dict[str, object]:
     return rows[0].fields
 
 
-def test_the_json_of_a_lore_has_every_field_under_its_documented_name() -> None:
+def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> None:
     assert lore_as_dict(FULL, "2026/01/02/title.md") == {
         "id": FIRST,
         "title": "Title",
@@ -85,7 +85,7 @@ def test_the_json_of_a_lore_has_every_field_under_its_documented_name() -> None:
     }
 
 
-def test_every_field_of_a_lore_is_in_its_json() -> None:
+def test_every_field_of_an_entry_is_in_its_json() -> None:
     assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior"}
 
 

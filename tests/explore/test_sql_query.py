@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from sql_kit import FILES, SOON, STATEMENTS, THROUGH, answered, refused, rows
 
 from engram.adapters.sql.functions import FUNCTIONS
-from engram.adapters.state.trust_tables import Quarantined
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits, Table
@@ -120,8 +120,8 @@ def test_quarantined_lore_is_seen_by_people_only(tmp_path: Path, home: Path) -> 
         engram.refresh()
         (text,) = engram.store.index.look().catalog.select("id = ?", [ids[1]])
         held = (
-            Quarantined(ids[1], text.text_digest, "", "foreign", 0.0),
-            Quarantined(ids[2], "of a text before", "", "foreign", 0.0),
+            QuarantinedText(ids[1], text.text_digest, "", "foreign", 0.0),
+            QuarantinedText(ids[2], "of a text before", "", "foreign", 0.0),
         )
         engram.store.state.trust.quarantine(held)
         assert rows(engram, "SELECT id FROM tags ORDER BY id", waiting=False) == [(ids[0],), (ids[2],)]

@@ -14,7 +14,7 @@ from sync_kit import Clones
 from team_kit import as_agent
 
 from engram.adapters.files.frontmatter import agent_file
-from engram.adapters.files.frontmatter.named_file import Said
+from engram.adapters.files.frontmatter.named_file import FileContents
 from engram.adapters.files.merge.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
@@ -47,10 +47,10 @@ Reviews all.
 
 
 def written(profile: AgentProfile, stamp: datetime | None = EARLY) -> bytes:
-    return agent_file.rewrite(b"", PATH, Said(profile, stamp, ()))
+    return agent_file.rewrite(b"", PATH, FileContents(profile, stamp, ()))
 
 
-def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Said:
+def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> FileContents:
     """The merge, which is the same whichever side is ours."""
     done, other = (
         merge_named(base, *sides, PATH, NOW, agent_file.KIND) for sides in ((ours, theirs), (theirs, ours))
@@ -66,7 +66,7 @@ def test_a_profile_is_written_and_read_and_edited_by_the_lines_that_differ() -> 
         "---\nname: Ada\ncapabilities: [review, go]\ndefault_scope: project\nsettings: {tone: short, by: me}\n"
         "updated_at: 2026-03-04T05:06:07Z\n---\n\nOne.\n\nTwo.\n"
     )
-    assert agent_file.read(raw, PATH) == Said(BASE, EARLY, ())
+    assert agent_file.read(raw, PATH) == FileContents(BASE, EARLY, ())
     there = agent_file.read(BY_HAND, PATH)
     after = agent_file.rewrite(
         BY_HAND, PATH, there._replace(record=there.record._replace(settings=(("tone", "long: yes"),)))
@@ -91,7 +91,7 @@ def test_all_that_two_clones_changed_is_in_the_merge() -> None:
         settings=(("tone", "short"), ("at", "night")),
         text="One.\n\n2.",
     )
-    assert merged(written(BASE), written(ours), written(theirs, LATE)) == Said(
+    assert merged(written(BASE), written(ours), written(theirs, LATE)) == FileContents(
         AgentProfile(
             "ada",
             "Ada L.",
@@ -121,7 +121,7 @@ def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() ->
 def test_an_agent_that_two_clones_registered_is_one() -> None:
     ours, theirs = AgentProfile("ada", "ada", ("go",)), AgentProfile("ada", "Ada", ("rust",), "project")
     found = merged(None, written(ours), written(theirs, LATE))
-    assert found == Said(AgentProfile("ada", "Ada", ("go", "rust"), "project"), LATE, ())
+    assert found == FileContents(AgentProfile("ada", "Ada", ("go", "rust"), "project"), LATE, ())
     by_hand = BY_HAND.replace(b"  - go\n", b"  - go\n  - c\n")
     told = merge_named(BY_HAND, by_hand, BY_HAND.replace(b"Ada", b"A"), PATH, NOW, agent_file.KIND)
     assert told.content == by_hand.replace(b"Ada", b"A"), "comments, order and other keys stay"

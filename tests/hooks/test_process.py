@@ -228,7 +228,7 @@ MOST_SECONDS = 0.5  # of the processor
 
 @pytest.mark.slow
 def test_no_event_costs_more_processor_time_than_it_may(root: Path) -> None:
-    """Of a small store; the benchmarks measure it on 10,000 lore."""
+    """Of a small store; the benchmarks measure it on 10,000 entries."""
     spent = {}
     for agent, event in [call for call in CALLS if call[0] == "claude-code"]:
         best = 9.0

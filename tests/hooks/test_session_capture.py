@@ -212,7 +212,7 @@ def test_engrams_own_words_are_not_captured(root: Path) -> None:
     assert persisted(root) == []
 
 
-def test_pending_lore_are_not_recalled(root: Path) -> None:
+def test_pending_lore_is_not_recalled(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     persisted(root)
     assert "Nothing relevant" in ok("query", CAUSE, cwd=root).out

@@ -149,6 +149,6 @@ def test_a_ref_finds_its_lore_where_it_was_moved_and_not_what_took_its_place(tmp
         before, moved = tmp_path / "store" / found.path, tmp_path / "store" / "lore" / "moved.md"
         before.rename(moved)
         assert engram.get("L1").path == "lore/moved.md"
-        (tmp_path / "store" / other.path).rename(moved)  # another lore at the place that the index knows
+        (tmp_path / "store" / other.path).rename(moved)  # another entry at the place that the index knows
         with pytest.raises(NotFoundError):
             engram.get("L1")

@@ -166,7 +166,7 @@ def test_one_bad_name_stops_the_whole_call(store: Engram) -> None:
     assert store.get(lore_id).lore.confidence == 0.70
 
 
-def test_feedback_moves_a_lore_in_the_ranking_and_out_of_recall(store: Engram) -> None:
+def test_feedback_moves_an_entry_in_the_ranking_and_out_of_recall(store: Engram) -> None:
     first = store.record("The broker delivers twice", category="FACT", confidence=0.6).lore.id
     second = store.record("The broker delivers twice", category="FACT", confidence=0.6).lore.id
     store.feedback(helpful=second, incorrect=first)

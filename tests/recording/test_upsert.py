@@ -13,7 +13,7 @@ from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, git, lore_f
 
 import engram
 from engram.adapters.state import feed_table, key_table
-from engram.adapters.state.trust_tables import Quarantined
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.errors import (
     ConflictError,
     CursorGoneError,
@@ -315,7 +315,8 @@ def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -
         changed = store.patch(ID, {"tags": ["other"]}).lore
         new = store.record(TIDES, category="fact").lore
         rows = [
-            Quarantined(one.id, text_digest(searchable(one)), "", "foreign", 0.0) for one in (changed, new)
+            QuarantinedText(one.id, text_digest(searchable(one)), "", "foreign", 0.0)
+            for one in (changed, new)
         ]
         store.store.state.trust.quarantine(rows)
         while_waiting = store.delta(before.cursor)

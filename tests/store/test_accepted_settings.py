@@ -182,7 +182,7 @@ def test_a_plain_pull_into_a_code_repository_moves_nothing_either(tmp_path: Path
     assert said.json["lore"]
 
 
-def test_a_clone_is_not_made_where_the_remote_says_that_lore_are_elsewhere(clones: Clones) -> None:
+def test_a_clone_is_not_made_where_the_remote_says_that_lore_is_elsewhere(clones: Clones) -> None:
     for folder in ("../x", ".git", "lore/../.."):
         push_from_outside(
             clones.hub, clones.folder / "other", {".engram.toml": START.replace('"lore"', f'"{folder}"')}

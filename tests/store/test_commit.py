@@ -14,7 +14,7 @@ from engram.adapters.files.durable import atomic
 from engram.domain.errors import GitError, StoreError
 from engram.usecases.store import commit as committing
 from engram.usecases.store.commit import has_work
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 
 
 def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Pa
     root = tmp_path / "store"
     with opened(root) as engram:
         engram.record("retry the broker", category="FACT")
-        note_outside(engram.store, ["lore/whatever.md"])
+        record_outside_changes(engram.store, ["lore/whatever.md"])
         committing._commit_outside(engram.store)
         commit(engram)
     assert git(root, "log", "--format=%s").split("\n")[0] == "record: retry the broker"
@@ -34,7 +34,7 @@ def test_a_lore_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: Pat
         shown = engram.record("retry the broker", category="FACT")
         path = root / shown.path
         path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
-        note_outside(engram.store, [shown.path])
+        record_outside_changes(engram.store, [shown.path])
         committing._commit_outside(engram.store)
         commit(engram)
     subjects = git(root, "log", "--format=%s").split("\n")

@@ -57,7 +57,7 @@ class Crowd:
             self.start(f"writer{number}")
 
     def start(self, name: str) -> None:
-        """Start a writer where it stopped; a lore it may or may not have written when it was killed is left out."""
+        """Start a writer where it stopped; an entry it may or may not have written when it was killed is left out."""
         process = start(WRITER, self.root, name, self.next[name], self.each)
         self.processes[name] = process
         self.everybody.append(process)
@@ -212,7 +212,7 @@ CHANGER = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["rebuild", "edit"])
-def test_a_reader_never_misses_a_lore_while_another_process_changes_the_index(
+def test_a_reader_never_misses_an_entry_while_another_process_changes_the_index(
     tmp_path: Path, what: str
 ) -> None:
     root = tmp_path / "store"

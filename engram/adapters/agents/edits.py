@@ -81,12 +81,12 @@ OWNED_MARK = "engram connect"
 
 
 def applied(text: str, edit: Edit) -> str:
-    """The text with the change; the same text where it is there already. Raises CannotEditError."""
+    """Return the text with the change; the same text where it is there already. Raises CannotEditError."""
     return str(_APPLY[type(edit)](text, edit))
 
 
 def removed(text: str, edit: Edit, before: str | None = None) -> str:
-    """The text without the change. Raises CannotEditError.
+    """Return the text without the change. Raises CannotEditError.
 
     What the text `before` had stays, be it empty objects and lists; None where that is not known.
     """
@@ -178,7 +178,7 @@ def _hook_events(text: str) -> list[str]:
 
 
 def _ours(text: str, event: str) -> list[list[str | int]]:
-    """Where our commands stand in the list of an event, in groups or by themselves."""
+    """Return where our commands stand in the list of an event, in groups or by themselves."""
     node = Document(text).find(["hooks", event])
     found: list[list[str | int]] = []
     for at, item in enumerate(_listed(node.plain()) if node is not None else []):
@@ -191,7 +191,7 @@ def _ours(text: str, event: str) -> list[list[str | int]]:
 
 
 def is_our_hook(item: object) -> bool:
-    """Whether a hook's entry runs Engram's command."""
+    """Return whether a hook's entry runs Engram's command."""
     if not isinstance(item, dict):
         return False
     return any(_OURS.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
@@ -202,7 +202,7 @@ def _listed(value: object) -> list[Any]:
 
 
 def _pruned(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
-    """The text without the objects and lists that are empty now and that `before` did not have."""
+    """Return the text without the objects and lists that are empty now and that `before` did not have."""
     if not text:
         return text
     old = Document(before or "")
@@ -219,7 +219,7 @@ def _pruned(text: str, edit: Entry | HookEntries | Items, before: str | None) ->
 
 
 def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -> str:
-    """The text without keys that an edit had to add; where it is not known who did, only if nothing else is left."""
+    """Return the text without keys that an edit had to add; where it is not known who did, only if nothing else is left."""
     for key, value in extra.items():
         node = Document(text).find([key])
         alone = len(Document(text).root.children) == 1
@@ -233,7 +233,7 @@ def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -
 
 
 def siblings(text: str, edit: Edit) -> Mapping[str, object]:
-    """Every entry by name of the section that the edit's own entry belongs to. Raises CannotEditError."""
+    """Return every entry by name of the section that the edit's own entry belongs to. Raises CannotEditError."""
     if isinstance(edit, TomlTable):
         return text_blocks.toml_section(text, edit.name.rpartition(".")[0])
     if isinstance(edit, YamlEntry):
@@ -276,12 +276,12 @@ _REMOVE: Mapping[type, Callable[[str, Any], str]] = {
 
 
 def snippet(edit: Edit) -> str:
-    """What a person would put into the file by hand."""
+    """Return what a person would put into the file by hand."""
     return applied("", edit)
 
 
 def is_there(text: str, edit: Edit) -> bool:
-    """Whether the text has the change, be it of another version or for another Python."""
+    """Return whether the text has the change, be it of another version or for another Python."""
     try:
         return bool(text) and removed(text, edit, text) != text
     except CannotEditError:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def resolve(place: str, project: str, environment: Mapping[str, str] | None = None) -> str:
-    """The absolute path of a place in the table; "" for one in a project where there is none.
+    """Return the absolute path of a place in the table; "" for one in a project where there is none.
 
     `project` is the top of the repository that the caller stands in, or "".
     """

@@ -117,12 +117,12 @@ services:
 
 
 def skill(server: str, run: Sequence[str]) -> str:
-    """The skill, with the name of the MCP server and the command line of this machine."""
+    """Return the skill, with the name of the MCP server and the command line of this machine."""
     return _SKILL.format(server=server, run=shlex.join(run), written=WRITTEN)
 
 
 def commands(server: str, run: Sequence[str]) -> dict[str, str]:
-    """The slash commands by name."""
+    """Return the slash commands by name."""
     line = shlex.join(run)
     return {
         name: f"---\ndescription: {about}\n---\n\n{text.format(server=server, run=line)}\n\n<!-- {WRITTEN} -->\n"
@@ -131,7 +131,7 @@ def commands(server: str, run: Sequence[str]) -> dict[str, str]:
 
 
 def session_rules(notes: str = "") -> str:
-    """A file of rules with the notes that a session starts with ("" for none yet)."""
+    """Return a file of rules with the notes that a session starts with ("" for none yet)."""
     return _SESSION.format(written=WRITTEN, notes=notes or _NO_NOTES)
 
 
@@ -142,5 +142,5 @@ def policy(server: str, tools: Sequence[str]) -> str:
 
 
 def devcontainer() -> str:
-    """What to put into the files of a development container: pull after its start, push before its stop."""
+    """Return what to put into the files of a development container: pull after its start, push before its stop."""
     return _DEVCONTAINER

@@ -128,5 +128,5 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
 
 
 def hook_of(agent: str, event: str) -> Hook | None:
-    """The agent's hook for one of our events; None where it has none."""
+    """Return the agent's hook for one of our events; None where it has none."""
     return next((hook for hook in HOOKS.get(agent, ()) if hook.event == event), None)

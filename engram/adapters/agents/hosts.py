@@ -200,5 +200,5 @@ NAMES = tuple(host.name for host in HOSTS)
 
 
 def host_named(name: str) -> Host | None:
-    """The agent of that name."""
+    """Return the agent of that name."""
     return next((host for host in HOSTS if host.name == name), None)

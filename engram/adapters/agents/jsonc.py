@@ -47,13 +47,13 @@ class Node(NamedTuple):
     children: tuple[Child, ...] = ()
 
     def plain(self) -> object:
-        """The value as Python has it."""
+        """Return the value as Python has it."""
         if self.kind == OBJECT:
             return {child.key: child.node.plain() for child in self.children}
         return [child.node.plain() for child in self.children] if self.kind == ARRAY else self.value
 
     def child(self, key: str | int) -> int | None:
-        """The place of a member or item among the children."""
+        """Return the place of a member or item among the children."""
         if isinstance(key, int):
             return key if self.kind == ARRAY and 0 <= key < len(self.children) else None
         return next((at for at, child in enumerate(self.children) if child.key == key), None)
@@ -76,7 +76,7 @@ class Document:
             raise CannotEditError("it does not hold an object")
 
     def find(self, keys: Keys) -> Node | None:
-        """The value at a path of keys (numbers for items of arrays); None where there is none."""
+        """Return the value at a path of keys (numbers for items of arrays); None where there is none."""
         node = self.root
         for key in keys:
             at = node.child(key)
@@ -102,7 +102,7 @@ class Document:
         return self._replace(node, value)
 
     def append(self, keys: Keys, value: object) -> str:
-        """The text with one more item in the array at a path, which is made where there is none."""
+        """Return the text with one more item in the array at a path, which is made where there is none."""
         node = self.find(keys)
         if node is None:
             return self.put(keys, [value])
@@ -111,7 +111,7 @@ class Document:
         return self._insert(node, value, None)
 
     def without(self, keys: Keys) -> str:
-        """The text without the value at a path; unchanged where there is none."""
+        """Return the text without the value at a path; unchanged where there is none."""
         holder = self.find(keys[:-1])
         at = None if holder is None else holder.child(keys[-1])
         return self.text if holder is None or at is None else self._remove(holder, at)
@@ -177,7 +177,7 @@ class Document:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _last_before(self, offset: int) -> int:
-        """Where the last comment or token before an offset ends."""
+        """Return where the last comment or token before an offset ends."""
         at = bisect_right(self._ends, offset)
         return self._ends[at - 1] if at else 0
 

@@ -91,7 +91,7 @@ export const Engram = async ({ client, directory }) => {
 
 
 def plugin(command: Sequence[str], agent: str) -> str:
-    """The plugin's text; `command` starts `engram hook`."""
+    """Return the plugin's text; `command` starts `engram hook`."""
     listed = json.dumps(list(command), ensure_ascii=False)
     text = _PLUGIN.replace("@COMMAND@", listed).replace("@AGENT@", json.dumps(agent))
     return text.replace("@WRITTEN@", WRITTEN)

@@ -83,7 +83,7 @@ def parts(host: Host, wish: Wish) -> list[Part]:
 
 
 def server_part(host: Host, wish: Wish) -> Part | None:
-    """The edit that adds the MCP server; None for an agent that takes none."""
+    """Return the edit that adds the MCP server; None for an agent that takes none."""
     if host.server is None:
         return None
     path = _server_file(resolve(host.server.path, wish.project), host)
@@ -91,7 +91,7 @@ def server_part(host: Host, wish: Wish) -> Part | None:
 
 
 def project_of(host: Host, path: str) -> str:
-    """The project that a file lies in, where it is one that this agent has in projects."""
+    """Return the project that a file lies in, where it is one that this agent has in projects."""
     for place in filter(None, (host.rules, host.session, _beside(host.session))):
         below = os.path.normpath(place.removeprefix("{project}"))
         if place.startswith("{project}") and path.endswith(below):
@@ -100,7 +100,7 @@ def project_of(host: Host, path: str) -> str:
 
 
 def generic(wish: Wish) -> str:
-    """What most MCP hosts that are not in the table take."""
+    """Return what most MCP hosts that are not in the table take."""
     server = {"command": wish.python, "args": [*_run(wish)[1:], "mcp"]}
     return snippet(Entry((SERVERS, SERVER_NAME), server))
 
@@ -120,7 +120,7 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
 
 
 def hook_command(python: str, hook: Hook, agent: str) -> str:
-    """The command line of a hook, as a shell takes it."""
+    """Return the command line of a hook, as a shell takes it."""
     words = [python, "-P", "-m", "engram", "hook", hook.event, "--agent", agent]
     return (
         " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -130,7 +130,7 @@ def hook_command(python: str, hook: Hook, agent: str) -> str:
 
 
 def _beside(session: str) -> str:
-    """What keeps git from the folder of a session's rules: they are for this machine alone."""
+    """Return what keeps git from the folder of a session's rules: they are for this machine alone."""
     return os.path.join(os.path.dirname(session), ".gitignore") if session else ""
 
 
@@ -158,7 +158,7 @@ def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
 
 
 def _is_second(path: str) -> bool:
-    """Whether an OpenCode configuration is of the second version, which has its servers one level deeper."""
+    """Return whether an OpenCode configuration is of the second version, which has its servers one level deeper."""
     from engram.adapters.agents.jsonc import Document
     from engram.adapters.agents.refusal import CannotEditError
 

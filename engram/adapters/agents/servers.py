@@ -18,7 +18,7 @@ _MODULE = ["-m", "engram", "mcp"]
 
 
 def chosen_name(servers: Mapping[str, object], recorded: str = "") -> str:
-    """The name of the entry that connecting wrote; where there is none, the first name that is free.
+    """Return the name of the entry that connecting wrote; where there is none, the first name that is free.
 
     `servers` are all entries by name; `recorded` is the name that an earlier connection is known to have used ("" for none).
     """
@@ -32,7 +32,7 @@ def chosen_name(servers: Mapping[str, object], recorded: str = "") -> str:
 
 
 def is_ours(server: object, *, recorded: bool = False) -> bool:
-    """Whether an entry is one that connecting wrote, possibly changed by hand since.
+    """Return whether an entry is one that connecting wrote, possibly changed by hand since.
 
     Its command runs this module the way that only connecting does: with `-P`, or with the agent's name in the environment.
     Of an entry that is `recorded` as written the agent's name is enough. `engram mcp` alone is also another program's.

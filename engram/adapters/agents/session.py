@@ -37,12 +37,12 @@ _MAX_NAME = 120
 
 
 def session_name(environment: Mapping[str, str]) -> str:
-    """The session that refs belong to: a variable's value, else the terminal, else the group of processes."""
+    """Return the session that refs belong to: a variable's value, else the terminal, else the group of processes."""
     return named_session(environment) or _terminal()
 
 
 def named_session(environment: Mapping[str, str]) -> str:
-    """The session that a variable names, "" if none does."""
+    """Return the session that a variable names, "" if none does."""
     for variable in _SESSION_VARIABLES:
         value = environment.get(variable, "").strip()
         if value:
@@ -51,7 +51,7 @@ def named_session(environment: Mapping[str, str]) -> str:
 
 
 def agent_name(environment: Mapping[str, str]) -> str:
-    """The coding agent that is calling (`claude-code`, …), or "" where none says so."""
+    """Return the coding agent that is calling (`claude-code`, …), or "" where none says so."""
     named = environment.get("ENGRAM_AGENT", "").strip()
     if named:
         return _encodable(named[:_MAX_NAME])
@@ -59,7 +59,7 @@ def agent_name(environment: Mapping[str, str]) -> str:
 
 
 def _encodable(name: str) -> str:
-    """A name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
+    """Return a name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
     return name.encode("utf-8", "replace").decode()
 
 

@@ -35,7 +35,7 @@ def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
 
 
 def toml_section(text: str, name: str) -> Mapping[str, object]:
-    """Every entry by name of the table of that dotted name. Raises CannotEditError."""
+    """Return every entry by name of the table of that dotted name. Raises CannotEditError."""
     return _toml_at(text, name) or {}
 
 
@@ -58,7 +58,7 @@ def without_table(text: str, name: str) -> str:
 
 
 def _without_table_lines(text: str, name: str) -> str:
-    """The text without the lines from each header of the table to the next other header, and the blank line before."""
+    """Return the text without the lines from each header of the table to the next other header, and the blank line before."""
     kept: list[str] = []
     inside = False
     aside: list[str] = []  # blank lines and comments at the end of our lines belong to what follows
@@ -82,7 +82,7 @@ def _without_table_lines(text: str, name: str) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether TOML ends here outside of any text or list of several lines."""
+    """Return whether TOML ends here outside of any text or list of several lines."""
     try:
         _toml(text)
     except CannotEditError:
@@ -170,7 +170,7 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
 
 
 def yaml_section(text: str, section: str) -> Mapping[str, object]:
-    """Every entry by name of a mapping at the top. Raises CannotEditError."""
+    """Return every entry by name of a mapping at the top. Raises CannotEditError."""
     found = _yaml(text).get(section)
     return found if isinstance(found, dict) else {}
 
@@ -239,7 +239,7 @@ def _yaml_lines(
 
 
 def put_block(text: str, lines: str) -> str:
-    """A text with a block between markers, at its end or where it was."""
+    """Return a text with a block between markers, at its end or where it was."""
     end_of_line = _ended(text)
     block = end_of_line.join([BEGIN, *lines.strip("\n").split("\n"), END]) + end_of_line
     _check_markers(text)
@@ -250,7 +250,7 @@ def put_block(text: str, lines: str) -> str:
 
 
 def without_block(text: str) -> str:
-    """The text without the block and the blank line before it."""
+    """Return the text without the block and the blank line before it."""
     _check_markers(text)
     return _BLOCK.sub("", text)
 
@@ -262,7 +262,7 @@ def _check_markers(text: str) -> None:
 
 
 def _separated(text: str, *, blank: bool = True) -> str:
-    """A text to which lines can be added: ended, and with a blank line."""
+    """Return a text to which lines can be added: ended, and with a blank line."""
     if not text:
         return ""
     ended = text if text.endswith("\n") else text + _ended(text)

@@ -36,7 +36,7 @@ class Transcript(NamedTuple):
 
 
 def read(path: str) -> Transcript:
-    """The transcript at `path`; an empty one where there is none that can be read."""
+    """Return the transcript at `path`; an empty one where there is none that can be read."""
     prompts, said, files = list[str](), list[str](), list[str]()
     for role, kind, text in _parts(_lines(path)):
         if kind == "file":
@@ -78,7 +78,7 @@ def _objects(raw: bytes) -> Iterator[dict[str, object]]:
 
 
 def _tail(path: str) -> bytes:
-    """The last bytes of a regular file, "" where there is none."""
+    """Return the last bytes of a regular file, "" where there is none."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, s
 
 
 def _changed(given: object) -> list[str]:
-    """The files that a call of a tool changes, from its arguments."""
+    """Return the files that a call of a tool changes, from its arguments."""
     if isinstance(given, str):
         return patched(given)
     named = (
@@ -135,6 +135,6 @@ def _changed(given: object) -> list[str]:
 
 
 def patched(patch: str) -> list[str]:
-    """The files that a patch in the form of `apply_patch` changes."""
+    """Return the files that a patch in the form of `apply_patch` changes."""
     lines = patch.splitlines() if patch.startswith("*** Begin Patch") else []
     return [line.removeprefix(mark).strip() for line in lines for mark in _PATCHED if line.startswith(mark)]

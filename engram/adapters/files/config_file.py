@@ -27,7 +27,7 @@ _QUOTED = r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#.*"""
 
 
 def load(root: str | None) -> Settings:
-    """The settings in force for a store at `root` (None: the user's alone). Raises ConfigError.
+    """Return the settings in force for a store at `root` (None: the user's alone). Raises ConfigError.
 
     A store's file travels with the repository, so keys that could reach outside the store are
     ignored there: they count only in the user's own file.
@@ -37,7 +37,7 @@ def load(root: str | None) -> Settings:
 
 
 def combine(root: str | None, shared: dict[str, object]) -> Settings:
-    """The settings in force where the store's file says `shared`. Raises ConfigError."""
+    """Return the settings in force where the store's file says `shared`. Raises ConfigError."""
     values = {
         name: value for name, value in shared.items() if settings.key_named(name).counts_in_a_store(value)
     }
@@ -48,7 +48,7 @@ def combine(root: str | None, shared: dict[str, object]) -> Settings:
 
 
 def store_file(root: str) -> bytes:
-    """The bytes of a store's file; nothing where there is none. Raises ConfigError, for a link too."""
+    """Return the bytes of a store's file; nothing where there is none. Raises ConfigError, for a link too."""
     path = os.path.join(root, places.CONFIG_NAME)
     if os.path.islink(path):
         raise ConfigError(
@@ -71,17 +71,17 @@ def _refuse_linked_folder(root: str, folder: str) -> None:
 
 
 def read(path: str) -> dict[str, object]:
-    """The checked values of one file by key name; empty where there is no file. Raises ConfigError."""
+    """Return the checked values of one file by key name; empty where there is no file. Raises ConfigError."""
     return parse(_read_file(path), path)
 
 
 def parse(raw: bytes, path: str) -> dict[str, object]:
-    """The checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
+    """Return the checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
     return {name: _checked(name, value, path) for name, value in _flat(raw, path).items()}
 
 
 def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
-    """The values that are good, and what is wrong with the others. Raises ConfigError where nothing can be read."""
+    """Return the values that are good, and what is wrong with the others. Raises ConfigError where nothing can be read."""
     values: dict[str, object] = {}
     wrong: dict[str, ConfigError] = {}
     for name, value in _flat(raw, path).items():
@@ -115,7 +115,7 @@ def _flat(raw: bytes, path: str) -> dict[str, object]:
 
 
 def _read_start(path: str) -> bytes:
-    """The first bytes of a regular file, without waiting for anybody to write into a pipe."""
+    """Return the first bytes of a regular file, without waiting for anybody to write into a pipe."""
     # Not O_NOFOLLOW: people link their own configuration from where they keep it.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
@@ -129,7 +129,7 @@ def _read_start(path: str) -> bytes:
 
 
 def _checked(name: str, value: object, path: str) -> object:
-    """The value, checked for its key and for what no file or path can hold. Raises ConfigError."""
+    """Return the value, checked for its key and for what no file or path can hold. Raises ConfigError."""
     value = settings.check(name, value, path)
     if name == "store.folder":
         folder = str(value)
@@ -197,7 +197,7 @@ def _parse_simple(raw: bytes) -> dict[str, object] | None:
 
 
 def _table(table: dict[str, object], names: list[str]) -> dict[str, object] | None:
-    """The table of a header; None where it is not certain that TOML allows it."""
+    """Return the table of a header; None where it is not certain that TOML allows it."""
     if len(names) > _PLAIN_DEPTH or not all(name.replace("-", "").isalnum() for name in names):
         return None
     for name in names:
@@ -235,7 +235,7 @@ def change_all(path: str, values: Mapping[str, object]) -> None:
 
 
 def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
-    """A configuration file's bytes with these keys set (None: removed). Raises ConfigError that names `path`."""
+    """Return a configuration file's bytes with these keys set (None: removed). Raises ConfigError that names `path`."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -257,7 +257,7 @@ def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
 
 
 def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -> MutableMapping[str, Any]:
-    """The table of that name, made where there is none. Raises ConfigError."""
+    """Return the table of that name, made where there is none. Raises ConfigError."""
     import tomlkit
 
     section = document

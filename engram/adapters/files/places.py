@@ -18,28 +18,28 @@ _APP = "engram"
 
 
 def user_config_file() -> str:
-    """The user's own configuration file (it may not exist)."""
+    """Return the user's own configuration file (it may not exist)."""
     return os.path.join(_base("XDG_CONFIG_HOME", "APPDATA", ".config"), _APP, "config.toml")
 
 
 def user_store() -> str:
-    """The root of the user's own store, used where there is no project store."""
+    """Return the root of the user's own store, used where there is no project store."""
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
 def connections_file() -> str:
-    """Where it is written down which files of agents `engram connect` changed, and how they were before."""
+    """Return where it is written down which files of agents `engram connect` changed, and how they were before."""
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json")
 
 
 def team_store(name: str, path: str = "") -> str:
-    """Where the clone of a team's store is: `path` where one is configured, else in the user's data folder."""
+    """Return where the clone of a team's store is: `path` where one is configured, else in the user's data folder."""
     base = os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "teams")
     return os.path.join(base, os.path.expanduser(path) or name)
 
 
 def enclosing_store(start: str, beside: Callable[[str], str | None] | None = None) -> str | None:
-    """The nearest folder at or above `start` that has a `.engram.toml`.
+    """Return the nearest folder at or above `start` that has a `.engram.toml`.
 
     `beside` is asked about each folder that has none: what it answers is the root of the store for that folder.
     """

@@ -52,7 +52,7 @@ class Scan(NamedTuple):
 
 
 def stamp(absolute: str) -> FileStamp | None:
-    """The stamp of one regular file, or None where there is none."""
+    """Return the stamp of one regular file, or None where there is none."""
     try:
         found = os.lstat(absolute)
     except OSError:
@@ -61,7 +61,7 @@ def stamp(absolute: str) -> FileStamp | None:
 
 
 def folder_mtime(absolute: str) -> int:
-    """A folder's mtime in ns, or -1 where it is no folder (any more)."""
+    """Return a folder's mtime in ns, or -1 where it is no folder (any more)."""
     try:
         found = os.lstat(absolute)
     except OSError:

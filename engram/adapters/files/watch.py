@@ -64,7 +64,7 @@ class FolderWatch:
         self._followed.add(folder)
 
     def follows(self, folders: Iterable[str]) -> bool:
-        """Whether all of `folders` are followed."""
+        """Return whether all of `folders` are followed."""
         return self._followed.issuperset(folders)
 
     def listen(self) -> bool:

@@ -18,7 +18,7 @@ class LiveSums:
     def __init__(self, state: StateDatabase) -> None:
         """Takes in what waits beside the database."""
         self._state = state
-        state.live.settle()
+        state.live.flush()
 
     def judgements(self, start: float, span: float) -> dict[int, tuple[int, int, int]]:
         """For each span of so many seconds after `start` (Unix seconds): helpful, not relevant, incorrect."""
@@ -34,7 +34,7 @@ class LiveSums:
         return {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in rows}
 
     def unanswered(self, limit: int) -> tuple[int, list[tuple[str, int, float]]]:
-        """How many questions found nothing when they were asked last; the first of them: text, times, when last."""
+        """Return how many questions found nothing when they were asked last; the first of them: text, times, when last."""
         grouped = (
             "SELECT query, sum(ids = '[]') AS times, max(at) AS last FROM retrievals"  # noqa: S608 - fixed names
             f" WHERE {_RECENT} AND action = '{QUERY}' AND query != '' GROUP BY query"
@@ -45,12 +45,12 @@ class LiveSums:
         return int(total), [(row[0], int(row[1]), float(row[2])) for row in rows]
 
     def took_ms(self, most: int) -> list[float]:
-        """How long the latest queries took, in milliseconds, quickest first; and no more than `most` of them."""
+        """Return how long the latest queries took, in milliseconds, quickest first; and no more than `most` of them."""
         query = f"SELECT took_ms FROM retrievals WHERE {_RECENT} AND action = '{QUERY}' ORDER BY number DESC LIMIT :most"  # noqa: S608
         return sorted(float(row[0]) for row in self._run(query, most=most))
 
     def shown(self) -> list[str]:
-        """The ids of all lore that were put before somebody."""
+        """Return the ids of all lore that were put before somebody."""
         actions = ", ".join(f"'{action}'" for action in SHOWING)
         query = (
             f"SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE {_RECENT} AND action IN ({actions})"  # noqa: S608

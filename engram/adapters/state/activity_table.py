@@ -1,8 +1,8 @@
-"""The live record: what queries, tools and hooks did on this machine, line by line, in the table `retrievals`.
+"""The live record: what queries, tools and hooks did on this machine, in the table `retrievals`.
 
-Retrievals were its only lines once, and are what ranking and review look at; the other actions stand beside them.
-A process that has not opened the database leaves its lines in a file beside it, which costs a twentieth; whoever
-uses the table next takes them in.
+The name is from when it held retrievals only; ranking and review still use those alone. A process that has not
+opened the database appends a line to a file next to it, at a twentieth of the cost; the next user of the table
+moves the lines into it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class LiveEntry(NamedTuple):
     number: int = 0
 
     def as_dict(self) -> dict[str, object]:
-        """The entry as JSON."""
+        """Return the entry as JSON."""
         withheld = [{"why": one.why, "ids": list(one.ids)} for one in self.withheld]
         return {**self._asdict(), "withheld": withheld, "details": dict(self.details)}
 
@@ -96,7 +96,7 @@ class LiveTable:
             entry.action, entry.via, entry.agent, entry.tokens, json.dumps(entry.withheld), json.dumps(dict(entry.details)),
         )  # fmt: skip
         if self._state.is_open:
-            self._taken_in().run(_INSERT, values)
+            self._flushed().run(_INSERT, values)
             return
         line = f"{json.dumps(values)}\n".encode()
         handle = os.open(self._waiting, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -106,7 +106,7 @@ class LiveTable:
             os.close(handle)
 
     def _claimed(self) -> str:
-        """The file of waiting lines, ours alone now; "" where there is none, somebody else takes it, or there is no room."""
+        """Claim the file of waiting lines; "" where there is none, another process has it, or it cannot be moved."""
         waiting = self._waiting
         if not self._state.is_on_disk or not os.path.exists(waiting):  # mostly: cheaper than an error
             return ""
@@ -118,21 +118,21 @@ class LiveTable:
 
     def prune(self, most: int = MOST_KEPT) -> None:
         """Keep the latest `most` entries only."""
-        self._taken_in().run(
+        self._flushed().run(
             "DELETE FROM retrievals WHERE number <= (SELECT max(number) FROM retrievals) - ?", (most,)
         )
 
-    def settle(self) -> None:
-        """Take in what waits beside the database, if anything does."""
+    def flush(self) -> None:
+        """Move the waiting lines into the database."""
         if os.path.exists(self._waiting):
-            self._taken_in()
+            self._flushed()
 
     @property
     def _waiting(self) -> str:
         return os.path.join(os.path.dirname(self._state.path), "live.jsonl")
 
-    def _taken_in(self) -> StateConnection:
-        """The database, with the lines that waited for it. One written in the moment they are taken may be lost."""
+    def _flushed(self) -> StateConnection:
+        """Return the database with the waiting lines in it. A line written at this very moment may be lost."""
         mine = self._claimed()
         if not mine:
             return self._state
@@ -143,33 +143,33 @@ class LiveTable:
         finally:
             if self._state.is_on_disk:
                 os.unlink(mine)
-            else:  # no room for them now
+            else:  # they cannot be written now
                 os.rename(mine, self._waiting)
         return self._state
 
     def since(self, number: int, limit: int) -> list[LiveEntry]:
-        """The entries after that number, oldest first, at most `limit`."""
+        """Return the entries after that number, oldest first, at most `limit`."""
         return _read(
-            self._taken_in().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
+            self._flushed().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
         )
 
     def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
-        """The latest entries (of one action), newest first."""
+        """Return the latest entries (of one action), newest first."""
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
-        return _read(self._taken_in().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
+        return _read(self._flushed().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
 
     def count(self, action: str) -> int:
-        """How many entries there are of an action."""
+        """Return how many entries there are of an action."""
         query = "SELECT count(*) FROM retrievals WHERE action = ?"
-        return int(self._taken_in().run(query, (action,))[0][0])
+        return int(self._flushed().run(query, (action,))[0][0])
 
     def shown_since(self, moment: float) -> set[str]:
-        """The ids of lore that were put before somebody since then (Unix seconds)."""
+        """Return the ids of lore that were put before somebody since then (Unix seconds)."""
         query = (
             "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
             " AND action IN (SELECT value FROM json_each(?))"
         )
-        return {row[0] for row in self._taken_in().run(query, (moment, json.dumps(SHOWING)))}
+        return {row[0] for row in self._flushed().run(query, (moment, json.dumps(SHOWING)))}
 
     def answers(self, most: int) -> list[tuple[float, str, str]]:
         """What put lore before somebody, the latest `most`, newest first: when, the question ("" for none), the ids as JSON."""
@@ -178,31 +178,30 @@ class LiveTable:
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?"
         )
         return [
-            (row[0], row[1], row[2])
-            for row in self._taken_in().run(query, (QUERY, json.dumps(SHOWING), most))
+            (row[0], row[1], row[2]) for row in self._flushed().run(query, (QUERY, json.dumps(SHOWING), most))
         ]
 
     def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
-        """The latest queries that showed one entry, newest first."""
+        """Return the latest queries that showed one entry, newest first."""
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
-        return _read(self._taken_in().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
+        return _read(self._flushed().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
 
     def times_shown(self, lore_id: str, most: int) -> int:
-        """In how many of those answers one entry was."""
+        """Return in how many of those answers one entry was."""
         query = (
             "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
             " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
         )
-        return int(self._taken_in().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
+        return int(self._flushed().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
 
     def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
-        """In how many of those answers each of these entries was; those that were in none are left out."""
+        """Return in how many of those answers each of these entries was; those that were in none are left out."""
         query = (
             "SELECT one.value, count(*) FROM (SELECT ids FROM retrievals"
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
             " json_each(answer.ids) AS one WHERE one.value IN (SELECT value FROM json_each(?)) GROUP BY one.value"
         )
-        rows = self._taken_in().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
+        rows = self._flushed().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
         return {str(lore_id): int(count) for lore_id, count in rows}
 
     def totals(self) -> list[tuple[str, str, int, int, int]]:
@@ -211,47 +210,47 @@ class LiveTable:
             "SELECT action, via, count(*), sum(json_array_length(ids)), sum(tokens) FROM retrievals"
             " GROUP BY action, via ORDER BY action, via"
         )
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._taken_in().run(query)]
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._flushed().run(query)]
 
     def last_by_agent(self) -> dict[str, float]:
-        """When each agent that said its name did something last (Unix seconds)."""
+        """Return when each agent that said its name did something last (Unix seconds)."""
         query = "SELECT agent, max(at) FROM retrievals WHERE agent != '' GROUP BY agent"
-        return {str(agent): float(at) for agent, at in self._taken_in().run(query)}
+        return {str(agent): float(at) for agent, at in self._flushed().run(query)}
 
     def moments_of(self, session: str, since: float, most: int = 10_000) -> list[float]:
-        """When a session did something after a moment, the latest first (Unix seconds)."""
+        """Return when a session did something after a moment, the latest first (Unix seconds)."""
         query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT ?"
-        return [float(at) for (at,) in self._taken_in().run(query, (since, session, most))]
+        return [float(at) for (at,) in self._flushed().run(query, (since, session, most))]
 
     def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
         """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""
         counts = ", ".join(["coalesce(sum(took_ms <= ?), 0)"] * len(bounds))
         query = f"SELECT {counts}, coalesce(sum(took_ms), 0.0), count(*) FROM retrievals WHERE action = ?"  # noqa: S608
-        (row,) = self._taken_in().run(query, (*bounds, QUERY))
+        (row,) = self._flushed().run(query, (*bounds, QUERY))
         return list(row[:-2]), float(row[-2]), int(row[-1])
 
     def withheld(self) -> dict[str, int]:
-        """How many entries were withheld, by why."""
+        """Return how many entries were withheld, by why."""
         query = (
             "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
             " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"
         )
-        return {str(row[0]): int(row[1]) for row in self._taken_in().run(query)}
+        return {str(row[0]): int(row[1]) for row in self._flushed().run(query)}
 
     def details(self, action: str) -> dict[str, int]:
-        """The sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
+        """Return the sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
         query = (
             "SELECT one.key, sum(one.value), sum(one.value > 0) FROM retrievals, json_each(retrievals.details) AS one"
             " WHERE action = ? GROUP BY one.key"
         )
         found: dict[str, int] = {}
-        for key, total, times in self._taken_in().run(query, (action,)):
+        for key, total, times in self._flushed().run(query, (action,)):
             found[key], found[f"times.{key}"] = int(total), int(times)
         return found
 
 
 def _row(line: bytes) -> list[object] | None:
-    """The values of a line; None for one that a killed process left unfinished."""
+    """Return the values of a line; None for one that a killed process left unfinished."""
     try:
         row = json.loads(line)
     except ValueError:

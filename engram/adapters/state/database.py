@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.adapters.state.tombstones import GoneTable
+    from engram.adapters.state.tombstones import Tombstones
     from engram.adapters.state.trust_tables import TrustTables
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
@@ -88,7 +88,7 @@ class StateDatabase(StateConnection):
         return self.work(lambda connection: _surface(connection, session, shown, now, scopes))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
-        """Whether this session already gave this feedback on this entry."""
+        """Return whether this session already gave this feedback on this entry."""
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
         return bool(self.run(query, (session, lore_id, kind)))
 
@@ -115,11 +115,11 @@ class StateDatabase(StateConnection):
         )
 
     @property
-    def gone(self) -> GoneTable:
+    def tombstones(self) -> Tombstones:
         """The tombstones of deleted entries."""
-        from engram.adapters.state.tombstones import GoneTable  # queries do not need it
+        from engram.adapters.state.tombstones import Tombstones  # queries do not need it
 
-        return GoneTable(self)
+        return Tombstones(self)
 
     @property
     def live(self) -> LiveTable:
@@ -153,7 +153,7 @@ class StateDatabase(StateConnection):
 
         Raises StoreError.
         """
-        self.live.settle()
+        self.live.flush()
         if not os.path.exists(self.path):
             return
         path = os.path.join(folder, os.path.basename(self.path))
@@ -190,7 +190,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _schema() -> str:
-    """Every table of the file."""
+    """Return every table of the file."""
     from engram.adapters.state import tombstones, trust_tables
 
     return _SCHEMA + activity_table.SCHEMA + tombstones.SCHEMA + trust_tables.SCHEMA

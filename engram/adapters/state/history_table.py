@@ -103,7 +103,7 @@ class HistoryTable:
         run("COMMIT")
 
     def meta(self) -> dict[str, str]:
-        """What is noted about the whole table: `head`, the commit whose history it holds, and others."""
+        """Return what is noted about the whole table: `head`, the commit whose history it holds, and others."""
         return dict(self._connection.execute("SELECT key, value FROM meta"))
 
     def note(self, values: dict[str, str]) -> None:
@@ -111,23 +111,23 @@ class HistoryTable:
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def highest_rank(self) -> int:
-        """The rank of the newest commit; 0 in an empty table."""
+        """Return the rank of the newest commit; 0 in an empty table."""
         return int(self._connection.execute("SELECT coalesce(max(rank), 0) FROM commits").fetchone()[0])
 
     def ranks(self, oids: Iterable[str]) -> dict[str, int]:
-        """The ranks of those commits that are known."""
+        """Return the ranks of those commits that are known."""
         query = "SELECT oid, rank FROM commits WHERE oid = ?"
         found = (self._connection.execute(query, (oid,)).fetchone() for oid in oids)
         return dict(row for row in found if row)
 
     def last_id(self, path: str) -> str:
-        """The id of the lore that a file held when it could last be read; "" where that is not known."""
+        """Return the id of the lore that a file held when it could last be read; "" where that is not known."""
         query = "SELECT id FROM events WHERE path = ? AND id != '' ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (path,)).fetchone()
         return row[0] if row else ""
 
     def last_elsewhere(self, lore_id: str, path: str) -> str:
-        """The id of the content that an entry had last in a file of another path; "" where there was none."""
+        """Return the id of the content that an entry had last in a file of another path; "" where there was none."""
         query = "SELECT after FROM events WHERE id = ? AND path != ? ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (lore_id, path)).fetchone()
         return row[0] if row else ""
@@ -156,7 +156,7 @@ class HistoryTable:
             run.executemany("DELETE FROM commits WHERE oid = ?", names)
 
     def of_lore(self, lore_id: str, path: str, limit: int) -> list[tuple[CommitRow, EventRow]]:
-        """The last events of an entry, newest first; of a file without an id those until it gets one."""
+        """Return the last events of an entry, newest first; of a file without an id those until it gets one."""
         columns = ", ".join([*CommitRow._fields, *EventRow._fields])
         query = (
             f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names
@@ -170,7 +170,7 @@ class HistoryTable:
         return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
 
     def latest(self, limit: int, agent: str = "", since: float = 0) -> list[tuple[CommitRow, list[str]]]:
-        """The last commits, newest first, each with the ids of its lore; of an agent, from a time on (Unix seconds)."""
+        """Return the last commits, newest first, each with the ids of its lore; of an agent, from a time on (Unix seconds)."""
         columns = ", ".join(CommitRow._fields)
         query = (
             f"SELECT {columns}, number FROM commits WHERE moment >= ? AND (? = '' OR agent = ?)"  # noqa: S608 - fixed names
@@ -186,7 +186,7 @@ class HistoryTable:
     def came_in(
         self, source: str, person: str, limit: int, oids: Sequence[str] | None = None
     ) -> list[tuple[CommitRow, EventRow]]:
-        """What clones other than `source` did (of these commits, if given), newest first; merges and folds, too.
+        """Return what clones other than `source` did (of these commits, if given), newest first; merges and folds, too.
 
         A commit that does not say which clone made it is another's where its author is not `person`.
         """
@@ -230,12 +230,12 @@ class HistoryTable:
 
 
 def table_path(state: str) -> str:
-    """Where the table of a store with this state folder is."""
+    """Return where the table of a store with this state folder is."""
     return os.path.join(state, "history.db")
 
 
 def lock_path(state: str) -> str:
-    """The lock of whoever feeds the table."""
+    """Return the lock of whoever feeds the table."""
     return os.path.join(state, "history.lock")
 
 
@@ -247,7 +247,7 @@ def discard(path: str) -> None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process holds the table, which is no damage."""
+    """Return whether another process holds the table, which is no damage."""
     return any(word in str(error) for word in ("locked", "busy"))
 
 

@@ -43,12 +43,12 @@ class HookMemory:
         return bool(self._run(query, (kind, session, key, now, before)))
 
     def marked(self, kind: str, session: str) -> set[str]:
-        """The keys of a session's marks of this kind."""
+        """Return the keys of a session's marks of this kind."""
         rows = self._run("SELECT key FROM hook_marks WHERE kind = ? AND session = ?", (kind, session))
         return {key for (key,) in rows}
 
     def count(self, kind: str, since: float, session: str = "") -> int:
-        """How many marks of this kind were made since a moment, in all sessions or in one."""
+        """Return how many marks of this kind were made since a moment, in all sessions or in one."""
         query = "SELECT count(*) FROM hook_marks WHERE kind = ? AND at >= ?"
         values: list[object] = [kind, since]
         if session:

@@ -29,7 +29,7 @@ class Judgement(NamedTuple):
 
 
 def judgements(state: StateDatabase, own: Collection[str], most: int) -> list[Judgement]:
-    """All judgements of the latest `most` entries, oldest first; each once, and none that was taken back.
+    """Return all judgements of the latest `most` entries, oldest first; each once, and none that was taken back.
 
     `own` are the ids of this store's lore. Of them a session remembers what it said, until it begins anew; what it said
     of others is only in the live record.
@@ -50,5 +50,5 @@ def judgements(state: StateDatabase, own: Collection[str], most: int) -> list[Ju
 
 
 def own_votes(state: StateDatabase) -> dict[str, Vote]:
-    """All that this clone ever voted, by lore id."""
+    """Return all that this clone ever voted, by lore id."""
     return {row[0]: Vote(*row[1:]) for row in state.run("SELECT id, up, down, n FROM votes")}

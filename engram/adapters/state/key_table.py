@@ -42,7 +42,7 @@ class KeyTable:
         self._database = database
 
     def find(self, key: str, now: float) -> KeptCall | None:
-        """The call with this key, if it is not too old (Unix seconds). Raises StoreError."""
+        """Return the call with this key, if it is not too old (Unix seconds). Raises StoreError."""
         query = (
             "SELECT request, id, answer FROM keys LEFT JOIN answers USING (number) WHERE key = ? AND at > ?"
         )
@@ -81,7 +81,7 @@ class KeyTable:
         self._database.transact(lambda connection: _remove(connection, "key = ?", (key,)))
 
     def count(self) -> int:
-        """How many calls are kept. Raises StoreError."""
+        """Return how many calls are kept. Raises StoreError."""
         query = "SELECT count(*) FROM keys"
         return int(self._database.transact(lambda connection: connection.execute(query).fetchone()[0]))
 

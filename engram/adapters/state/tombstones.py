@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 SCHEMA = "CREATE TABLE IF NOT EXISTS gone (id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;"
 
 
-class GoneTable:
+class Tombstones:
     """The ids of deleted entries."""
 
     def __init__(self, state: StateConnection) -> None:
         """Open nothing yet."""
         self._state = state
 
-    def note(self, ids: Iterable[str], now: float) -> None:
+    def add(self, ids: Iterable[str], now: float) -> None:
         """Record that these are deleted since `now` (Unix seconds)."""
         self._state.run_many("INSERT OR REPLACE INTO gone VALUES (?, ?)", [(one, now) for one in ids])
 

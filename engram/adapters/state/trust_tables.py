@@ -28,7 +28,7 @@ KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
 
 
-class Quarantined(NamedTuple):
+class QuarantinedText(NamedTuple):
     """A quarantined text: the entry's id, the digest of the text, the commit that brought it, why, when (Unix)."""
 
     id: str
@@ -39,14 +39,14 @@ class Quarantined(NamedTuple):
 
 
 class TrustTables:
-    """The tables of a store's state database that are about trust."""
+    """The tables about trust in the state database of a store."""
 
     def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._state = state
 
-    def known(self, commits: Sequence[str], now: float) -> dict[str, Signature]:
-        """The signatures among these that were looked at and need no new look."""
+    def signatures(self, commits: Sequence[str], now: float) -> dict[str, Signature]:
+        """Return the signatures of these commits that need not be verified again."""
         found: dict[str, Signature] = {}
         for some in _parts(commits):
             query = f"SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id IN ({_marks(some)})"  # noqa: S608
@@ -55,8 +55,8 @@ class TrustTables:
                     found[oid] = Signature(state, key, signer)
         return found
 
-    def remember(self, found: Iterable[tuple[str, Signature]], now: float) -> None:
-        """Note signatures that were looked at."""
+    def add_signatures(self, found: Iterable[tuple[str, Signature]], now: float) -> None:
+        """Record verified signatures."""
         rows = [(oid, *signature, now) for oid, signature in found]
         self._state.run_many("INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)", rows)
 
@@ -73,7 +73,7 @@ class TrustTables:
             found.update(self._state.run(query, some))
         return found
 
-    def quarantine(self, rows: Iterable[Quarantined]) -> None:
+    def quarantine(self, rows: Iterable[QuarantinedText]) -> None:
         """Quarantine these texts."""
         self._state.run_many(
             "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?)", [tuple(row) for row in rows]
@@ -86,10 +86,10 @@ class TrustTables:
             found.setdefault(lore_id, set()).add(digest)
         return found
 
-    def rows(self) -> list[Quarantined]:
+    def rows(self) -> list[QuarantinedText]:
         """Return all quarantined texts, the latest first."""
         return [
-            Quarantined._make(row)
+            QuarantinedText._make(row)
             for row in self._state.run("SELECT * FROM held ORDER BY at DESC, id, digest")
         ]
 
@@ -98,7 +98,7 @@ class TrustTables:
         self._state.run_many("DELETE FROM held WHERE id = ? AND digest = ?", list(texts))
 
     def confirmations(self, ids: Sequence[str]) -> dict[str, Confirmation]:
-        """What is noted of the claims of these entries, by id."""
+        """Return the confirmations of the claims of these entries, by id."""
         found: dict[str, Confirmation] = {}
         for some in _parts(ids):
             query = f"SELECT id, digest, confidence, pinned FROM confirmed WHERE id IN ({_marks(some)})"  # noqa: S608
@@ -107,17 +107,17 @@ class TrustTables:
         return found
 
     def most_confirmed(self, most: int) -> list[str]:
-        """The ids of confirmed entries, pinned ones first, then by confidence."""
+        """Return the ids of confirmed entries, pinned ones first, then by confidence."""
         query = "SELECT id FROM confirmed WHERE digest != ? ORDER BY pinned DESC, confidence DESC, id LIMIT ?"
         return [lore_id for (lore_id,) in self._state.run(query, (RAISED, most))]
 
     def confirm(self, notes: Mapping[str, Confirmation]) -> None:
-        """Note this of the claims of entries, by id, in place of what was noted before."""
+        """Record confirmations of the claims of entries by id, replacing earlier ones."""
         rows = [(lore_id, note.digest, note.confidence, int(note.pinned)) for lore_id, note in notes.items()]
         self._state.run_many("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?, ?)", rows)
 
     def withdraw(self, ids: Sequence[str]) -> None:
-        """Forget that these entries were confirmed."""
+        """Withdraw the confirmation of these entries."""
         query = "DELETE FROM confirmed WHERE id = ? AND digest != ?"
         self._state.run_many(query, [(lore_id, RAISED) for lore_id in ids])
 

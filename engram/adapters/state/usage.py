@@ -28,7 +28,7 @@ class Usage(NamedTuple):
 
 
 def usage(databases: Iterable[StateDatabase]) -> Usage:
-    """All that these state databases say. Raises StoreError where another process holds one."""
+    """Return all that these state databases say. Raises StoreError where another process holds one."""
     found = Usage({}, {}, set(), {})
     asked: list[tuple[float, str, list[str]]] = []
     spans: dict[str, dict[int, tuple[float, float]]] = {}
@@ -51,12 +51,12 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
 
 
 def shown_of(database: StateDatabase, lore_id: str) -> int:
-    """In how many of the latest answers one entry was, without looking at the others."""
+    """Return in how many of the latest answers one entry was, without looking at the others."""
     return database.live.times_shown(lore_id, _LATEST)
 
 
 def shown_each(database: StateDatabase, ids: Sequence[str]) -> dict[str, int]:
-    """The same for many; those that were in none are left out."""
+    """Return the same for many; those that were in none are left out."""
     return database.live.shown_each(ids, _LATEST)
 
 

@@ -76,7 +76,7 @@ def candidates(text: str, most: int = MOST) -> list[Candidate]:
 
 
 def candidate(paragraph: str) -> Candidate | None:
-    """The candidate that a paragraph is, by its first words; None for any other."""
+    """Return the candidate that a paragraph is, by its first words; None for any other."""
     label, phrase = _LABEL.match(paragraph), _PHRASE.match(paragraph)
     match = label or phrase
     if match is None or not match.lastgroup:
@@ -87,7 +87,7 @@ def candidate(paragraph: str) -> Candidate | None:
 
 
 def said(paragraph: str, category: str, label: str) -> Candidate | None:
-    """A paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
+    """Return a paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
     content = _LEAD.sub("", paragraph).replace("**", "").strip()
     if not SHORTEST <= len(content) <= LONGEST or content.endswith(("?", ":")) or _DOUBT.search(content):
         return None
@@ -95,7 +95,7 @@ def said(paragraph: str, category: str, label: str) -> Candidate | None:
 
 
 def section_of(heading: str) -> tuple[str, str] | None:
-    """The category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
+    """Return the category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
     words = heading.strip().strip("#*: ").lower()
     for number, (names, category) in enumerate(_LABELS):
         if category != _RESULTS and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
@@ -121,10 +121,10 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
 
 
 def _is_labelled(line: str) -> bool:
-    """Whether a line begins with a label, in capitals: within a sentence it is none."""
+    """Return whether a line begins with a label, in capitals: within a sentence it is none."""
     return line.lstrip("*_ ")[:1].isupper() and bool(_LABEL.match(line))
 
 
 def _name_of(number: int) -> str:
-    """What a label is called as a tag: `root-cause`."""
+    """Return what a label is called as a tag: `root-cause`."""
     return _LABELS[number][0].partition("|")[0].replace(" ", "-")

@@ -66,12 +66,12 @@ class Extracted(NamedTuple):
 
 
 def speaker_of(role: str) -> str:
-    """Whose words those of a role are; "" for tools, systems and unknown ones."""
+    """Return whose words those of a role are; "" for tools, systems and unknown ones."""
     return _ROLES.get(role.lower(), "")
 
 
 def turns_of_text(text: str) -> list[Turn]:
-    """A plain text in its turns: as a transcript where two speakers or more begin a line, else as one document."""
+    """Return a plain text in its turns: as a transcript where two speakers or more begin a line, else as one document."""
     lines = text.splitlines()
     starts = [(at, match) for at, line in enumerate(lines) if (match := _SPEAKER.match(line))]
     if len({match[1].lower() for _, match in starts}) < 2:
@@ -106,7 +106,7 @@ def _take(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
 
 
 def _said(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[int, Candidate | None]]:
-    """The candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
+    """Yield the candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
     section: tuple[str, str] | None = None
     level = left = 0
     for number, paragraph in parts:
@@ -124,7 +124,7 @@ def _said(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[int, Candidate | N
 
 
 def _about(one: Candidate, where: str) -> Extracted:
-    """A candidate with its tags, files and entities, as far as its own words name them."""
+    """Return a candidate with its tags, files and entities, as far as its own words name them."""
     files = [path for path in _PATH.findall(one.content) if "/" in path or _CODE_ENDINGS.search(path)]
     in_files = " ".join(files)
     names = [name for name in code_names(one.content) if name not in in_files]

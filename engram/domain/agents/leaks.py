@@ -111,7 +111,7 @@ def _is_raw(letter: str) -> bool:
 
 
 def _imitates_frame(line: str) -> bool:
-    """Whether a character like an angle bracket precedes text that is nearly the name of the frame."""
+    """Return whether a character like an angle bracket precedes text that is nearly the name of the frame."""
     for at, letter in enumerate(line):
         if letter == "<" or (ord(letter) > 127 and any(n in unicodedata.name(letter, "") for n in _OPENING)):
             rest = unicodedata.normalize("NFKD", line[at + 1 : at + 60]).casefold()

@@ -35,11 +35,11 @@ NEVER = Record()
 
 
 def is_skill(lore: Lore) -> bool:
-    """Whether an entry is a skill: procedural, with the tag `skill`."""
+    """Return whether an entry is a skill: procedural, with the tag `skill`."""
     return lore.type == PROCEDURAL and TAG in lore.tags
 
 
 def query_of(content: str) -> str:
-    """The first block of SQL in a text; "" where there is none: then the text is the recipe."""
+    """Return the first block of SQL in a text; "" where there is none: then the text is the recipe."""
     found = _FENCE.search(content)
     return found["sql"].strip() if found else ""

@@ -32,6 +32,7 @@ _BUILT_IN = {
     "CONTEXT_NOTE": WORKING,
 }
 
+DEFAULT_CATEGORY = "FACT"  # of a file that says none
 ALIASES = {
     "DECISION": "ARCHITECTURAL_DECISION",
     "PATTERN": "PATTERN_OUTCOME",
@@ -74,7 +75,7 @@ class Categories:
         return name in self._types
 
     def parse(self, text: str) -> str:
-        """The category that `text` names, in any case and with `-` or `_`.
+        """Return the category that `text` names, in any case and with `-` or `_`.
 
         Raises ValidationError that lists the valid names.
         """
@@ -93,7 +94,7 @@ class Categories:
         )
 
     def near(self, word: str) -> str:
-        """The category that a word of another tool, or the name of a type, comes to; "" for a word that is none."""
+        """Return the category that a word of another tool, or the name of a type, comes to; "" for a word that is none."""
         kind = word.strip().lower()
         if kind in OTHER_WORDS or kind in _OF_TYPES:
             return OTHER_WORDS.get(kind) or _OF_TYPES[kind]
@@ -102,12 +103,12 @@ class Categories:
         return name if name in self._types else ""
 
     def type_of(self, category: str) -> str:
-        """The type that a category implies (`semantic` where the category is unknown)."""
+        """Return the type that a category implies (`semantic` where the category is unknown)."""
         return self._types.get(category, SEMANTIC)
 
 
 def fold(text: str) -> str:
-    """A category as the files write it: capitals and `_`."""
+    """Return a category as the files write it: capitals and `_`."""
     return text.strip().upper().replace("-", "_").replace(" ", "_")
 
 

@@ -31,7 +31,7 @@ class Phrase(NamedTuple):
 
 
 def phrase(before: Sequence[Lore], after: Lore | None) -> Phrase:
-    """What became of the versions of an entry (none: it is new; two: they were merged); `after` None: it is gone."""
+    """Return what became of the versions of an entry (none: it is new; two: they were merged); `after` None: it is gone."""
     if after is None:
         return Phrase(FORGOTTEN, "forgotten")
     if not before:
@@ -49,7 +49,7 @@ def phrase(before: Sequence[Lore], after: Lore | None) -> Phrase:
 
 
 def _parts(before: Lore, after: Lore) -> Iterator[str]:
-    """Each difference that a reader would ask for, what moves recall first."""
+    """Yield each difference that a reader would ask for, what moves recall first."""
     if before.thousandths != after.thousandths:
         by = [source for source, vote in after.votes.items() if before.votes.get(source) != vote]
         voted = f" by {', '.join(by)}" if 0 < len(by) <= 2 else ""
@@ -80,5 +80,5 @@ def _parts(before: Lore, after: Lore) -> Iterator[str]:
 
 
 def _fraction(lore: Lore) -> str:
-    """A confidence as people read it in a line: `.70`."""
+    """Return a confidence as people read it in a line: `.70`."""
     return f"{lore.confidence:.2f}".removeprefix("0")

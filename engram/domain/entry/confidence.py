@@ -39,28 +39,28 @@ def clamp(thousandths: int) -> int:
 
 
 def balance(votes: Mapping[str, Vote], merged: int) -> int:
-    """What votes and folded lore add to the prior, in thousandths; `merged` counts `merged_from`."""
+    """Return what votes and folded lore add to the prior, in thousandths; `merged` counts `merged_from`."""
     return sum(vote.up - vote.down for vote in votes.values()) + MERGE_GAIN * merged
 
 
 def derive(prior: int, votes: Mapping[str, Vote], merged: int) -> int:
-    """The confidence in thousandths."""
+    """Return the confidence in thousandths."""
     return clamp(prior + balance(votes, merged))
 
 
 def prior_for(confidence: int, votes: Mapping[str, Vote], merged: int) -> int:
-    """The prior that makes `derive` give `confidence`: what a hand edit of the confidence means."""
+    """Return the prior that makes `derive` give `confidence`: what a hand edit of the confidence means."""
     return confidence - balance(votes, merged)
 
 
 def two_decimals(thousandths: int) -> str:
-    """A confidence as it is written: `0.71`; halves round up."""
+    """Return a confidence as it is written: `0.71`; halves round up."""
     hundredths = (thousandths + 5) // 10
     return f"{hundredths // 100}.{hundredths % 100:02d}"
 
 
 def judge(vote: Vote, confidence: int, kind: str) -> Vote:
-    """The clone's vote after one more judgement, given the confidence (thousandths) it is made at.
+    """Return the clone's vote after one more judgement, given the confidence (thousandths) it is made at.
 
     The *effective* change is stored: at 0.95 a helpful vote adds 50 thousandths, not 80.
     """
@@ -72,11 +72,11 @@ def judge(vote: Vote, confidence: int, kind: str) -> Vote:
 
 
 def larger(votes: Iterable[Vote]) -> Vote:
-    """The component-wise maximum: how two records of one clone's votes unite."""
+    """Return the component-wise maximum: how two records of one clone's votes unite."""
     found = list(votes) or [Vote()]
     return Vote(max(v.up for v in found), max(v.down for v in found), max(v.n for v in found))
 
 
 def state(thousandths: int) -> str:
-    """The name of a confidence: cold < 0.3 ≤ warm < 0.6 ≤ trusted < 0.8 ≤ authoritative."""
+    """Return the name of a confidence: cold < 0.3 ≤ warm < 0.6 ≤ trusted < 0.8 ≤ authoritative."""
     return STATES[(thousandths >= 300) + (thousandths >= 600) + (thousandths >= 800)]

@@ -25,7 +25,7 @@ _MONTH = re.compile(r"idle\.\d{4}-\d\d")
 
 
 def idle_months(start: datetime, uses: Iterable[datetime], now: datetime) -> list[str]:
-    """The accounts of the months after `start` (made or last validated) in which nobody used an entry, the oldest first.
+    """Return the accounts of the months after `start` (made or last validated) in which nobody used an entry, the oldest first.
 
     A month of the calendar (UTC) counts if nothing happened in it; the present one from the day on which the last use
     is a whole number of months ago.
@@ -40,14 +40,14 @@ def idle_months(start: datetime, uses: Iterable[datetime], now: datetime) -> lis
 
 
 def used_months(moments: Iterable[datetime | None]) -> set[str]:
-    """The accounts of the months in which something happened."""
+    """Return the accounts of the months in which something happened."""
     return {_account(_index(moment)) for moment in moments if moment is not None}
 
 
 def account_changes(
     votes: Mapping[str, Vote], total: int, idle: Sequence[str], used: Iterable[str]
 ) -> dict[str, Vote]:
-    """The accounts that change: of idle months not taken off yet, and of months taken off that were none.
+    """Return the accounts that change: of idle months not taken off yet, and of months taken off that were none.
 
     `total` is the confidence in thousandths before it is held within 0 and 1000: as with a vote, the effective change
     is stored, so what is above 1000 goes with the first month, and nothing is taken off below 0.
@@ -67,7 +67,7 @@ def account_changes(
 
 
 def total_of(lore: Lore) -> int:
-    """The confidence in thousandths, not held within 0 and 1000."""
+    """Return the confidence in thousandths, not held within 0 and 1000."""
     return lore.prior + confidence.balance(lore.votes, len(lore.merged_from))
 
 
@@ -78,7 +78,7 @@ def balance(votes: Mapping[str, Vote], changes: Mapping[str, Vote]) -> int:
 
 
 def decayed(lore: Lore, changes: Mapping[str, Vote]) -> Lore:
-    """The lore with these accounts. Its dates stay: an entry that fades was not touched by anybody."""
+    """Return the lore with these accounts. Its dates stay: an entry that fades was not touched by anybody."""
     return lore._replace(votes=dict(sorted({**lore.votes, **changes}.items())))
 
 
@@ -91,6 +91,6 @@ def _account(index: int) -> str:
 
 
 def _anniversary(moment: datetime, now: datetime) -> datetime:
-    """The day of `moment` in the month of `now`; that month's last day where it is shorter."""
+    """Return the day of `moment` in the month of `now`; that month's last day where it is shorter."""
     last = (datetime(now.year + now.month // 12, now.month % 12 + 1, 1, tzinfo=UTC) - timedelta(days=1)).day
     return moment.replace(year=now.year, month=now.month, day=min(moment.day, last))

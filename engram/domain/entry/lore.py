@@ -99,7 +99,7 @@ class Lore(NamedTuple):
 
 
 def title_of(content: str) -> str:
-    """The title of a body: its first line that says something, without `#` marks, at most 120 characters."""
+    """Return the title of a body: its first line that says something, without `#` marks, at most 120 characters."""
     for line in content.splitlines():
         text = line.strip().strip("#*_`=- \t")
         if text:

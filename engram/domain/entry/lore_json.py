@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
-    """Every field of an entry as JSON values; `path` is its file relative to the store.
+    """Return every field of an entry as JSON values; `path` is its file relative to the store.
 
     Times are RFC 3339 strings. `context` is a string, a list where merges left several, null for none.
     """

@@ -8,17 +8,17 @@ FOLDERS = (ENTITIES, AGENTS)
 
 
 def is_entity(path: str, folder: str) -> bool:
-    """Whether a path is that of an entity's file in the lore folder `folder`."""
+    """Return whether a path is that of an entity's file in the lore folder `folder`."""
     return _is_in(path, f"{folder}/{ENTITIES}")
 
 
 def is_agent(path: str, folder: str) -> bool:
-    """Whether a path is that of an agent's file in the lore folder `folder`."""
+    """Return whether a path is that of an agent's file in the lore folder `folder`."""
     return _is_in(path, f"{folder}/{AGENTS}")
 
 
 def is_named(path: str, folder: str) -> bool:
-    """Whether a path is that of either: merged by fields, but no lore."""
+    """Return whether a path is that of either: merged by fields, but no lore."""
     return is_entity(path, folder) or is_agent(path, folder)
 
 

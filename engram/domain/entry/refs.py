@@ -26,13 +26,13 @@ class Seen(NamedTuple):
 
 
 def ref_number(name: str) -> int | None:
-    """The number of a session ref (`L3` → 3), or None."""
+    """Return the number of a session ref (`L3` → 3), or None."""
     match = _REF.fullmatch(name.strip())
     return int(match[1]) if match else None
 
 
 def match_snippet(snippet: str, seen: Sequence[Seen]) -> list[Seen]:
-    """The lore that a snippet may mean, best first: one if it is clear, several if it is not, none if nothing fits.
+    """Return the lore that a snippet may mean, best first: one if it is clear, several if it is not, none if nothing fits.
 
     Lore that contain the snippet word for word go before those that are only similar.
     """
@@ -49,7 +49,7 @@ def match_snippet(snippet: str, seen: Sequence[Seen]) -> list[Seen]:
 
 
 def similarity(wanted: str, lore: Seen) -> float:
-    """How much of the (folded) snippet an entry says, 0..1: shared words, or likeness to its title if that is more."""
+    """Return how much of the (folded) snippet an entry says, 0..1: shared words, or likeness to its title if that is more."""
     from difflib import SequenceMatcher
 
     words, said = set(wanted.split()), set(fold(lore.text).split())
@@ -59,7 +59,7 @@ def similarity(wanted: str, lore: Seen) -> float:
 
 
 def _is_inflected(word: str, said: set[str]) -> bool:
-    """Whether some word differs from `word` in its ending alone: `consumers` and `consumer`."""
+    """Return whether some word differs from `word` in its ending alone: `consumers` and `consumer`."""
     if len(word) < _INFLECTED:
         return False
     stem = word[: max(_INFLECTED - 1, len(word) - _ENDING)]

@@ -25,7 +25,7 @@ class TextLink(NamedTuple):
 
 
 def text_links(text: str) -> list[TextLink]:
-    """The links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
+    """Return the links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
     for pattern in (_FIELDS, _FENCED, _CODE):
         text = pattern.sub(_blank, text)
     return sorted(_found(text), key=lambda link: link.line)

@@ -26,15 +26,15 @@ def parse(text: str) -> datetime:
 
 
 def whole_seconds(moment: datetime) -> datetime:
-    """The moment without its fraction of a second."""
+    """Return the moment without its fraction of a second."""
     return moment.replace(microsecond=0)
 
 
 def whole_milliseconds(moment: datetime) -> datetime:
-    """The moment as precise as a file can say it."""
+    """Return the moment as precise as a file can say it."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def after(now: datetime, previous: datetime) -> datetime:
-    """The stamp of a change: now (whole seconds), but always later than the stamp before it."""
+    """Return the stamp of a change: now (whole seconds), but always later than the stamp before it."""
     return max(whole_seconds(now), previous + MILLISECOND if previous < _LAST else _LAST)

@@ -11,7 +11,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encode(milliseconds: int, randomness: int) -> str:
-    """The ULID of a time (ms since 1970, 48 bits) and a random number (80 bits). Raises ValueError out of range."""
+    """Return the ULID of a time (ms since 1970, 48 bits) and a random number (80 bits). Raises ValueError out of range."""
     if not 0 <= milliseconds < 1 << 48 or not 0 <= randomness < 1 << 80:
         raise ValueError("a ULID holds 48 bits of milliseconds and 80 random bits")
     value = milliseconds << 80 | randomness
@@ -23,12 +23,12 @@ _TOO_LATE = encode(253_402_300_800_000, 0)
 
 
 def is_valid(text: str) -> bool:
-    """Whether `text` is a ULID in its canonical upper-case form, of a time before the year 10000."""
+    """Return whether `text` is a ULID in its canonical upper-case form, of a time before the year 10000."""
     return len(text) == LENGTH and text < _TOO_LATE and not text.strip(ALPHABET)
 
 
 def moment(ulid: str) -> datetime:
-    """The time inside a ULID (UTC, milliseconds)."""
+    """Return the time inside a ULID (UTC, milliseconds)."""
     milliseconds = 0
     for letter in ulid[:10]:
         milliseconds = milliseconds << 5 | _VALUES[letter]
@@ -36,5 +36,5 @@ def moment(ulid: str) -> datetime:
 
 
 def short(ulid: str) -> str:
-    """The last eight letters: random, and enough to tell the clones of one team apart."""
+    """Return the last eight letters: random, and enough to tell the clones of one team apart."""
     return ulid[-8:]

@@ -49,7 +49,7 @@ def check_content(content: str) -> None:
 
 
 def shows(content: str) -> bool:
-    """Whether any character shows; nearly always the first one is a letter."""
+    """Return whether any character shows; nearly always the first one is a letter."""
     if any(map(str.isalnum, content)):
         return True
     from engram.domain.text.safe_text import safe_text
@@ -91,7 +91,7 @@ def check_words(field: str, words: Iterable[str]) -> None:
 
 
 def check_fraction(field: str, value: float) -> float:
-    """A number from 0 to 1 (not NaN); returned as it is."""
+    """Return a number from 0 to 1 (not NaN); returned as it is."""
     if not 0 <= value <= 1:
         raise ValidationError(field, f"{field} must be a number from 0.00 to 1.00, not {value}.")
     return value

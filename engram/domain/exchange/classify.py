@@ -153,7 +153,7 @@ class _Document(NamedTuple):
 
 
 def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -> tuple[str, str]:
-    """The category of a document and why, in a few words; FACT unless the signs are clear.
+    """Return the category of a document and why, in a few words; FACT unless the signs are clear.
 
     `folder_words` are the names of the folders it was found in.
     """

@@ -25,7 +25,7 @@ class Piece(NamedTuple):
     closer: str = ""
 
     def body(self, text: str) -> str:
-        """The piece as markdown that stands alone, without blank lines around it."""
+        """Return the piece as markdown that stands alone, without blank lines around it."""
         own = text[self.start : self.end]
         own = f"{self.opener}\n{own}" if self.opener else drop_blank_lines_before(own)
         if not self.closer:
@@ -87,7 +87,7 @@ class _Cutter:
         return list(zip(starts, [*starts[1:], high], strict=True)) if low < high else []
 
     def begins(self, k: int, level: int) -> bool:
-        """Whether a section of that level begins at block `k`, and not in one that is a bare heading yet."""
+        """Return whether a section of that level begins at block `k`, and not in one that is a bare heading yet."""
         return self.blocks[k].level == level and self.blocks[k - 1].level != level
 
     def length(self, low: int, high: int) -> int:
@@ -116,7 +116,7 @@ class _Cutter:
         return end - piece.start + (len(piece.opener) + 1 if piece.opener else 0) <= self.room
 
     def lead(self, k: int, piece: Piece) -> int:
-        """Where a move of block `k` has to begin: headings and "like this:" lines go with what they lead."""
+        """Return where a move of block `k` has to begin: headings and "like this:" lines go with what they lead."""
         begin = k
         while begin - 1 > piece.first and self.leads(self.blocks[begin - 1]):
             begin -= 1
@@ -132,14 +132,14 @@ class _Cutter:
         )
 
     def should_move(self, piece: Piece, begin: int, block: Block) -> bool:
-        """Whether the block goes to a new piece whole, rather than being cut to fill this one up."""
+        """Return whether the block goes to a new piece whole, rather than being cut to fill this one up."""
         start = self.blocks[begin].start
         if begin == piece.first or all(self.blocks[k].kind == HEADING for k in range(piece.first, begin)):
             return False
         return block.end - start <= self.room or start - piece.start > self.room // 2
 
     def cut_block(self, piece: Piece, k: int) -> tuple[Piece, Piece]:
-        """The piece filled up with the beginning of block `k`, and the piece that goes on with its rest."""
+        """Return the piece filled up with the beginning of block `k`, and the piece that goes on with its rest."""
         block = self.blocks[k]
         opener, closer = block.opener, block.closer
         if len(opener) + len(closer) + 2 > self.room // _LONG_WRAP:
@@ -152,7 +152,7 @@ class _Cutter:
         return piece._replace(end=at, closer=closer), Piece(at, at, k, opener)
 
     def cut_point(self, start: int, most: int, block: Block) -> int:
-        """The best offset in start+1..most to cut at: after a line, else after a word, else anywhere."""
+        """Return the best offset in start+1..most to cut at: after a line, else after a word, else anywhere."""
         low, high = self.inside(start, most, block)
         half = (low + high) // 2
         for separator, begin in (("\n\n", half), ("\n", low), (". ", half), (" ", half)):
@@ -162,7 +162,7 @@ class _Cutter:
         return max(high, start + 1)
 
     def inside(self, start: int, most: int, block: Block) -> tuple[int, int]:
-        """Where to cut between: not within the head of a block, not right before the end of a fence."""
+        """Return where to cut between: not within the head of a block, not right before the end of a fence."""
         low, high = start, min(most, block.end)
         if start == block.start:
             for _ in range(_HEAD_LINES.get(block.kind, 0)):

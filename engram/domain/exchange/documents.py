@@ -1,6 +1,6 @@
-"""Turn one markdown document into lore contents: whole where it fits, else split by its headings.
+"""Splitting a markdown document into the texts of entries: whole if it fits, else by its headings.
 
-Also what a document's place tells about it: a title from its file name, tags from its folders.
+Also titles from file names and tags from folders.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Name(NamedTuple):
 
 
 def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> tuple[Part, ...]:
-    """The parts of a markdown document without frontmatter, each of 1..`limit` characters, in order.
+    """Return the parts of a markdown document without frontmatter, each of 1..`limit` characters, in order.
 
     A document that fits stays as it is; if it does not begin with a title, one is put on top where there is
     room. Every part of a longer one begins with a heading that can be understood alone,
@@ -76,7 +76,7 @@ def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> 
 
 
 def title_from_file_name(path: str) -> str:
-    """A title from a file's name: `my-note_v2.md` → "My note v2"; a README is named after its folder."""
+    """Return a title from a file's name: `my-note_v2.md` → "My note v2"; a README is named after its folder."""
     folders, stem = _path_words(path)
     if stem.lower() in _NAMELESS and folders:
         stem = folders[-1]
@@ -123,7 +123,7 @@ def _titled(text: str, blocks: Sequence[Block], name: _Name, limit: int) -> str:
 
 
 def _is_title(text: str, blocks: Sequence[Block]) -> bool:
-    """Whether a document begins with its title: a heading, or one short line that stands alone."""
+    """Return whether a document begins with its title: a heading, or one short line that stands alone."""
     if not blocks:
         return False
     first = blocks[0]
@@ -174,18 +174,18 @@ class _Splitter:
         block = self.blocks[piece.first]
         path = self.paths[piece.first]
         own = index == 0 and piece.first == self.name.heading
-        title = self.taken_by_own(body) if own else self.title(self.section(piece))
+        title = self.own_title(body) if own else self.title(self.section(piece))
         content = body if own else f"# {title}\n\n{body}"
         level = block.level or (self.blocks[path[-1]].level if path else 1)
         return Part(title_of(content) or title, content, level, index)
 
-    def taken_by_own(self, body: str) -> str:
-        """The title of the first part, where the document's own heading already stands."""
+    def own_title(self, body: str) -> str:
+        """Return the title of the first part, where the document's own heading already stands."""
         self.numbers.update({title_of(body): 1, self.compose("", ""): 1})
         return title_of(body)
 
     def section(self, piece: Piece) -> str:
-        """What a piece is about: the headings above it, and those it holds beside its first."""
+        """Return what a piece is about: the headings above it, and those it holds beside its first."""
         path = self.paths[piece.first]
         first = " / ".join(_one_line(self.blocks[k].title) for k in path)
         if not path or path[-1] != piece.first:
@@ -201,7 +201,7 @@ class _Splitter:
         return ", ".join(names)
 
     def title(self, section: str) -> str:
-        """A title that no earlier part has."""
+        """Return a title that no earlier part has."""
         base = title = self.compose(section, "")
         while title in self.numbers:
             self.numbers[base] += 1

@@ -38,5 +38,5 @@ _BY_NAME = {kind.name: kind for kind in KINDS}
 
 
 def kind_named(name: str) -> Kind | None:
-    """The kind of that name, or None."""
+    """Return the kind of that name, or None."""
     return _BY_NAME.get(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.git.read.differences import blobs
-from engram.adapters.state.trust_tables import Quarantined
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
@@ -97,7 +97,9 @@ def _record(store: Store, arrivals: Iterable[_Arrival]) -> None:
     signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_SIGNATURES])
 
 
-def _quarantined(store: Store, hold: str, arrivals: Iterable[_Arrival], now: float) -> Iterable[Quarantined]:
+def _quarantined(
+    store: Store, hold: str, arrivals: Iterable[_Arrival], now: float
+) -> Iterable[QuarantinedText]:
     arrivals = list(arrivals)
     listed = store.settings.get("trust.accept")
     accepted = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset[str]()
@@ -106,7 +108,7 @@ def _quarantined(store: Store, hold: str, arrivals: Iterable[_Arrival], now: flo
         signatures = [known[oid] for oid in one.commits if oid in known]
         why = trust.quarantine_reason(hold, accepted, one.lore.source_id, signatures)
         if why:
-            yield Quarantined(
+            yield QuarantinedText(
                 one.lore.id, text_digest(one.text), one.commits[0] if one.commits else "", why, now
             )
 

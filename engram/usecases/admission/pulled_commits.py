@@ -28,7 +28,7 @@ def quarantine_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        other, known = _counterpart(repo), watermarks.noted(store, _MARK)
+        other, known = _counterpart(repo), watermarks.read(store, _MARK)
         theirs = other and layout.read_ref(repo, other.ref)
         if not other or not theirs or theirs == known:
             return 0
@@ -39,7 +39,7 @@ def quarantine_pulled(store: Store) -> int:
 def mark_checked(store: Store, theirs: str) -> None:
     """Record that a commit of the remote, and all before it, was checked; a record that cannot be written is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.note(store, _MARK, theirs)
+        watermarks.write(store, _MARK, theirs)
 
 
 def _quarantine(store: Store, repo: Repository, other: Counterpart, known: str, theirs: str) -> int:

@@ -1,4 +1,4 @@
-"""Recall that nobody asked for: only what is strong, never the same lore twice in a session, in a budget of tokens."""
+"""Automatic recall: only strong matches, no entry twice in a session, within a token budget."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_ABOUT_FILES = 20
 
 
 def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str = "") -> str:
-    """What answers a text strongly, framed; "" where nothing does or all of it was shown before."""
+    """Return what answers a text strongly, framed; "" where nothing does or all of it was shown before."""
     text = text[:_LONGEST_QUESTION]
     if not text.strip():
         return ""
@@ -63,7 +63,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
 
 
 def by_files(store: Store, files: Sequence[str]) -> str:
-    """The lore that name one of these files (paths as lore write them), framed; "" for none that is new."""
+    """Return the lore that name one of these files (paths as lore write them), framed; "" for none that is new."""
     if not files:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)
@@ -94,8 +94,8 @@ def by_files(store: Store, files: Sequence[str]) -> str:
     return said
 
 
-def put_before(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
-    """Those of the lore that this session was not shown yet, at most `most`; they count as shown from now on."""
+def surface(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
+    """Return those of the lore that this session was not shown yet, at most `most`; they count as shown from now on."""
     return _sorted_out(store, found, most).new
 
 
@@ -107,7 +107,7 @@ class _SortedOut(NamedTuple):
     beyond: list[str]
 
     def withheld(self, most: int) -> list[Withheld]:
-        """Those that are not shown, and why."""
+        """Return those that are not shown, and why."""
         reasons = (("shown before", self.before), (f"more than {most}", self.beyond))
         return [Withheld(why, tuple(ids)) for why, ids in reasons if ids]
 
@@ -128,7 +128,7 @@ def _sorted_out(store: Store, found: Sequence[Lore], most: int) -> _SortedOut:
 
 
 def _recalled(store: Store, found: Sequence[Lore]) -> _SortedOut:
-    """The new ones are put before the session, noted as recalled: an agent is asked later whether they helped."""
+    """Return the new ones are put before the session, noted as recalled: an agent is asked later whether they helped."""
     sorted_out = _sorted_out(store, found, MOST)
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     for one in sorted_out.new:

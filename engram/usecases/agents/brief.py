@@ -41,7 +41,7 @@ _GIT_SECONDS = 1.0
 
 
 def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> str:
-    """The most valuable lore that this session was not shown yet, framed; "" for none.
+    """Return the most valuable lore that this session was not shown yet, framed; "" for none.
 
     `working` is the folder the agent works in; what was changed there lately decides which lore is near.
     `budget` in tokens (0: as configured). Raises StoreError where there can be no index.
@@ -54,7 +54,7 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     half_life = ranking.weights_of(store.settings).half_life
     hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
     found = loaded(store, [hit.path for hit in hits[: most * 3]])
-    chosen = auto_recall.put_before(store, found, most)
+    chosen = auto_recall.surface(store, found, most)
     said = auto_recall.framed(store, chosen, budget, "The most valuable notes for this repository:")
     if chosen:
         took = activity_log.milliseconds_since(store, began)
@@ -65,7 +65,7 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
 def worth(
     hit: Hit, touched: Sequence[str], now: float, rank: float | None = None, half_life: float = 1.0
 ) -> float:
-    """How much an entry is worth to somebody who begins to work here: its standing, pin, validations, files in common.
+    """Return how much an entry is worth to somebody who begins to work here: its standing, pin, validations, files in common.
 
     `rank` is how important the graph makes it, 0..1, `half_life` what half-lives are multiplied by.
     """
@@ -80,7 +80,7 @@ def worth(
 
 
 def touched_files(working: str) -> list[str]:
-    """What was changed in the repository of a folder lately, as paths from its top; empty where that is not known."""
+    """Return what was changed in the repository of a folder lately, as paths from its top; empty where that is not known."""
     from engram.adapters.git.run.layout import find_repository
     from engram.adapters.git.run.runner import run
 

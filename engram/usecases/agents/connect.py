@@ -45,7 +45,7 @@ class Change(NamedTuple):
         return "delete" if self.after is None else "change"
 
     def diff(self) -> str:
-        """The change as a unified diff, secrets masked."""
+        """Return the change as a unified diff, secrets masked."""
         from difflib import unified_diff
 
         from engram.domain.admission.secrets import find_secrets, redact
@@ -267,7 +267,7 @@ def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
 
 
 def _is_kept(before: bytes, group: Sequence[Part]) -> bool:
-    """Whether this is a file of Engram's own that Engram has changed since."""
+    """Return whether this is a file of Engram's own that Engram has changed since."""
     kept = [isinstance(part.edit, edits.Owned) and part.edit.kept for part in group]
     return bool(kept) and all(kept) and edits.OWNED_MARK.encode() in before
 

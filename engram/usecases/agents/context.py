@@ -64,7 +64,7 @@ class Context(NamedTuple):
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """The context as JSON."""
+        """Return the context as JSON."""
         parts = ("handoffs", "summary", "lore", "sessions", "entities")
         return {**self._asdict(), **{name: [one._asdict() for one in getattr(self, name)] for name in parts}}
 
@@ -72,7 +72,7 @@ class Context(NamedTuple):
 def get_context(
     store: Store, topic: str, max_tokens: int = 1000, *, agent: str = "", scope: str = "", take: bool = True
 ) -> Context:
-    """What is known for a topic, within `max_tokens`. Handoffs that are shown count as taken over, unless not `take`.
+    """Return what is known for a topic, within `max_tokens`. Handoffs that are shown count as taken over, unless not `take`.
 
     `agent` is who asks (default: the caller). Raises UsageError, ValidationError, NotFoundError, StoreError.
     """
@@ -107,7 +107,7 @@ class _Recent(NamedTuple):
 
 
 def _recent(store: Store, agent: str, scope: str) -> _Recent:
-    """All of it, from the named scope or the store at hand; without an index nothing, and a note."""
+    """Return all of it, from the named scope or the store at hand; without an index nothing, and a note."""
     here, since = reach(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
     try:
         handed = handoffs.waiting_for(store, agent, scope)
@@ -148,7 +148,7 @@ def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ..
 
 
 def _names_in(topic: str) -> list[str]:
-    """The runs of words of a topic that may be names, the longest first."""
+    """Return the runs of words of a topic that may be names, the longest first."""
     words = topic.split()[:60]
     return [
         " ".join(words[at : at + length]).strip(".,;:!?()\"'")

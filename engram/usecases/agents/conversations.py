@@ -1,4 +1,4 @@
-"""Conversations: the summary of what a session talked about, kept as lore, one for each stretch without a long pause.
+"""Conversations: summaries of a session, kept as entries, one for each stretch without a long pause.
 
 A summary said again within a conversation replaces the one before; after a pause of more than half an hour, or where
 the caller marks a new one, it is an entry of its own that names the one before as its parent.
@@ -77,21 +77,21 @@ def summarize(
 
 
 def latest_of(store: Store, session: str) -> Conversation | None:
-    """The summary that a session wrote last; None where it wrote none."""
+    """Return the summary that a session wrote last; None where it wrote none."""
     where = "category = ? AND status IN ('active', 'pending')"
     said = [hit for hit in _select(store, where, [SUMMARY]) if _may_say(store, hit, session)]
     return next((one for one in _loaded(store, said) if one.keys.session == session), None)
 
 
 def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
-    """The latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
+    """Return the latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
     where = "category = ? AND status = ? AND updated_at > ?"
     found = _loaded(store, without_quarantined(store, _select(store, where, [SUMMARY, ACTIVE, since])))
     return [one for one, _ in zip(found, range(limit), strict=False)]
 
 
 def keys_of(file: LoreFile, path: str) -> SessionKeys:
-    """What the file of a summary says of its session. Raises LoreFileError."""
+    """Return what the file of a summary says of its session. Raises LoreFileError."""
     keys, _ = further_keys.read(file.raw, path)
     return SessionKeys(
         further_keys.text_of(keys.get("session")),
@@ -106,7 +106,7 @@ def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
 
 
 def _may_say(store: Store, hit: Hit, session: str) -> bool:
-    """Whether a file has a part of a session's name that is written as it is in every way of quoting; most have not."""
+    """Return whether a file has a part of a session's name that is written as it is in every way of quoting; most have not."""
     part = max(re.findall("[A-Za-z0-9]+", session), key=len, default="")
     try:
         return part.encode() in store.files.read(hit.path)
@@ -125,7 +125,7 @@ def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
 
 
 def _still(store: Store, latest: Conversation) -> bool:
-    """Whether the conversation of that summary is still going on."""
+    """Return whether the conversation of that summary is still going on."""
     last, now = latest.lore.updated_at.timestamp(), store.clock.now().timestamp()
     return goes_on(store.session_state.live.moments_of(store.caller.session, last), last, now)
 

@@ -46,7 +46,7 @@ def extract_lore(
 
 
 def read_source(path: str) -> bytes:
-    """The bytes of a file to extract from. Raises NotFoundError, UsageError for what is no regular file or too large."""
+    """Return the bytes of a file to extract from. Raises NotFoundError, UsageError for what is no regular file or too large."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
@@ -71,7 +71,7 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
 
 
 def _turns(raw: bytes) -> list[Turn]:
-    """What was said in it, without anything that Engram had put there itself."""
+    """Return what was said in it, without anything that Engram had put there itself."""
     said = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
     if said:
         turns = [
@@ -114,6 +114,6 @@ def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
 
 
 def _is_here(store: Store, file: str) -> bool:
-    """Whether a file exists in the code that the store is about; yes, where that is not known."""
+    """Return whether a file exists in the code that the store is about; yes, where that is not known."""
     repository = code_repository(store)
     return repository is None or os.path.lexists(os.path.join(repository.worktree, file))

@@ -1,4 +1,4 @@
-"""Handing work over: an entry that the receiving agent is told first, once, when it next begins or asks for context."""
+"""Handoffs: an entry that the receiving agent is shown once, when it next starts or asks for context."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def handoff(
 
 
 def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> list[Handoff]:
-    """What is handed over and not taken, the oldest first: all of it, or what is for one agent and for anybody.
+    """Return what is handed over and not taken, the oldest first: all of it, or what is for one agent and for anybody.
 
     What an agent hands to anybody is not for itself.
     """
@@ -90,7 +90,7 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
 
 
 def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
-    """What an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
+    """Return what an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
 
     Raises UsageError, NotFoundError for a scope that is not there.
     """
@@ -102,8 +102,8 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
     return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_TOLD]
 
 
-def told_at_start(store: Store, agent: str, budget: int) -> str:
-    """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
+def for_session_start(store: Store, agent: str, budget: int) -> str:
+    """Return what is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
     from engram.usecases.agents.auto_recall import framed
 
     with store.lock:

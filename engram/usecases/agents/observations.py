@@ -77,7 +77,7 @@ def waiting(store: Store) -> int:
 
 
 def work_waits(store: Store) -> bool:
-    """Whether there are observations to work on now."""
+    """Return whether there are observations to work on now."""
     return not _queue(store).is_empty() and _made_today(store) < MOST_A_DAY
 
 

@@ -127,7 +127,7 @@ def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
 
 
 def _drafts(store: Store, report: Report) -> list[recording.Draft]:
-    """What a report gives: candidates from what was said, a task's result, a session's summary."""
+    """Return what a report gives: candidates from what was said, a task's result, a session's summary."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
     learned = candidates(fence.remove_frames(said))
@@ -162,7 +162,7 @@ def _task(report: Report) -> str:
 
 
 def _summary(report: Report, found: transcript.Transcript) -> str:
-    """A session that changed files and said how it ended, in a few lines; "" for any other."""
+    """Return a session that changed files and said how it ended, in a few lines; "" for any other."""
     said = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
     if not (found.files and found.prompts and said):
         return ""
@@ -185,7 +185,7 @@ def _relative(files: Sequence[str], working: str) -> list[str]:
 
 
 def _clean(store: Store, text: str) -> str:
-    """A text for a report: without what Engram itself had said, without secrets, not too long."""
+    """Return a text for a report: without what Engram itself had said, without secrets, not too long."""
     text = fence.remove_frames(text)[-MOST_CHARACTERS:].strip()
     return redact(text, find_secrets(text, store.allowed_secrets))
 

@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 
 
 def place(agent: str, working: str) -> str:
-    """The file of rules of an agent for the project around `working`; "" where connecting made none."""
+    """Return the file of rules of an agent for the project around `working`; "" where connecting made none."""
     from engram.adapters.agents.hosts import host_named
 
     host = host_named(agent)

@@ -47,7 +47,7 @@ class Skill(NamedTuple):
 
 
 def skills(store: Store) -> list[Skill]:
-    """The active skills of this store, those first that went well most often. Raises StoreError."""
+    """Return the active skills of this store, those first that went well most often. Raises StoreError."""
     shown = list_lore(store, limit=None, status=ACTIVE, tags=(TAG,)).lore
     records = _records(store)
     found = [
@@ -67,7 +67,7 @@ def recall_skill(
     limits: Limits = DEFAULT,
     waiting: bool = True,
 ) -> Skill | None:
-    """The best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
+    """Return the best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
 
     None where no skill is near enough. Raises UsageError, ValidationError.
     """  # fmt: skip
@@ -106,7 +106,7 @@ def run_skill(
 def run_query(
     store: Store, skill: Skill, parameters: Values, limits: Limits = DEFAULT, *, waiting: bool
 ) -> Skill:
-    """The skill with what its query gave, or why it gave nothing; see `note_run`."""
+    """Return the skill with what its query gave, or why it gave nothing; see `note_run`."""
     missing = [name for name in sql_text.parameters(skill.query) if name not in parameters]
     if missing:
         return skill._replace(error=f"It needs a value for {', '.join(missing)}.")
@@ -129,7 +129,7 @@ def note_run(store: Store, skill: Skill) -> Skill:
 
 
 def _records(store: Store) -> dict[str, Record]:
-    """How the skills' runs ended, by id."""
+    """Return how the skills' runs ended, by id."""
     with store.lock:
         found = LiveSums(store.session_state).outcomes(ACTION)
     return {lore_id: Record(*counts) for lore_id, counts in found.items()}

@@ -19,7 +19,7 @@ JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
 
 
 def export_rows(store: Store) -> Iterator[dict[str, object]]:
-    """Every entry as its JSON, oldest first."""
+    """Yield every entry as its JSON, oldest first."""
     for shown in _all(store):
         yield lore_as_dict(shown.lore, shown.path)
 

@@ -100,7 +100,7 @@ def import_lore(
 
 
 def _named(source: Source, place: Found) -> Source:
-    """The source; of a place that was found, with that place in its name."""
+    """Return the source; of a place that was found, with that place in its name."""
     if not place.label:
         return source
     inside = (
@@ -112,7 +112,7 @@ def _named(source: Source, place: Found) -> Source:
 
 
 def _checked(store: Store, options: Options) -> Options:
-    """The options, where they hold for any document. Raises ValidationError: once, not for each document."""
+    """Return the options, where they hold for any document. Raises ValidationError: once, not for each document."""
     if options.status:
         status_named(options.status)
     if options.confidence is not None:
@@ -163,7 +163,7 @@ class _Run:
         self._new += made
 
     def _made(self, lore: Lore, earlier: Earlier | None) -> tuple[Lore, str, Operation]:
-        """What writes an entry; where it is a newer version of one, also what that one becomes."""
+        """Return what writes an entry; where it is a newer version of one, also what that one becomes."""
         if earlier is None:
             return (lore, *entry_writer.create(self._store, lore, ""))
         path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "")
@@ -204,7 +204,7 @@ class _Run:
     def _verdict(
         self, source: Source, family: list[Lore], fresh: list[Lore], earlier: list[str]
     ) -> tuple[str, str]:
-        """Whether a source is new here; what another tool kept may also be known in other words."""
+        """Return whether a source is new here; what another tool kept may also be known in other words."""
         if not fresh:
             return KNOWN, ""
         if source.kind and len(family) == 1:
@@ -235,19 +235,19 @@ class _Run:
 
 
 def _with_origin(source: Source) -> tuple[str, ...]:
-    """The context of a source, with the tool and the file that it is from."""
+    """Return the context of a source, with the tool and the file that it is from."""
     context = source.draft.context
     return (*context, f"{ORIGIN}{source.where} ({source.kind})") if source.kind else context
 
 
 def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
-    """The lore, pointing to what is in the store already where it would point to another copy of that."""
+    """Return the lore, pointing to what is in the store already where it would point to another copy of that."""
     relations = tuple(Relation(one.kind, here.get(one.id) or one.id) for one in lore.relations)
     return lore._replace(relations=relations)
 
 
 def _linked(family: list[Lore]) -> list[Lore]:
-    """The parts of one document, pointing to each other: the first to the next hundred, all of them to the first."""
+    """Return the parts of one document, pointing to each other: the first to the next hundred, all of them to the first."""
     if len(family) < 2:
         return family
     first, rest = family[0], family[1:]

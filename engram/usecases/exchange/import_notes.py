@@ -47,7 +47,7 @@ _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 def note_sources(
     kind: str, path: str, categories: Categories, problems: list[dict[str, object]]
 ) -> Iterator[Source]:
-    """The notes of that kind at `path`, in order; what cannot be read becomes a problem."""
+    """Yield the notes of that kind at `path`, in order; what cannot be read becomes a problem."""
     for file, relative in files_below(path, problems, (*MARKDOWN, ".mdc")):
         try:
             source = _source(kind, read_file(file, MAX_BYTES), relative, categories)

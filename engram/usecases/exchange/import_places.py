@@ -84,7 +84,7 @@ def find_memories(
 
 
 def _is_ours(kind: str, path: str) -> bool:
-    """Whether a folder is what it looks like: any project may have a folder `memory`."""
+    """Return whether a folder is what it looks like: any project may have a folder `memory`."""
     return kind != kinds.MEMORY_FOLDER or os.path.isfile(os.path.join(path, "MEMORY.md")) or _has_days(path)
 
 
@@ -95,7 +95,7 @@ def _has_days(path: str) -> bool:
 def sources(
     kind: str, path: str, categories: Categories, problems: list[dict[str, object]], *, own: bool = False
 ) -> Iterator[Source]:
-    """What there is to import at `path`, of that kind ("": whichever it is); `own`: into a person's own store.
+    """Return what there is to import at `path`, of that kind ("": whichever it is); `own`: into a person's own store.
 
     Raises NotFoundError, UsageError.
     """
@@ -124,7 +124,7 @@ def sources(
 
 
 def detect_kind(path: str) -> str:
-    """The kind that a path's name and place tell; `json` stands for any rows. "" for what nobody reads."""
+    """Return the kind that a path's name and place tell; `json` stands for any rows. "" for what nobody reads."""
     folders = os.path.abspath(path).split(os.sep)
     name = folders[-1].lower()
     if os.path.isdir(path):
@@ -165,7 +165,7 @@ def _of_memory(folders: list[str]) -> str:
 
 
 def _has_permalinks(path: str) -> bool:
-    """Whether the notes of a folder have the key that basic-memory gives each."""
+    """Return whether the notes of a folder have the key that basic-memory gives each."""
     looked = 0
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

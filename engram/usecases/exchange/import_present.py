@@ -36,11 +36,11 @@ class Earlier(NamedTuple):
         return self.file.lore.id
 
     def followed_by(self, lore: Lore) -> Lore:
-        """The newer version, which says whose place it takes."""
+        """Return the newer version, which says whose place it takes."""
         return lore._replace(relations=(*lore.relations, Relation("supersedes", self.id)))
 
     def superseded(self, store: Store) -> Change:
-        """What its file becomes."""
+        """Return what its file becomes."""
         stamp = times.after(store.clock.now(), self.file.lore.updated_at)
         after = self.file.lore._replace(status=SUPERSEDED, updated_at=stamp)
         content = codec.rewrite(self.file, after, store.categories)
@@ -67,7 +67,7 @@ class Present:
             self._titled.setdefault(title, []).append(path)
 
     def id_of(self, lore: Lore) -> str:
-        """The lore here that has its id or text, also where tags or context were changed since; "" for none.
+        """Return the lore here that has its id or text, also where tags or context were changed since; "" for none.
 
         A section that was put back to what it said before is none of those: its latest version here says something else.
         """
@@ -81,7 +81,7 @@ class Present:
         return found or next((one.id for one in same), "")
 
     def earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, Earlier]:
-        """By id of a new entry: the one version of its section that came from the same place before.
+        """Return by id of a new entry: the one version of its section that came from the same place before.
 
         A section is known by its title. One that still stands in the same document is no earlier version, and
         where several could be meant none is.
@@ -94,7 +94,7 @@ class Present:
         return found
 
     def _versions(self, lore: Lore, but: Collection[str]) -> list[Earlier]:
-        """The lore in use that are of the same section of the same place, and say none of these texts."""
+        """Return the lore in use that are of the same section of the same place, and say none of these texts."""
         origin = lore.context[-1] if lore.context else ""
         return [
             Earlier(path, file)
@@ -111,7 +111,7 @@ class Present:
         self._by_digest |= {text_digest(searchable(lore)): lore.id for lore in family}
 
     def says(self, path: str, content: str) -> bool:
-        """Whether the lore at `path` says the same as a text."""
+        """Return whether the lore at `path` says the same as a text."""
         try:
             said = entry_writer.load(self._store, path).lore.content
         except EngramError:
@@ -119,7 +119,7 @@ class Present:
         return compare(content, said).kind == SAME
 
     def _named(self, title: str) -> Iterator[tuple[str, LoreFile]]:
-        """The lore with that title, with their paths."""
+        """Yield the lore with that title, with their paths."""
         for path in self._titled.get(title, ()):
             try:
                 yield path, entry_writer.load(self._store, path)

@@ -49,14 +49,14 @@ class Source(NamedTuple):
     kind: str = ""
 
     def new_id(self, fresh: str) -> str:
-        """An id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
+        """Return an id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
         if self.created is None:
             return fresh
         milliseconds = max(0, int(self.created.timestamp() * 1000))
         return ulid.encode(milliseconds, 0)[:10] + fresh[10:]
 
     def restored(self, lore: Lore, *, confidence_given: bool) -> Lore:
-        """The lore with what only its own earlier file could know: votes, times, sources."""
+        """Return the lore with what only its own earlier file could know: votes, times, sources."""
         if self.own is not None and lore.id == self.own.id:
             return with_past(lore, self.own, confidence_given=confidence_given)
         if self.validations:
@@ -67,7 +67,7 @@ class Source(NamedTuple):
 def markdown_sources(
     path: str, categories: Categories, problems: list[dict[str, object]]
 ) -> Iterator[Source]:
-    """The markdown files at `path`, in order; what cannot be read becomes a problem."""
+    """Yield the markdown files at `path`, in order; what cannot be read becomes a problem."""
     for file, relative in files_below(path, problems):
         try:
             raw = read_file(file, MAX_BYTES)
@@ -89,7 +89,7 @@ def problem_of(error: EngramError | OSError) -> dict[str, str]:
 def row_sources(
     path: str, categories: Categories, problems: list[dict[str, object]], kind: str = "", *, own: bool = False
 ) -> Iterator[Source]:
-    """The rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them.
+    """Yield the rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them.
 
     `own` says that they are for a person's own store.
     """
@@ -129,12 +129,12 @@ def files_below(
 
 
 def _readable(name: str) -> str:
-    """A file's name as text: bytes that are not UTF-8 become question marks."""
+    """Return a file's name as text: bytes that are not UTF-8 become question marks."""
     return name.encode("utf-8", "replace").decode()
 
 
 def read_file(file: str, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes. Raises LoreFileError, OSError."""
+    """Return the bytes of a regular file of at most `limit` bytes. Raises LoreFileError, OSError."""
     found = os.stat(file)
     if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for somebody to write into it
         raise LoreFileError(_readable(file), 0, "this is not a regular file", "Copy its text into one.")
@@ -145,7 +145,7 @@ def read_file(file: str, limit: int) -> bytes:
 
 
 def _modified(file: str) -> datetime:
-    """When a file was changed, UTC; 1970 where it claims a time that no calendar has."""
+    """Return when a file was changed, UTC; 1970 where it claims a time that no calendar has."""
     try:
         return datetime.fromtimestamp(os.stat(file).st_mtime, UTC)
     except (ValueError, OverflowError):
@@ -169,7 +169,7 @@ def _document(raw: bytes, relative: str, modified: datetime, categories: Categor
 
 
 def _fields(head: str, relative: str, modified: datetime, categories: Categories) -> LoreFile | None:
-    """What a document's frontmatter says in Engram's terms; None where there is none or it speaks another language."""
+    """Return what a document's frontmatter says in Engram's terms; None where there is none or it speaks another language."""
     if not head.strip("\ufeff"):
         return None
     try:
@@ -179,7 +179,7 @@ def _fields(head: str, relative: str, modified: datetime, categories: Categories
 
 
 def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str) -> Source:
-    """A document that Engram did not write: tags from its folders, the category guessed."""
+    """Return a document that Engram did not write: tags from its folders, the category guessed."""
     tags = tags_from_folders(relative)
     said = known.tags if known else ()
     explicit = known is not None and "\ncategory:" in "\n" + head
@@ -239,7 +239,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
 
 
 def _category(given: str, categories: Categories, title: str, content: str) -> str:
-    """The category a row names, if the store knows it; else a guess."""
+    """Return the category a row names, if the store knows it; else a guess."""
     try:
         return categories.parse(given)
     except EngramError:
@@ -263,12 +263,12 @@ def _relations(value: object) -> tuple[Relation, ...]:
 
 
 def own_id(text: str) -> str:
-    """The id of an entry that Engram wrote; "" for anything else, and for an id that was only provisional."""
+    """Return the id of an entry that Engram wrote; "" for anything else, and for an id that was only provisional."""
     return text if ulid.is_valid(text) and not text.startswith(_NO_TIME) else ""
 
 
 def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lore | None:
-    """The past of an entry from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
+    """Return the past of an entry from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
     lore_id = own_id(str(fields.get("id", "")))
     if not lore_id or not ({"source_id", "votes"} & set(fields)):
         return None
@@ -295,7 +295,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
 
 
 def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
-    """An entry about to be imported with the past of `own`; what the importer asked for stays."""
+    """Return an entry about to be imported with the past of `own`; what the importer asked for stays."""
     prior = own.prior
     if confidence_given:
         prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from))
@@ -314,7 +314,7 @@ def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
 
 
 def time_of(value: object) -> datetime | None:
-    """The time that a text says, or None."""
+    """Return the time that a text says, or None."""
     try:
         return times.parse(str(value)) if value else None
     except (ValueError, OverflowError):

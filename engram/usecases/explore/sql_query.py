@@ -91,7 +91,7 @@ def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
 def _record(store: Store) -> str:
     """Return the file of the activity log, with all pending writes; "" if there is none."""
     state = store.session_state
-    state.live.settle()
+    state.live.flush()
     state.run("SELECT 1")
     return state.path if state.is_on_disk else ""
 

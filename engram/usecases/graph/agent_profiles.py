@@ -19,7 +19,7 @@ from engram.domain.scopes import checked_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.files.frontmatter.named_file import Said
+    from engram.adapters.files.frontmatter.named_file import FileContents
     from engram.domain.entry.lore import Conflict
     from engram.usecases.store.store import Store
 
@@ -100,7 +100,7 @@ def note_manual_edits(store: Store) -> None:
     """Queue manual edits of profiles for the next commit. Raises StoreError."""
     import json
 
-    from engram.usecases.store.outside_changes import note_outside
+    from engram.usecases.store.outside_changes import record_outside_changes
 
     if not store.files.journaled:
         return
@@ -112,7 +112,7 @@ def note_manual_edits(store: Store) -> None:
     stamps = {agent_id: _stamp(store, agent_id) for agent_id in _ids(store)}
     changed = sorted([one for one in {*before, *stamps} if before.get(one) != stamps.get(one)])
     if changed:
-        note_outside(store, [_path(store, agent_id) for agent_id in changed])
+        record_outside_changes(store, [_path(store, agent_id) for agent_id in changed])
         atomic.write(kept, json.dumps(stamps).encode(), "agents")
 
 
@@ -176,7 +176,7 @@ def _ids(store: Store) -> list[str]:
     return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and name[0] != "."]
 
 
-def _read_file(store: Store, agent_id: str) -> Said:
+def _read_file(store: Store, agent_id: str) -> FileContents:
     from engram.adapters.files.frontmatter import agent_file
 
     raw, path = _raw(store, agent_id), _path(store, agent_id)
@@ -187,12 +187,12 @@ def _read_file(store: Store, agent_id: str) -> Said:
     return agent_file.read(raw, path)
 
 
-def _profile(file: Said) -> AgentProfile:
+def _profile(file: FileContents) -> AgentProfile:
     found: AgentProfile = file.record
     return found
 
 
-def _merge(known: Said, new: AgentProfile) -> Said:
+def _merge(known: FileContents, new: AgentProfile) -> FileContents:
     """Update a known profile with the non-empty fields of a new one; a name equal to the id counts as not given."""
     before = _profile(known)
     changed = {name: value for name, value in new._asdict().items() if value and name != "id"}

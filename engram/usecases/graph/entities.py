@@ -19,7 +19,7 @@ from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.graph.entity import Entity, Relationship, by_name
 from engram.domain.graph.entity_rules import resolve_relationships
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -191,7 +191,7 @@ def _refresh(store: Store, before: Mapping[str, CachedFile], stamps: Mapping[str
     _memory[store] = _Memory(files, stamps, made, {})
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
-        note_outside(store, [path for path in paths if not _is_own(store, path)])
+        record_outside_changes(store, [path for path in paths if not _is_own(store, path)])
     if changed or any(seen is not before[name] for name, seen in files.items()):
         save_cache(store, folder_of(store), before, files)
     return made

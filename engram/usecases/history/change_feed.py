@@ -198,7 +198,9 @@ def _update(store: Store, feed: Feed) -> None:
     known = feed.known()
     if not feed.name:
         feed.begin(ulid.short(store.clock.new_id()))
-        went = [Seen(lore_id, "", GONE, at) for lore_id, at in store.state.gone.all() if lore_id not in ids]
+        went = [
+            Seen(lore_id, "", GONE, at) for lore_id, at in store.state.tombstones.all() if lore_id not in ids
+        ]
         feed.note(sorted([*seen, *went], key=lambda one: one.at))
         feed.up_to_date(mark)
         return

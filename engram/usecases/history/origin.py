@@ -59,7 +59,7 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
     """Return the origin of each entry as stored when it arrived, without running git."""
     each = list(lore)
     commits = store.state.trust.arrivals([one.id for one in each])
-    signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
+    signatures = store.state.trust.signatures(list(commits.values()), store.clock.now().timestamp())
     return [
         _origin(store, one, commit, signatures.get(commit or ""), counted, arrived=commit is not None)
         for one, counted in zip(each, credit.of_many(store, each), strict=True)

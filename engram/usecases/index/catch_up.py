@@ -118,7 +118,7 @@ def _note_gone(store: Store, generation: Generation, ids: set[str]) -> None:
     """Record the ids that disappeared, for programs that keep a copy; a file that only moved is still there."""
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         gone = ids - generation.catalog.present(sorted(ids))
-        store.state.gone.note(gone, store.clock.now().timestamp())
+        store.state.tombstones.add(gone, store.clock.now().timestamp())
 
 
 def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:

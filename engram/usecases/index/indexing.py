@@ -13,7 +13,7 @@ from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.lore_text import searchable, text_digest
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ class Indexer:
         self._writer.touch(self._touched)
         self._flush()
         if self._outside and self._store.files.journaled:
-            note_outside(self._store, self._outside)
+            record_outside_changes(self._store, self._outside)
 
     def _read(self, path: str, stamp: FileStamp) -> bytes:
         if stamp.size > _MAX_BYTES:

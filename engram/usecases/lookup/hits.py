@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
-    """The catalog's lines of these entries."""
+    """Return the catalog's lines of these entries."""
     wanted = "id IN (SELECT value FROM json_each(?))"
     return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}

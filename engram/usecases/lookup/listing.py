@@ -1,4 +1,4 @@
-"""Looking at lore without asking a question: one by name, or many by filter and order."""
+"""Reading lore without a query: one entry by name, or many by filter and order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Listing(NamedTuple):
 
 
 def get(store: Store, name: str) -> Shown:
-    """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
+    """Return the lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)

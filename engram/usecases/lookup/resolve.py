@@ -1,4 +1,4 @@
-"""From what a caller calls an entry (session ref, id, unique id prefix, words of it) to the lore and its file."""
+"""Resolving a name (session ref, id, unique prefix of an id, words of it) to an entry and its file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def resolve(store: Store, name: str) -> Found:
-    """The lore that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
+    """Return the lore that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
 
     Raises NotFoundError, AmbiguousError (with the candidates).
     """
@@ -56,7 +56,7 @@ def resolve(store: Store, name: str) -> Found:
 
 
 def home_of(store: Store, name: str) -> Store:
-    """The store of the lore that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
+    """Return the store of the lore that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
     try:
         return resolve(store, name).store
     except AmbiguousError:
@@ -68,7 +68,7 @@ def home_of(store: Store, name: str) -> Store:
 
 
 def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
-    """The catalog's lines of an id, after a cheap refresh; looks at every file before it says that there is none."""
+    """Return the catalog's lines of an id, after a cheap refresh; looks at every file before it says that there is none."""
     for thorough in (False, True):
         found = _select(store, lore_id, thorough=thorough)
         if found:
@@ -83,7 +83,7 @@ def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
 
 
 def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
-    """Where an entry is: first in the scope that the session was shown it from, then here, then elsewhere."""
+    """Return where an entry is: first in the scope that the session was shown it from, then here, then elsewhere."""
     for thorough in (False, True):
         for one in _stores(store, ref):
             found = _select(one, lore_id, thorough=thorough)
@@ -99,7 +99,7 @@ def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
 
 
 def _that_took_in(store: Store, lore_id: str) -> Hit | None:
-    """The lore that another was folded into. No index knows that, so all files are read: a second at 100,000."""
+    """Return the lore that another was folded into. No index knows that, so all files are read: a second at 100,000."""
     mark = lore_id.encode()
     for hit in consult(store, lambda generation: generation.catalog.select("1")):
         try:
@@ -112,7 +112,7 @@ def _that_took_in(store: Store, lore_id: str) -> Hit | None:
 
 
 def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
-    """The stores to look in, in order; each is opened only when those before it did not have the lore."""
+    """Yield the stores to look in, in order; each is opened only when those before it did not have the lore."""
     first = store if ref is None else _surfaced_from(store, ref)
     yield first
     if first is not store:
@@ -123,7 +123,7 @@ def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
 
 
 def _surfaced_from(store: Store, ref: Ref) -> Store:
-    """The store that a ref is of; `store` itself where the call named its scope, or that one cannot be opened."""
+    """Return the store that a ref is of; `store` itself where the call named its scope, or that one cannot be opened."""
     if store.stand.named and store.places.scope != store.stand.scope:
         return store
     try:
@@ -133,7 +133,7 @@ def _surfaced_from(store: Store, ref: Ref) -> Store:
 
 
 def _known_place(store: Store, lore_id: str) -> str:
-    """Where the index saw an entry last, if its file is still there; "" means: look closer.
+    """Return where the index saw an entry last, if its file is still there; "" means: look closer.
 
     Whoever names a ref or an id was shown the lore. In a program that goes on, bringing the index up to date
     before each vote would cost ten times the vote.
@@ -150,7 +150,7 @@ def _known_place(store: Store, lore_id: str) -> str:
 
 
 def _by_id(store: Store, name: str) -> str:
-    """The id that `name` is or begins; "" if it does not look like one or nothing begins so."""
+    """Return the id that `name` is or begins; "" if it does not look like one or nothing begins so."""
     prefix = name.upper()
     if ulid.is_valid(prefix):
         return prefix

@@ -44,7 +44,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
     GitError.
     """
     repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
-    known = watermarks.noted(store, _MARK)
+    known = watermarks.read(store, _MARK)
     if head == known:
         return head
     repair = _Repair(store, repo, head)
@@ -58,7 +58,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
 def mark_repaired(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.note(store, _MARK, head)
+        watermarks.write(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:

@@ -66,7 +66,7 @@ def begin(
 def at_remotes(
     repo: Repository, timeout: float = remotes.DEADLINE, step: Callable[[str], None] | None = None
 ) -> tuple[dict[str, str], str]:
-    """The remotes that have the branch and its commit there, and why one could not be asked ("" if all were).
+    """Return the remotes that have the branch and its commit there, and why one could not be asked ("" if all were).
 
     A clone of one branch, as a shallow clone is, knows nothing of the others, and any clone knows only what it fetched
     last. So the remote that syncs go to is asked unless it is known to have the branch. Raises GitError.
@@ -136,8 +136,8 @@ def restore(common_dir: str) -> Repository:
         return found
 
 
-def branch_known(path: str) -> str:
-    """A sentence about lore that the repository at `path` could have, or ""; for who looks in vain for a store."""
+def branch_hint(path: str) -> str:
+    """Return a sentence about lore that the repository at `path` could have, or ""; for who looks in vain for a store."""
     repo = layout.repository_at(path)
     if repo is None:
         return ""
@@ -149,7 +149,7 @@ def branch_known(path: str) -> str:
 
 
 def attributes(folder: str) -> bytes:
-    """The .gitattributes of a store that has a branch for itself."""
+    """Return the .gitattributes of a store that has a branch for itself."""
     from engram.adapters.git.write.create import with_attributes
     from engram.usecases.merge.install_driver import attribute_lines
 
@@ -157,7 +157,7 @@ def attributes(folder: str) -> bytes:
 
 
 def making(common_dir: str) -> FileLock:
-    """The lock of whoever makes or takes away the hidden work tree; use it with `with`. Raises StoreError."""
+    """Return the lock of whoever makes or takes away the hidden work tree; use it with `with`. Raises StoreError."""
     base = os.path.join(common_dir, "engram")
     try:
         os.makedirs(base, exist_ok=True)
@@ -186,7 +186,7 @@ def _chosen(known: dict[str, str]) -> str:
 
 
 def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
-    """The files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
+    """Return the files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
     incoming_paths.check_commits(repo, None, commit, incoming_paths.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_WRITTEN)

@@ -79,7 +79,7 @@ def init(
 
 
 def config_text(placement: str) -> str:
-    """The settings of a new store."""
+    """Return the settings of a new store."""
     return _CONFIG.format(placement=placement, folder=FOLDER)
 
 
@@ -104,7 +104,7 @@ def _on_branch(
     timeout: float,
     step: Callable[[str], None] | None,
 ) -> Initialised:
-    """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
+    """Return the branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin
     from engram.usecases.opening.store_layout import enclosing_store
     from engram.usecases.store.clock import Clock
@@ -221,7 +221,7 @@ def _make_folder(path: str) -> None:
 
 
 def _words(placement: str) -> tuple[str, str]:
-    """How lore is kept there and why, and how to have it otherwise."""
+    """Return how lore is kept there and why, and how to have it otherwise."""
     if placement == DEDICATED:
         return (
             "Dedicated: lore has this repository to itself, and every change is committed for you.",

@@ -52,7 +52,7 @@ def open_store(
 
 
 def locate(path: str | None, scope: str, working: str, start: str | None = None) -> Located:
-    """The store that the caller stands in; the user's own is made if need be."""
+    """Return the store that the caller stands in; the user's own is made if need be."""
     try:
         named = path or start
         root = _enclosing(named) if named else enclosing_store(working)
@@ -74,29 +74,29 @@ def locate(path: str | None, scope: str, working: str, start: str | None = None)
 
 
 def is_first_run(working: str) -> bool:
-    """Whether opening without a path in `working` would make the user's own store: no store was made here before."""
+    """Return whether opening without a path in `working` would make the user's own store: no store was made here before."""
     own = os.path.join(places.user_store(), places.CONFIG_NAME)
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
-def lore_not_taken(store: Store, working: str) -> str:
-    """What `untaken_lore` says, for who got their own store because there is none around `working`; else ""."""
+def own_store_notice(store: Store, working: str) -> str:
+    """Return what `branch_notice` says, for who got their own store because there is none around `working`; else ""."""
     is_own = store.stand.scope == USER and not store.stand.named
-    return untaken_lore(working) if is_own else ""
+    return branch_notice(working) if is_own else ""
 
 
-def untaken_lore(working: str) -> str:
-    """A sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
+def branch_notice(working: str) -> str:
+    """Return a sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
-    from engram.usecases.opening.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_hint
 
-    return branch_known(repository.worktree)
+    return branch_hint(repository.worktree)
 
 
 def own_store() -> str:
-    """The root of the user's own store, which is made where there is none."""
+    """Return the root of the user's own store, which is made where there is none."""
     root = places.user_store()
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         from engram.usecases.opening.init import init
@@ -127,7 +127,7 @@ def open_scope(
 
 
 def scope_root(name: str, stand: Stand, settings: Settings) -> str:
-    """Where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
+    """Return where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
     if name == stand.scope:
         return stand.root
     if name == PROJECT:
@@ -155,6 +155,6 @@ def _enclosing(path: str) -> str:
 
 
 def _how_to_have_one(path: str) -> str:
-    from engram.usecases.opening.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_hint
 
-    return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
+    return branch_hint(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"

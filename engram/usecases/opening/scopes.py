@@ -1,4 +1,4 @@
-"""The other scopes, from where a store was opened: which there are, opening them, and which of them a query asks."""
+"""The other scopes, as seen from an open store: which exist, opening them, and which a query searches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TROUBLE = (EngramError, OSError, sqlite3.Error)
 
 
 def reach(store: Store, name: str, *, make: bool = False) -> Store:
-    """The store of a scope, opened when first asked for and closed with `store`. `make` makes the user's own.
+    """Return the store of a scope, opened when first asked for and closed with `store`. `make` makes the user's own.
 
     Raises UsageError for an unknown name, NotFoundError where there is no such store, StoreError, ConfigError.
     """
@@ -41,13 +41,13 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
 
 
 def known(store: Store) -> tuple[str, ...]:
-    """The names of all scopes from here: the session's, the project's where there is one, the user's, the teams'."""
+    """Return the names of all scopes from here: the session's, the project's where there is one, the user's, the teams'."""
     here = store.stand.scope
     return tuple([name for name in scope_names(store.settings) if name != PROJECT or here == PROJECT])
 
 
 def root_of(store: Store, name: str) -> str:
-    """Where the store of a scope is, or would be."""
+    """Return where the store of a scope is, or would be."""
     if name == store.places.scope:
         return store.places.root
     if name == SESSION:
@@ -58,7 +58,7 @@ def root_of(store: Store, name: str) -> str:
 
 
 def exists(store: Store, name: str) -> bool:
-    """Whether a scope's store is on this machine."""
+    """Return whether a scope's store is on this machine."""
     if name in (store.places.scope, store.stand.scope):
         return True
     if name == SESSION:
@@ -67,7 +67,7 @@ def exists(store: Store, name: str) -> bool:
 
 
 def asked(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
-    """The stores that a query asks, `store` first if it is among them; those that cannot be opened become notes.
+    """Return the stores that a query asks, `store` first if it is among them; those that cannot be opened become notes.
 
     `wanted` names them. By default a store that the call named is asked with its session; otherwise all there are.
     Raises UsageError for an unknown name, and what is wrong with the only one that was wanted.
@@ -90,13 +90,13 @@ def asked(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
 
 
 def left_out(name: str, error: Exception) -> str:
-    """The note that a scope could not be asked."""
+    """Return the note that a scope could not be asked."""
     words = f"{error.message} {error.hint}".strip() if isinstance(error, EngramError) else str(error)
     return f"{name} was left out: {words}"
 
 
 def others(store: Store) -> Iterator[Store]:
-    """The further stores there are, each opened when it is its turn; those that cannot be are passed over.
+    """Yield the further stores there are, each opened when it is its turn; those that cannot be are passed over.
 
     None where the call named its scope.
     """
@@ -119,7 +119,7 @@ def _default(store: Store) -> list[str]:
 
 
 def _asked(store: Store, name: str, *, must: bool) -> Store | None:
-    """The store of a scope that is to be asked; None where it holds nothing."""
+    """Return the store of a scope that is to be asked; None where it holds nothing."""
     if name == store.places.scope:
         return store
     if not exists(store, name):
@@ -134,7 +134,7 @@ def _asked(store: Store, name: str, *, must: bool) -> Store | None:
 
 
 def is_empty(root: str) -> bool:
-    """Whether the lore folder holds no file at all, found without opening anything; only for the usual folder."""
+    """Return whether the lore folder holds no file at all, found without opening anything; only for the usual folder."""
     pending = [os.path.join(root, "lore")]
     try:
         while pending:

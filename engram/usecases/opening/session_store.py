@@ -23,17 +23,17 @@ _DAY_NS = 86_400 * 1_000_000_000
 
 
 def session_root(state: str, session: str) -> str:
-    """Where the store of a session is, below the state folder of the store around it."""
+    """Return where the store of a session is, below the state folder of the store around it."""
     return os.path.join(state, _SESSIONS, _folder_name(session))
 
 
 def has_sessions(state: str) -> bool:
-    """Whether any session has, or had, a store here."""
+    """Return whether any session has, or had, a store here."""
     return os.path.isdir(os.path.join(state, _SESSIONS))
 
 
 def session_places(state: str, session: str) -> Places:
-    """The places of a session's store, whose folders are made. Raises StoreError."""
+    """Return the places of a session's store, whose folders are made. Raises StoreError."""
     from engram.usecases.opening.store_layout import make_state
 
     root = session_root(state, session)
@@ -43,7 +43,7 @@ def session_places(state: str, session: str) -> Places:
 
 
 def session_stores(store: Store) -> Iterator[Store]:
-    """The stores of all sessions of the store around the caller, by the name of their folder. Close each."""
+    """Yield the stores of all sessions of the store around the caller, by the name of their folder. Close each."""
     from engram.usecases.store.store import Store
 
     base = os.path.join(store.stand.state, _SESSIONS)
@@ -67,7 +67,7 @@ def touch(store: Store) -> None:
 
 
 def sweep_due(store: Store) -> bool:
-    """Whether there are stores of sessions that nobody used for longer than `scopes.session.retention_days`."""
+    """Return whether there are stores of sessions that nobody used for longer than `scopes.session.retention_days`."""
     return has_sessions(store.stand.state) and next(_old(store), None) is not None
 
 
@@ -91,7 +91,7 @@ def sweep(store: Store) -> int:
 
 
 def _old(store: Store) -> Iterator[str]:
-    """The folders of those sessions, and what a killed sweep left."""
+    """Yield the folders of those sessions, and what a killed sweep left."""
     days = scope_named(store.settings, SESSION).retention_days
     limit = store.clock.nanoseconds() - days * _DAY_NS
     own = _folder_name(store.caller.session)
@@ -103,7 +103,7 @@ def _old(store: Store) -> Iterator[str]:
 
 
 def _used_ns(root: str) -> int:
-    """When a session's store was used last, in Unix nanoseconds."""
+    """Return when a session's store was used last, in Unix nanoseconds."""
     try:
         return os.stat(os.path.join(root, ".engram", _USED)).st_mtime_ns
     except OSError:
@@ -111,7 +111,7 @@ def _used_ns(root: str) -> int:
 
 
 def _folder_name(session: str) -> str:
-    """A folder's name for any session name, the same on file systems that do not tell cases apart."""
+    """Return a folder's name for any session name, the same on file systems that do not tell cases apart."""
     plain = "".join(
         [
             c if c in "-." or c.isdigit() or ("a" <= c <= "z") else "".join([f"_{b:02x}" for b in c.encode()])

@@ -39,7 +39,7 @@ def opened(found: Located, clock: Clock, caller: Caller) -> Store:
 
 
 def enclosing_store(start: str) -> str | None:
-    """The root of the store that `start` belongs to, which need not be above it.
+    """Return the root of the store that `start` belongs to, which need not be above it.
 
     The nearest `.engram.toml` at or above it says so, or the nearest repository, by the branch on which it keeps lore.
     """
@@ -57,18 +57,18 @@ def enclosing_store(start: str) -> str | None:
 
 
 def nearest(folders: Sequence[str]) -> str:
-    """The first of the folders that is in a store, else the last of them."""
+    """Return the first of the folders that is in a store, else the last of them."""
     inside = (folder for folder in folders if enclosing_store(folder) is not None)
     return next(inside, folders[-1])
 
 
 def describe(root: str, scope: str) -> Places:
-    """Where the store at `root` keeps things; makes its private state folder."""
+    """Return where the store at `root` keeps things; makes its private state folder."""
     return locate_root(root, scope).places
 
 
 def locate_root(root: str, scope: str = "") -> Located:
-    """The store at `root`; without a scope it is the one that the settings say."""
+    """Return the store at `root`; without a scope it is the one that the settings say."""
     repository = find_repository(root)
     if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         repository = _restored(root) or repository
@@ -94,7 +94,7 @@ def make_state(state: str, *, outside_git: bool) -> None:
 
 
 def state_folder(root: str, repository: Repository | None) -> str:
-    """Where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
+    """Return where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
     if repository is None:
         return os.path.join(root, ".engram")
     if _is_on_branch(root, repository):
@@ -131,7 +131,7 @@ def _holds_only_lore(root: str, folder: str) -> bool:
 
 
 def _is_on_branch(root: str, repository: Repository) -> bool:
-    """Whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
+    """Return whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
     return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
 
 

@@ -1,4 +1,4 @@
-"""The gate: what becomes of an entry that is new or says something new, given what it says and who says it."""
+"""The admission policy: the status of a new or changed entry, by its text and its author."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
 
 
 def speaker(store: Store, named: str = "") -> str:
-    """Who is taken to say something here: who is named, else the caller, else what the settings say."""
+    """Return who is taken to say something here: who is named, else the caller, else what the settings say."""
     return named or store.caller.agent or store.settings.text("record.agent") or HUMAN
 
 
@@ -88,7 +88,7 @@ def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[s
 
 
 def _said(lore: Lore) -> dict[str, Any]:
-    """What a reader goes by."""
+    """Return what a reader goes by."""
     return {"content": lore.content, "category": lore.category, "context": lore.context}
 
 
@@ -97,7 +97,7 @@ def _waits(store: Store, agent: str) -> bool:
 
 
 def _junk(store: Store, content: str) -> str:
-    """Why a text is no lore, where that matters here. Raises ValidationError where the settings refuse it."""
+    """Return why a text is no lore, where that matters here. Raises ValidationError where the settings refuse it."""
     wanted = store.settings.text("review.junk")
     reason = why_junk(content) if wanted != ACTIVE else ""
     if reason and wanted == "refuse":
@@ -116,7 +116,7 @@ def _loaded(store: Store, twin: Similar) -> LoreFile | None:
 
 
 def _near(store: Store, one: Lore, other: Lore) -> bool:
-    """Whether the texts alone are near enough; only the model that all clones have can tell."""
+    """Return whether the texts alone are near enough; only the model that all clones have can tell."""
     embedder = store.embedder
     if embedder is None or embedder.name != "bundled":
         return False

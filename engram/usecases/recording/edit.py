@@ -104,13 +104,13 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
         _refuse_secrets(store, text)
     with store.lock:
         found = resolve(store, name)
-        shown = edit_found(found, wanted, digest)
+        shown = edit_resolved(found, wanted, digest)
         activity_log.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
         return shown
 
 
-def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
-    """The same for an entry that was looked up and texts that were looked through; the caller holds its store's lock.
+def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
+    """Return the same for an entry that was looked up and texts that were looked through; the caller holds its store's lock.
 
     `subject` is that of the commit, else it names the fields; `agent` is who says it, else the caller.
     """
@@ -212,7 +212,7 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
 
 
 def _or_else(wanted: Edit, field: str, there: T) -> T | None:
-    """What a field is to be: what is given, nothing, or what it is."""
+    """Return what a field is to be: what is given, nothing, or what it is."""
     given = getattr(wanted, field)
     return None if field in wanted.unset else there if given is None else given
 
@@ -227,7 +227,7 @@ def _linked(lore: Lore, wanted: Edit) -> Lore:
 
 
 def _texts(wanted: Edit) -> list[str]:
-    """Every text that is to be written."""
+    """Return every text that is to be written."""
     lists = (wanted.context, wanted.add_tags, wanted.files, wanted.tags, wanted.entities)
     return [wanted.content or "", *[text for some in lists for text in some or ()]]
 

@@ -1,4 +1,4 @@
-"""What a person made of an entry while deciding about it: which of its fields count, and what may not be in them."""
+"""The text and fields that a person edited during a review decision: which count, and what they may not contain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = (
 def with_result(
     wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
 ) -> dict[str, Lore | None]:
-    """What a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
+    """Return what a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
 
     `before` are the lore that the decision is about. Raises UsageError.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def own_editor() -> str:
-    """The command that the environment names; "" where it names none."""
+    """Return the command that the environment names; "" where it names none."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
@@ -40,7 +40,7 @@ def open_editor(path: str) -> None:
 
 
 def edited(before: bytes) -> bytes:
-    """What a person makes of a text in their editor. Raises UsageError; a text that was changed is kept then."""
+    """Return what a person makes of a text in their editor. Raises UsageError; a text that was changed is kept then."""
     copy = kept(before)
     after = before
     try:
@@ -59,7 +59,7 @@ def edited(before: bytes) -> bytes:
 
 
 def kept_if_refused(text: bytes, take: Callable[[], T]) -> T:
-    """What `take` makes of a text that a person typed; where it is refused, the error says in which file the text is."""
+    """Return what `take` makes of a text that a person typed; where it is refused, the error says in which file the text is."""
     try:
         return take()
     except EngramError as error:
@@ -67,7 +67,7 @@ def kept_if_refused(text: bytes, take: Callable[[], T]) -> T:
 
 
 def kept(text: bytes) -> str:
-    """A file of its own that holds a text, among the temporary ones; its path."""
+    """Return a file of its own that holds a text, among the temporary ones; its path."""
     import tempfile
 
     handle, path = tempfile.mkstemp(prefix="engram-", suffix=".md")
@@ -77,6 +77,6 @@ def kept(text: bytes) -> str:
 
 
 def keeping(error: EngramError, path: str) -> EngramError:
-    """The error, with the file that keeps what was typed."""
+    """Return the error, with the file that keeps what was typed."""
     error.hint = f"Your text is kept in {path}. {error.hint}".rstrip()
     return error

@@ -1,4 +1,4 @@
-"""Feedback: what was helpful, what was wrong, what was beside the point."""
+"""Feedback: what was helpful, incorrect or not relevant."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _vote(store: Store, kind: str, found: Found) -> entry_writer.Changed:
 
 
 def voted(store: Store, lore: Lore, kind: str) -> Lore:
-    """The lore with one more vote of this clone.
+    """Return the lore with one more vote of this clone.
 
     The clone's own memory of its votes counts too: on another branch the file may not have them yet.
     """
@@ -111,7 +111,7 @@ def voted(store: Store, lore: Lore, kind: str) -> Lore:
 
 
 def describe(judged: Judged) -> str:
-    """One line for people: what was judged, and what its confidence became."""
+    """Return one line for people: what was judged, and what its confidence became."""
     change_ = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
     note = " (already said in this session; --again counts it once more)" if judged.repeated else ""
     return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change_}, helpful {judged.validation_count}×{note}"

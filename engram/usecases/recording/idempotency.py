@@ -1,7 +1,7 @@
-"""Doing what a call with a key asks for once: the same call again gets the same answer, and nothing is done.
+"""Idempotency keys: a call with a key is carried out once; the same call again gets the same answer.
 
-The key is noted, durably, before anything is done, together with the id that an entry made by the call will have. So a
-call that was cut off in the middle can be sent again too: what it wrote is found under that id.
+The key is stored durably before anything is done, together with the id for an entry that the call makes. So a call
+that was interrupted can be repeated too: what it wrote is found under that id.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Attempt(NamedTuple):
 
 
 def once(store: Store, key: str, request: object, do: Callable[[Attempt], object]) -> Once:
-    """What `do` answers (JSON values) to `request` (as well), or what it answered to the same request with this key.
+    """Return what `do` returns (JSON values), or what it returned to the same `request` with this key before.
 
     Raises ValidationError for what is no key, ConflictError where the key was used for another request, StoreError
     where keys cannot be kept, and whatever `do` raises; then the key may be used again.
@@ -89,7 +89,7 @@ def check_key(key: str) -> None:
 
 
 def key_table(store: Store) -> KeyTable:
-    """The calls with a key that this clone keeps."""
+    """Return the calls with a key that this clone keeps."""
     path = os.path.join(store.places.state, KEYS)
     if path not in store.durable:
         store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)

@@ -1,4 +1,4 @@
-"""Recording, putting, changing and forgetting with a key: done once, and answered the same when called again."""
+"""Recording, putting, editing and forgetting with an idempotency key."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "
 
 
 def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
-    """What an attempt that was cut off recorded, also where another entry has taken it in."""
+    """Return what an attempt that was cut off recorded, also where another entry has taken it in."""
     if not attempt.again:
         return None
     try:
@@ -91,7 +91,7 @@ def _unpacked(store: Store, found: dict[str, Any]) -> Shown:
 
 
 def _text(store: Store, lore: Lore) -> str:
-    """An entry as its file says it."""
+    """Return an entry as its file says it."""
     return codec.write_new(lore, store.categories).decode()
 
 

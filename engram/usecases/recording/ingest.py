@@ -53,7 +53,7 @@ def _ingested(done: Recorded) -> Ingested:
 
 
 def _same(store: Store, lore: Lore) -> Similar | None:
-    """The lore of the same category whose text is the same to the letter."""
+    """Return the lore of the same category whose text is the same to the letter."""
     for twin in similar(store, lore):
         try:
             there = entry_writer.load(store, twin.path).lore

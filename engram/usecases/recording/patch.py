@@ -28,7 +28,7 @@ def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = 
 
 
 def edit_of(changes: Mapping[str, object]) -> Edit:
-    """The patch as an edit. Raises ValidationError at the first field that cannot be so, UsageError without any."""
+    """Return the patch as an edit. Raises ValidationError at the first field that cannot be so, UsageError without any."""
     if not changes:
         raise UsageError("Nothing to change was given.", f"An entry has: {', '.join(FIELDS)}.")
     wanted: dict[str, object] = {}
@@ -70,7 +70,7 @@ def _flag(field: str, value: object) -> bool:
 
 
 def _words(field: str, value: object) -> tuple[str, ...]:
-    """One text or several."""
+    """Return one text or several."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list | tuple) or not all(isinstance(one, str) for one in found):
         raise ValidationError(field, f"'{field}' must be a text, or a list of texts.")
@@ -93,7 +93,7 @@ def _relations(field: str, value: object) -> tuple[tuple[str, str], ...]:
 
 
 def moment(field: str, value: object) -> datetime:
-    """A time: an aware datetime, or RFC 3339. Raises ValidationError."""
+    """Return a time: an aware datetime, or RFC 3339. Raises ValidationError."""
     from datetime import datetime
 
     try:

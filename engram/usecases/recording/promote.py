@@ -85,7 +85,7 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
 
 
 def _elsewhere(store: Store, found: Found, to: str) -> Found:
-    """The lore in a scope other than the target. Raises UsageError where it is only there."""
+    """Return the lore in a scope other than the target. Raises UsageError where it is only there."""
     if found.store.places.scope != to:
         return found
     for other in (store, *scopes.others(store)):
@@ -97,7 +97,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 
 
 def step_for(found: Found, target: Store) -> Step:
-    """What promoting one entry comes to, from its file and the target's as they are now."""
+    """Return what promoting one entry comes to, from its file and the target's as they are now."""
     ours = change.load(found.store, found.path).lore
     if quarantine.is_quarantined(found.store, ours):
         raise UsageError(
@@ -117,12 +117,12 @@ def step_for(found: Found, target: Store) -> Step:
 
 
 def digest_of(step: Step) -> str:
-    """The digest of what is copied."""
+    """Return the digest of what is copied."""
     return atomic.digest(step.source)
 
 
 def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
-    """The lore that the target has at `path`, merged with what is promoted (`plain`)."""
+    """Return the lore that the target has at `path`, merged with what is promoted (`plain`)."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
     bare = _bare(ours)
@@ -143,7 +143,7 @@ def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
 
 
 def _without_votes(lore: Lore) -> Lore:
-    """The lore as a store begins with it: votes are of a store's own clones, so the prior has what they came to."""
+    """Return the lore as a store begins with it: votes are of a store's own clones, so the prior has what they came to."""
     prior = confidence.prior_for(round(lore.confidence * 1000), NO_VOTES, len(lore.merged_from))
     return lore._replace(votes=NO_VOTES, prior=prior)
 
@@ -157,7 +157,7 @@ def _refuse_secrets(target: Store, raw: bytes) -> None:
 
 
 def _origin(source: Store, lore: Lore) -> Origin:
-    """Where the copy says that it is from: the same for all who have a clone of the source."""
+    """Return where the copy says that it is from: the same for all who have a clone of the source."""
     remote = remote_of(source)
     path = (remote or source.places.root).replace("\\", "/").rstrip("/")
     name = path.rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
@@ -167,7 +167,7 @@ def _origin(source: Store, lore: Lore) -> Origin:
 
 
 def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
-    """What both sides had: the last copy, if it was made here, or the target's file where it still is that copy."""
+    """Return what both sides had: the last copy, if it was made here, or the target's file where it still is that copy."""
     try:
         return atomic.read(_kept(target, lore_id))
     except NotFoundError:
@@ -179,13 +179,13 @@ def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
 
 
 def _digest(store: Store, lore: Lore) -> str:
-    """The digest of what an entry says that is copied; votes come later, and change no more than dates."""
+    """Return the digest of what an entry says that is copied; votes come later, and change no more than dates."""
     said = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
     return atomic.digest(codec.write_new(said, store.categories))
 
 
 def _bare(raw: bytes) -> bytes:
-    """A file without its origin, which is not merged: the latest promotion says it."""
+    """Return a file without its origin, which is not merged: the latest promotion says it."""
     try:
         return origin.without_origin(raw)
     except ValueError:
@@ -193,7 +193,7 @@ def _bare(raw: bytes) -> bytes:
 
 
 def _with_origin(target: Store, raw: bytes, place: Origin) -> bytes:
-    """The merged file with its origin, where the form in which somebody left it takes one more line."""
+    """Return the merged file with its origin, where the form in which somebody left it takes one more line."""
     try:
         found = origin.with_origin(raw, place)
         codec.read(found, "", target.categories, target.clock.now())
@@ -225,5 +225,5 @@ def remember(target: Store, steps: Sequence[Step]) -> None:
 
 
 def _kept(target: Store, lore_id: str) -> str:
-    """Where the last copy is remembered: private to this clone."""
+    """Return where the last copy is remembered: private to this clone."""
     return os.path.join(target.places.state, _PROMOTED, f"{lore_id}.md")

@@ -76,7 +76,7 @@ class Weighed(NamedTuple):
 
 
 def weigh(store: Store, draft: Draft) -> Weighed:
-    """What `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
+    """Return what `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
         twins = tuple(similar(store, lore))
@@ -119,7 +119,7 @@ def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
 
 
 def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
-    """The lore that took in the new one; None where none does, or somebody is changing it just now."""
+    """Return the lore that took in the new one; None where none does, or somebody is changing it just now."""
     if admission.host is None or admission.folded is None:
         return None
     file, host = admission.host, admission.folded
@@ -137,7 +137,7 @@ def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
-    """The lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing."""
+    """Return the lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing."""
     content = tidy(draft.content)
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
@@ -170,7 +170,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
 
 
 def tidy(content: str) -> str:
-    """The content with line feeds only and without blank lines around it."""
+    """Return the content with line feeds only and without blank lines around it."""
     return content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
 
 
@@ -186,7 +186,7 @@ def _category(store: Store, given: str) -> str:
 
 
 def status_named(given: str) -> str:
-    """The status, if it is one. Raises ValidationError."""
+    """Return the status, if it is one. Raises ValidationError."""
     if given not in STATUSES:
         raise ValidationError(
             "status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}."
@@ -195,7 +195,7 @@ def status_named(given: str) -> str:
 
 
 def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
-    """The draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
+    """Return the draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
     count = 0
     allowed = store.allowed_secrets
     clean: dict[str, Any] = {}

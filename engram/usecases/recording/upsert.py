@@ -13,7 +13,7 @@ from engram.domain.errors import StaleError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
-from engram.usecases.recording.edit import Edit, edit_found
+from engram.usecases.recording.edit import Edit, edit_resolved
 from engram.usecases.recording.record import prepare, record
 from engram.usecases.store import activity_log
 
@@ -59,13 +59,13 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
                 f"There is an entry {lore_id} already.", "Put it with the digest that it has.", current=there
             )
         wanted = _replacement(store, draft, lore_id)
-        shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
+        shown = edit_resolved(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
         activity_log.note(store, "edit", query="put", ids=[lore_id])
         return Put(shown, created=False, pending=shown.pending)
 
 
 def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
-    """Every field that a caller may set, as the draft would have it."""
+    """Return every field that a caller may set, as the draft would have it."""
     lore, _ = prepare(store, draft._replace(status=draft.status or ACTIVE), lore_id)
     unset = [name for name in ("importance", "expires_at") if getattr(lore, name) is None]
     return Edit(
@@ -77,7 +77,7 @@ def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
 
 
 def _checked(store: Store, lore_id: str) -> str:
-    """The id in capitals. Raises ValidationError for what is none, or is from the future."""
+    """Return the id in capitals. Raises ValidationError for what is none, or is from the future."""
     name = lore_id.upper()
     if not ulid.is_valid(name):
         raise ValidationError(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.state.trust_tables import Quarantined
+    from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
@@ -44,7 +44,7 @@ class Decided(NamedTuple):
     item: Item
     decision: str
     lore: dict[str, Lore | None]
-    released: tuple[Quarantined, ...] = ()
+    released: tuple[QuarantinedText, ...] = ()
     entities: Mapping[str, Entity | None] = NOTHING
 
     @property

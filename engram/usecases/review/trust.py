@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.state.trust_tables import Quarantined
+    from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -100,7 +100,7 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Quaran
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 
-def _quarantined_hits(store: Store) -> list[tuple[Quarantined, Hit]]:
+def _quarantined_hits(store: Store) -> list[tuple[QuarantinedText, Hit]]:
     """Return quarantined rows with their hits: active entries that still have the quarantined text."""
     if store.settings.text("trust.hold") == trust.NONE:
         return []

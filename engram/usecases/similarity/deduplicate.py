@@ -58,14 +58,14 @@ class Folded(NamedTuple):
 def begin(store: Store) -> None:
     """Set the watermark before the first pull of a clone: what it has already is not new."""
     head = layout.read_head(store.repository).oid
-    if head and not watermarks.noted(store, _MARK):
-        watermarks.note(store, _MARK, head)
+    if head and not watermarks.read(store, _MARK):
+        watermarks.write(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """Return the files of entries new since the watermark: those that others recorded, or all. Raises GitError."""
     repo = store.repository
-    since, head = watermarks.noted(store, _MARK), layout.read_head(repo).oid
+    since, head = watermarks.read(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
 
@@ -82,7 +82,7 @@ def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if head:
-        watermarks.note(store, _MARK, head)
+        watermarks.write(store, _MARK, head)
     return done
 
 

@@ -1,4 +1,4 @@
-"""Which of a store's settings are in force: a file that came with a pull neither moves the store nor stops it.
+"""The settings of a store in force: a file that came with a pull can neither move the store nor stop it.
 
 What this clone has accepted is kept in the state folder. Where the file differs in the place of lore or the
 allowed secrets, a person has to accept that here; what cannot be read in it keeps its last valid value.
@@ -27,7 +27,7 @@ _NAME = "settings.json"
 
 
 class HeldBack(NamedTuple):
-    """A key that the store's file sets otherwise than this clone has accepted."""
+    """A key for which the store's file has another value than this clone has accepted."""
 
     key: str
     in_force: object
@@ -60,7 +60,7 @@ class _Kept(NamedTuple):
 
 
 def in_force(root: str, state: str | None) -> InForce:
-    """The settings of the store at `root`; `state` is its state folder (None: outside git, where nothing is pulled).
+    """Return the settings of the store at `root`; `state` is its state folder (None: outside git, where nothing is pulled).
 
     Raises ConfigError for a broken file of the person's own, a linked lore folder, and outside git a broken
     file of the store.
@@ -127,7 +127,7 @@ def carry(state: str, to: str, placement: str) -> None:
 def _weighed(
     said: Mapping[str, object], before: Mapping[str, object]
 ) -> tuple[dict[str, object], tuple[HeldBack, ...]]:
-    """The values that count where the file says `said`, and what of it does not."""
+    """Return the values that count where the file says `said`, and what of it does not."""
     values = dict(said)
     held_back = []
     for key in GUARDED:

@@ -1,4 +1,4 @@
-"""Writing the live record, and reading it: what queries, tools and hooks did here. Local, and never in anybody's way."""
+"""The live record of what queries, tools and hooks did here: writing and reading it. It is local, and failures are ignored."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def note(
     withheld: Sequence[Withheld] = (),
     details: Mapping[str, int] = NO_COUNTS,
 ) -> None:
-    """Write down what was done, in the session's record or that of `state`, unless the person turned that off (`recall.log`).
+    """Record an action in the session's state or in `state`, unless `recall.log` is off.
 
-    Of many ids the first: a line stays one that SQL over the record can read.
-    Never raises: it is only a record.
+    Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
     """
     if not store.settings.flag("recall.log"):
         return
@@ -52,12 +51,12 @@ def note(
 
 
 def milliseconds_since(store: Store, began_ns: int) -> float:
-    """How long something took that began then, in milliseconds."""
+    """Return how long something took that began then, in milliseconds."""
     return round((store.clock.nanoseconds() - began_ns) / 1e6, 3)
 
 
 def entries(store: Store, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
-    """The entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
+    """Return the entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
     if not 1 <= limit <= MOST_READ:
         raise UsageError(f"The limit must be from 1 to {MOST_READ:,}, not {limit}.")
     with store.lock:
@@ -66,7 +65,7 @@ def entries(store: Store, since: int | None = None, limit: int = 100) -> list[Li
 
 
 def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[LiveEntry]:
-    """The entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
+    """Yield the entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
     while True:
         found = entries(store, since, limit)
         yield from found

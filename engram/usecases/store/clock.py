@@ -13,7 +13,7 @@ class Clock:
     """The machine's clock and random numbers."""
 
     def now(self) -> datetime:
-        """The present moment, UTC."""
+        """Return the present moment, UTC."""
         return datetime.fromtimestamp(self.nanoseconds() / 1e9, UTC)
 
     def nanoseconds(self) -> int:
@@ -21,5 +21,5 @@ class Clock:
         return time.time_ns()
 
     def new_id(self) -> str:
-        """A new ULID."""
+        """Return a new ULID."""
         return ulid.encode(self.nanoseconds() // 1_000_000, int.from_bytes(os.urandom(10), "big"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def code_repository(store: Store) -> Repository | None:
-    """The repository whose files the lore name; None where none is known.
+    """Return the repository whose files the lore name; None where none is known.
 
     In-tree and on a branch it is the store's own. For any other store it is `stale.repository`, else that of the
     working folder; but the user's own store is about many, so for it only the setting counts.
@@ -39,13 +39,13 @@ def code_repository(store: Store) -> Repository | None:
 
 
 def prefix_of(store: Store, repository: Repository) -> str:
-    """The folder of a store that is part of a code repository, from the repository's top; "" for the top itself."""
+    """Return the folder of a store that is part of a code repository, from the repository's top; "" for the top itself."""
     below = _below(repository, store.places.root) if store.places.placement == IN_TREE else ""
     return "" if below == "." else below
 
 
 def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
-    """The paths in the repository that an entry may mean by a file: as from its top, else as from the store's."""
+    """Return the paths in the repository that an entry may mean by a file: as from its top, else as from the store's."""
     name = _below(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
     name = posixpath.normpath(name) if name else ""
     if name in ("", ".", "..") or name.startswith(("../", "/")):
@@ -54,6 +54,6 @@ def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
 
 
 def _below(repository: Repository, path: str) -> str:
-    """A path from the top of the repository; "" for one that is outside."""
+    """Return a path from the top of the repository; "" for one that is outside."""
     below = os.path.relpath(os.path.realpath(path), repository.worktree).replace(os.sep, "/")
     return "" if below.startswith("..") else below

@@ -22,12 +22,12 @@ _TAKEN = ".taken"
 
 
 def commit_lock(store: Store) -> FileLock:
-    """The lock of the process that commits."""
+    """Return the lock of the process that commits."""
     return FileLock(os.path.join(store.places.state, "commit.lock"))
 
 
 def has_work(store: Store) -> bool:
-    """Whether anything waits to be committed."""
+    """Return whether anything waits to be committed."""
     if not store.places.owns_branch:
         return False
     listed = store.outside_path
@@ -35,7 +35,7 @@ def has_work(store: Store) -> bool:
 
 
 def count_waiting(store: Store) -> int:
-    """How many changes wait to be committed: those of the write journal, and files edited by hand that the index noted.
+    """Return how many changes wait to be committed: those of the write journal, and files edited by hand that the index noted.
 
     Call it after a refresh. Where git cannot compare the files now, only the journal is counted.
     """
@@ -73,7 +73,7 @@ def commit_pending(store: Store, *, wait: float = 0.0) -> int:
 
 
 def why_waiting(store: Store) -> str:
-    """Why commits cannot be made now ("" if they can)."""
+    """Return why commits cannot be made now ("" if they can)."""
     repository = store.places.repository
     if repository is None or not store.places.owns_branch:
         return ""
@@ -121,7 +121,7 @@ def _commit(operation: Operation) -> Commit:
 
 
 def message(operation: Operation) -> str:
-    """The commit message: a subject line and the trailers."""
+    """Return the commit message: a subject line and the trailers."""
     trailers = "\n".join(f"{key}: {value}" for key, value in operation.trailers)
     subject = " ".join(operation.subject.split())
     return f"{subject[:99] + '…' if len(subject) > 100 else subject}\n\n{trailers}\n"
@@ -137,14 +137,14 @@ def _commit_outside(store: Store) -> int:
             return 0
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
-    from engram.usecases.store.outside_changes import note_outside
+    from engram.usecases.store.outside_changes import record_outside_changes
 
     repository = store.repository
     changes = []
     differing = outside_changes(repository, store.places.folder)
     # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
-    note_outside(store, [found.path for found in differing if found.path in waiting])
+    record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     for found in differing:
         if found.path in waiting:
             continue
@@ -163,7 +163,7 @@ def _commit_outside(store: Store) -> int:
 
 
 def _safe_content(store: Store, path: str) -> bytes | None:
-    """The bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
+    """Return the bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
     from engram.domain.admission.secrets import find_secrets
 
     try:

@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 
 def configuration(store: Store) -> list[Setting]:
-    """All of them, in the order of the documentation. Raises ConfigError."""
+    """Return all of them, in the order of the documentation. Raises ConfigError."""
     own = config_file.read(places.user_config_file())
     found = []
     for key in settings.KEYS:

@@ -30,5 +30,5 @@ def start_detached(root: str, *more: str, sync: bool = False, module: str = "eng
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a detached process: without what git sets for its hooks."""
+    """Return the environment of a detached process: without what git sets for its hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -37,7 +37,7 @@ class Meaning:
         self._trouble = ""
 
     def model(self, settings: Settings) -> Embedder | None:
-        """The provider that the settings name, also while it gives no vectors; None where it cannot be opened."""
+        """Return the provider that the settings name, also while it gives no vectors; None where it cannot be opened."""
         again = self._model is None and 0 < self._aside_until <= self._now_ns()
         if settings is self._settings and not again:  # they are replaced, never changed
             return None if self._broken else self._model
@@ -82,13 +82,13 @@ class Meaning:
         return self._now_ns() < self._aside_until
 
     def usable(self, model: Embedder | None, generation: Generation | None) -> Embedder | None:
-        """The model, if it can be asked now and the index has vectors of it."""
+        """Return the model, if it can be asked now and the index has vectors of it."""
         if model is None or self.is_aside:
             return None
         return None if generation is not None and lacks_vectors(generation) else model
 
     def notes(self, generation: Generation | None) -> list[str]:
-        """Why there is no search by meaning now; nothing where there is, or none is wanted."""
+        """Return why there is no search by meaning now; nothing where there is, or none is wanted."""
         if self._trouble and (self._broken or self._model is None or self.is_aside):
             return [self._trouble]
         if generation is not None and lacks_vectors(generation) and self.progress(generation):
@@ -96,7 +96,7 @@ class Meaning:
         return []
 
     def progress(self, generation: Generation | None) -> str:
-        """What is still to be made of the index's vectors, in a sentence; "" where nothing is, or no model is in use."""
+        """Return what is still to be made of the index's vectors, in a sentence; "" where nothing is, or no model is in use."""
         if generation is None or self._model is None or self._broken:
             return ""
         if generation.other_model:
@@ -111,7 +111,7 @@ class Meaning:
 
 
 def lacks_vectors(generation: Generation) -> bool:
-    """Whether the index has too few vectors of the model in use to be asked by meaning."""
+    """Return whether the index has too few vectors of the model in use to be asked by meaning."""
     alive = generation.next_row - generation.dead
     return generation.other_model or generation.waiting > (1 - READY) * alive
 
@@ -125,7 +125,7 @@ def _opened(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedd
 
 
 def _endpoint(settings: Settings) -> Endpoint:
-    """What the settings say of the endpoint; the key from the environment counts before that of the file."""
+    """Return what the settings say of the endpoint; the key from the environment counts before that of the file."""
     from engram.adapters.embed.endpoint import KEY_VARIABLE, Endpoint
 
     return Endpoint(

@@ -108,7 +108,7 @@ def create(
     *,
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> tuple[str, Operation]:
-    """The path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
+    """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
     content = _with_keys(codec.write_new(lore, store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
@@ -176,7 +176,7 @@ def operation_for(
     details: Sequence[tuple[str, str]] = (),
     op: str = "",
 ) -> Operation:
-    """One operation with its commit subject and trailers."""
+    """Return one operation with its commit subject and trailers."""
     op = op or store.clock.new_id()
     agent = store.caller.who
     trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]

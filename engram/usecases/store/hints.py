@@ -1,4 +1,4 @@
-"""What to do about findings that several checks report."""
+"""Hints that several checks give with their findings."""
 
 from __future__ import annotations
 

@@ -8,5 +8,5 @@ _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevan
 
 
 def kind_of(subject: str) -> str:
-    """The judgement that the subject of an operation tells of; "" where it is none."""
+    """Return the judgement that the subject of an operation tells of; "" where it is none."""
     return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")

@@ -1,4 +1,4 @@
-"""Where an entry file stands in git: its path there and here, and the lore that a version of it holds."""
+"""Files of entries in git: their paths there and in the store, and the entry that a version holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def repository_of(store: Store) -> Repository:
-    """The store's repository. Raises StoreError for a store outside git."""
+    """Return the store's repository. Raises StoreError for a store outside git."""
     if store.places.repository is None:
         raise StoreError(
             "This store is a folder outside git, so it has no history.", "`git init` there starts one."
@@ -23,21 +23,21 @@ def repository_of(store: Store) -> Repository:
 
 
 def in_git(store: Store, path: str) -> str:
-    """The store path as git knows it: relative to the work tree, which may be above the store."""
+    """Return the store path as git knows it: relative to the work tree, which may be above the store."""
     top = os.path.realpath(repository_of(store).worktree)
     full = os.path.realpath(store.files.absolute(path))
     return os.path.relpath(full, top).replace(os.sep, "/")
 
 
 def in_store(store: Store, name: str) -> str:
-    """The store path of a path that git names."""
+    """Return the store path of a path that git names."""
     top = os.path.realpath(repository_of(store).worktree)
     below = os.path.relpath(os.path.join(top, *name.split("/")), os.path.realpath(store.places.root))
     return below.replace(os.sep, "/")
 
 
 def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
-    """The lore of a version; None where it is none, or cannot be read."""
+    """Return the lore of a version; None where it is none, or cannot be read."""
     if raw is None:
         return None
     from engram.adapters.files.frontmatter import codec

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def searchable(lore: Lore) -> str:
-    """The text of an entry that words and vectors are made from: content, context, tags, files, entities."""
+    """Return the text of an entry that words and vectors are made from: content, context, tags, files, entities."""
     extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
     return "\n".join([lore.content, *[part for part in extra if part]])
 
 
 def text_digest(text: str) -> str:
-    """A short digest of an entry's searchable text: equal texts need no new vector."""
+    """Return a short digest of an entry's searchable text: equal texts need no new vector."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()

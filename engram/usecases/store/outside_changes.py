@@ -1,4 +1,4 @@
-"""Files that somebody changed without Engram: noted for the committer."""
+"""Files that were changed without Engram, recorded for the committer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def note_outside(store: Store, paths: Sequence[str]) -> None:
+def record_outside_changes(store: Store, paths: Sequence[str]) -> None:
     """Remember files that somebody changed without Engram, for the committer to look at."""
     waiting = {
         change.path: change for operation in store.files.journal.waiting() for change in operation.changes

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def list_remotes(store: Store) -> tuple[Remote, ...]:
-    """The remotes of the store's repository; none outside git."""
+    """Return the remotes of the store's repository; none outside git."""
     repo = store.places.repository
     return remotes.remotes(repo) if repo else ()
 
 
 def how_to_add(placement: str) -> str:
-    """The command that gives a store of that placement a remote."""
+    """Return the command that gives a store of that placement a remote."""
     return f"{'engram' if placement == DEDICATED else 'git'} remote add origin URL"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
-    """The signature of each commit, from what was noted or else from git (~10 ms for a signed one).
+    """Return the signature of each commit, from what was noted or else from git (~10 ms for a signed one).
 
     A commit that cannot be read counts as unchecked.
     """
@@ -21,12 +21,14 @@ def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
     if repository is None or not wanted:
         return {}
     now = store.clock.now().timestamp()
-    found = store.state.trust.known(wanted, now)
+    found = store.state.trust.signatures(wanted, now)
     missing = [oid for oid in wanted if oid not in found]
     if missing:
         from engram.adapters.git.read.signatures import signatures
 
         new = signatures(repository, missing)
-        store.state.trust.remember(((oid, one) for oid, one in new.items() if one.state != UNCHECKED), now)
+        store.state.trust.add_signatures(
+            ((oid, one) for oid, one in new.items() if one.state != UNCHECKED), now
+        )
         found |= new
     return {oid: found.get(oid, Signature(UNCHECKED)) for oid in wanted}

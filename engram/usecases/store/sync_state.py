@@ -37,7 +37,7 @@ def remember(store: Store, remote: str, error: EngramError | None) -> None:
 
 
 def distance(store: Store) -> tuple[int, int]:
-    """How many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
+    """Return how many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
     from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.write import merging
@@ -56,7 +56,7 @@ def distance(store: Store) -> tuple[int, int]:
 
 
 def remote_names(store: Store) -> list[str]:
-    """The names of the store's remotes; none where git cannot tell."""
+    """Return the names of the store's remotes; none where git cannot tell."""
     from engram.usecases.store.remote import list_remotes
 
     try:
@@ -78,7 +78,7 @@ def discard_draft(path: str) -> None:
 
 
 def last(store: Store) -> dict[str, object]:
-    """The last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None).
+    """Return the last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None).
 
     `succeeded` is when one did last (None: never), `failures` how many failed since.
     """

@@ -1,4 +1,4 @@
-"""Up to which commit something was done: a name and a commit each, kept in the state folder."""
+"""Watermarks: up to which commit something was done, by name, kept in the state folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def noted(store: Store, name: str) -> str:
-    """The commit under a name; "" where none is noted, or what is there cannot be one."""
+def read(store: Store, name: str) -> str:
+    """Read the commit of a watermark; "" where there is none, or it cannot be a commit."""
     try:
         found = atomic.read(os.path.join(store.places.state, name)).decode("ascii", "replace").strip()
     except EngramError:
@@ -22,8 +22,8 @@ def noted(store: Store, name: str) -> str:
     return found if found.isalnum() else ""
 
 
-def note(store: Store, name: str, commit: str) -> None:
-    """Note a commit under a name, unless it is there already. Raises StoreError."""
-    if commit != noted(store, name):
+def write(store: Store, name: str, commit: str) -> None:
+    """Write the commit of a watermark, unless it is there already. Raises StoreError."""
+    if commit != read(store, name):
         with store.files.lock():
             sync_state.replace(os.path.join(store.places.state, name), commit.encode("ascii"))

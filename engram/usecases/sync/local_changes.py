@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store.commit import commit_lock, commit_pending
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def find_hand_edits(store: Store) -> None:
     if (
         not is_fresh
     ):  # the index is in use or cannot be written, which must not stop a sync: git looks instead
-        note_outside(store, [store.places.folder])
+        record_outside_changes(store, [store.places.folder])
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
-from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import apply, local_changes, network, uncommitted_files
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
@@ -411,7 +411,7 @@ def merge_incoming(
             uncommitted |= uncommitted_files.may_be_kept(obstructed, store.places.folder)
         if stuck == STUCK_ROUNDS:
             break
-        note_outside(store, obstructed)
+        record_outside_changes(store, obstructed)
         commit_pending(store, wait=LOCK_SECONDS)
     if obstructed:
         raise SyncBlockedError(

@@ -11,7 +11,7 @@ import os
 
 from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.state.trust_tables import Quarantined
+from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.agents import fence, leaks
 from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
@@ -116,7 +116,7 @@ def plant(store: Store) -> list[Poison]:
         write(store.files.absolute(path), codec.write_new(lore, store.categories), "lore")
         if row.get("held"):
             digest = text_digest(searchable(lore))
-            store.state.trust.quarantine([Quarantined(lore.id, digest, "", "red team", now.timestamp())])
+            store.state.trust.quarantine([QuarantinedText(lore.id, digest, "", "red team", now.timestamp())])
         found.append(Poison(row["name"], lore, lore.status != ACTIVE or bool(row.get("held"))))
     return found
 

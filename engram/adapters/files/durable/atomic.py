@@ -24,14 +24,14 @@ _SYNCED_AT_ONCE = 8  # files
 
 
 def digest(raw: bytes) -> str:
-    """A short blake2b of a file's bytes (32 hexadecimal digits)."""
+    """Return a short blake2b of a file's bytes (32 hexadecimal digits)."""
     from hashlib import blake2b  # 4 ms of start-up that a query has no use for
 
     return blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def read(path: str) -> bytes:
-    """The bytes of a regular file. Raises NotFoundError, StoreError."""
+    """Return the bytes of a regular file. Raises NotFoundError, StoreError."""
     try:
         handle = os.open(path, _READ)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def read(path: str) -> bytes:
 
 
 def current_digest(path: str) -> str | None:
-    """The digest of what stands at `path` now, or None where nothing does."""
+    """Return the digest of what stands at `path` now, or None where nothing does."""
     try:
         return digest(read(path))
     except NotFoundError:
@@ -61,7 +61,7 @@ def current_digest(path: str) -> str | None:
 
 
 def holds(path: str, expected: str | None) -> bool:
-    """Whether `path` has the digest `expected` (None: whether nothing is there); no for a link or an unreadable file."""
+    """Return whether `path` has the digest `expected` (None: whether nothing is there); no for a link or an unreadable file."""
     try:
         return current_digest(path) == expected
     except StoreError:
@@ -181,7 +181,7 @@ def _beside(path: str, token: str) -> str:
 
 
 def unwritable(path: str, error: OSError) -> StoreError:
-    """The error for a failed write, in words."""
+    """Return the error for a failed write, in words."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreError(
             f"The disk is full: {path} was not written.", "Free some space and try again; nothing was lost."
@@ -194,7 +194,7 @@ def unwritable(path: str, error: OSError) -> StoreError:
 
 
 def unreadable(path: str, error: OSError) -> StoreError:
-    """The error for a failed read, in words."""
+    """Return the error for a failed read, in words."""
     if error.errno == errno.ELOOP:
         return StoreError(
             f"{path} is a symbolic link.",

@@ -60,11 +60,11 @@ class JobQueue:
         return len(starts), _name_of(raw[start : raw.index(b"\n", start)])
 
     def is_empty(self) -> bool:
-        """Whether no job waits."""
+        """Return whether no job waits."""
         return not (any(os.path.exists(path) for path in (self._waiting, self._taken)) or self._old_files())
 
     def lock(self) -> FileLock:
-        """The lock of the process that works on the jobs."""
+        """Return the lock of the process that works on the jobs."""
         return FileLock(os.path.join(self.folder, "lock"))
 
     def jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
@@ -94,7 +94,7 @@ class JobQueue:
             atomic.remove(self._taken)
 
     def _write_lock(self) -> FileLock:
-        """The lock of whoever adds lines or moves them."""
+        """Return the lock of whoever adds lines or moves them."""
         return FileLock(os.path.join(self.folder, "write.lock"))
 
     def _old_files(self) -> list[str]:

@@ -85,14 +85,14 @@ class Journal:
         os.truncate(self.path, position)
 
     def size(self) -> int:
-        """The bytes of the current journal."""
+        """Return the bytes of the current journal."""
         try:
             return os.stat(self.path).st_size
         except FileNotFoundError:
             return 0
 
     def is_empty(self) -> bool:
-        """Whether nothing waits for git."""
+        """Return whether nothing waits for git."""
         try:
             return os.stat(self.path).st_size == 0 and not self.batches()
         except FileNotFoundError:
@@ -136,7 +136,7 @@ def done(batch: str) -> None:
 
 
 def read_batch(path: str) -> list[Operation]:
-    """The operations of one journal file; a torn last line (never acknowledged) is passed over."""
+    """Return the operations of one journal file; a torn last line (never acknowledged) is passed over."""
     return [_operation(record) for record in _records(path)]
 
 
@@ -162,7 +162,7 @@ def _records(path: str) -> list[dict[str, Any]]:
 
 
 def _is_operation(record: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a line says all that an operation says; a damaged one must not keep the store from opening."""
+    """Return whether a line says all that an operation says; a damaged one must not keep the store from opening."""
     try:
         _operation(record)
         return all(
@@ -213,7 +213,7 @@ def _finish(root: str, change: dict[str, str | None]) -> bool:
 
 
 def _line_break(handle: int, size: int) -> bytes:
-    """A newline if a killed writer left the last line open."""
+    """Return a newline if a killed writer left the last line open."""
     if size == 0:
         return b""
     os.lseek(handle, size - 1, os.SEEK_SET)

@@ -32,18 +32,18 @@ class LoreFolder:
         self._lock_path = os.path.join(state, "write.lock")
 
     def lock(self) -> FileLock:
-        """The store's write lock, to be used with `with`."""
+        """Return the store's write lock, to be used with `with`."""
         return FileLock(self._lock_path)
 
     def absolute(self, path: str) -> str:
-        """The absolute path of a store path. Raises StoreError for one that leads out of the store."""
+        """Return the absolute path of a store path. Raises StoreError for one that leads out of the store."""
         parts = path.split("/")
         if ".." in parts or "" in parts or (os.sep != "/" and os.path.isabs(path)):
             raise StoreError(f"'{path}' leads out of the store.", "Paths of lore are relative to the store.")
         return f"{self.root}/{path}" if os.sep == "/" else os.path.join(self.root, *parts)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a store file. Raises NotFoundError, StoreError."""
+        """Return the bytes of a store file. Raises NotFoundError, StoreError."""
         return atomic.read(self.absolute(path))
 
     def apply(self, operations: Sequence[Operation]) -> None:

@@ -13,7 +13,7 @@ LARGEST = 16 * 1024 * 1024
 
 
 def read(path: str) -> bytes | None:
-    """The bytes of a file, through links; None where there is none. Raises StoreError for what is no file or too large."""
+    """Return the bytes of a file, through links; None where there is none. Raises StoreError for what is no file or too large."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -56,7 +56,7 @@ class RowError(ValueError):
 
 
 def fields_of(row: object) -> tuple[dict[str, object], list[str]]:
-    """The lore fields of one parsed row, and a message for each value that had to be dropped.
+    """Return the lore fields of one parsed row, and a message for each value that had to be dropped.
 
     Only fields that were found, as plain values: texts, lists of texts, RFC 3339 times, numbers in their
     range. Raises RowError where there is no text.
@@ -107,7 +107,7 @@ def _found(sources: Sequence[Mapping[str, object]], keys: Iterable[str]) -> Iter
 
 
 def _category(value: object) -> str:
-    """A category in whatever words; not what is a type of lore, or only says that this is a record."""
+    """Return a category in whatever words; not what is a type of lore, or only says that this is a record."""
     text = _text(value)
     return "" if text.lower() in (*TYPES, *_NO_CATEGORY) else text
 
@@ -132,7 +132,7 @@ def _text(value: object) -> str:
 
 
 def _text_or_list(value: object) -> str:
-    """The text of a content; a list of texts becomes a list in markdown, anything else no text."""
+    """Return the text of a content; a list of texts becomes a list in markdown, anything else no text."""
     try:
         if isinstance(value, list):
             lines = [_text(item) for item in value if isinstance(item, str)]
@@ -145,7 +145,7 @@ def _text_or_list(value: object) -> str:
 
 
 def _words(value: object) -> list[str]:
-    """A list of texts; one text is split at its commas."""
+    """Return a list of texts; one text is split at its commas."""
     items = value.split(",") if isinstance(value, str) else value
     if isinstance(items, dict):
         items = list(items)

@@ -37,7 +37,7 @@ class ImportRow(NamedTuple):
 def read_rows(
     data: bytes, name: str, kind: str = "", *, own: bool = False
 ) -> tuple[str, tuple[ImportRow, ...], tuple[Problem, ...]]:
-    """The rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
+    """Return the rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
 
     Returns which tool's they are (`kind`, else told by the rows; "" for lore), rows and problems ({where, message, hint}).
     `where` is `name:line` for JSON Lines, `name#number` (from 1) for an array. Fields are plain values: `content`, `title`,
@@ -85,12 +85,12 @@ def _read(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], 
 
 
 def write_json(lore: Iterable[Mapping[str, object]]) -> bytes:
-    """One document, `{"lore": [...]}`, indented, UTF-8, for `read_rows` and for people."""
+    """Return one document, `{"lore": [...]}`, indented, UTF-8, for `read_rows` and for people."""
     return _encode(json.dumps({"lore": list(lore)}, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_jsonl(lore: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """One line per lore, UTF-8, each with its line break: to be written as they come."""
+    """Yield one line per lore, UTF-8, each with its line break: to be written as they come."""
     for row in lore:
         yield _encode(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -104,7 +104,7 @@ def _problem(where: str, message: str, hint: str = "") -> Problem:
 
 
 def _values(data: bytes, name: str) -> Iterator[tuple[str, object]]:
-    """Every row with where it is, as parsed JSON or as the RowError it is."""
+    """Yield every row with where it is, as parsed JSON or as the RowError it is."""
     data = _as_utf8(data)
     lines = data.split(b"\n")
     first = next((line for line in lines if line.strip()), b"")
@@ -127,7 +127,7 @@ def _values(data: bytes, name: str) -> Iterator[tuple[str, object]]:
 
 
 def _opens_only(line: bytes) -> bool:
-    """Whether a first line is the start of a document over many lines, whatever the file's name says."""
+    """Return whether a first line is the start of a document over many lines, whatever the file's name says."""
     return line.strip() in (b"[", b"{")
 
 
@@ -139,7 +139,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _parse(data: bytes) -> object:
-    """The parsed JSON, or a RowError that says why not."""
+    """Return the parsed JSON, or a RowError that says why not."""
     try:
         return json.loads(data.decode())
     except UnicodeDecodeError as error:
@@ -158,7 +158,7 @@ def _parse(data: bytes) -> object:
 
 
 def _rows_of(whole: object) -> list[object]:
-    """The rows in a document: a list, the lists that an object holds, else the object itself."""
+    """Return the rows in a document: a list, the lists that an object holds, else the object itself."""
     for _ in range(_MAX_HOLDERS):
         if isinstance(whole, list):
             return whole
@@ -175,7 +175,7 @@ def _rows_of(whole: object) -> list[object]:
 
 
 def _is_row(value: Mapping[str, object]) -> bool:
-    """Whether an object is itself an entry rather than a holder of lists of them."""
+    """Return whether an object is itself an entry rather than a holder of lists of them."""
     named = any(
         isinstance(value.get(key), str) for key in ("content", "text", "body", "memory", "title", "name")
     )

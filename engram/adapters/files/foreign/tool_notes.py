@@ -33,7 +33,7 @@ class Note(NamedTuple):
 
 
 def read_note(text: str) -> Note:
-    """A document as a note; what Engram itself wrote into it (rules between its marks) is left out."""
+    """Return a document as a note; what Engram itself wrote into it (rules between its marks) is left out."""
     found = _FENCE.match(text)
     head = _head(found[1]) if found else {}
     body = text[found.end() :] if found else text.removeprefix("\ufeff")
@@ -41,28 +41,28 @@ def read_note(text: str) -> Note:
 
 
 def without_index(text: str) -> str:
-    """The text of an index without the lines that only point to a note beside it."""
+    """Return the text of an index without the lines that only point to a note beside it."""
     return "\n".join(line for line in text.splitlines() if not _LINKS_A_NOTE.match(line)).strip()
 
 
 def says_something(text: str) -> bool:
-    """Whether there is more than headings."""
+    """Return whether there is more than headings."""
     return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def linked(text: str) -> list[str]:
-    """The names that a note links to: `[[Name]]`."""
+    """Return the names that a note links to: `[[Name]]`."""
     return list(dict.fromkeys(name.strip() for name in _RELATION.findall(text) if name.strip()))
 
 
 def hashtags(text: str) -> list[str]:
-    """The `#tags` in the observations of a note."""
+    """Return the `#tags` in the observations of a note."""
     lines = [line for line in text.splitlines() if _OBSERVATION.match(line)]
     return list(dict.fromkeys(tag for line in lines for tag in _HASHTAG.findall(line)))
 
 
 def observed(text: str) -> list[str]:
-    """The categories of a note's observations, `- [category] …`, each once; boxes of tasks are none."""
+    """Return the categories of a note's observations, `- [category] …`, each once; boxes of tasks are none."""
     return list(dict.fromkeys(name for name in _OBSERVATION.findall(text) if name not in _TASK_MARKS))
 
 
@@ -80,7 +80,7 @@ def _head(block: str) -> dict[str, str]:
 
 
 def _bare(value: str) -> str:
-    """A value without quotes, and without the brackets of a list."""
+    """Return a value without quotes, and without the brackets of a list."""
     value = value.strip()
     if value[:1] == "[" and value[-1:] == "]":
         return ", ".join(_bare(part) for part in value[1:-1].split(","))

@@ -43,7 +43,7 @@ class Left(NamedTuple):
 
 
 def detect_kind(name: str, values: Sequence[object]) -> str:
-    """Which tool's rows these are, from a file of that name; `json` where nothing tells."""
+    """Return which tool's rows these are, from a file of that name; `json` where nothing tells."""
     if name.lower().rpartition("/")[2].startswith("experience") and any(
         _is_experience(one) for one in values
     ):
@@ -52,7 +52,7 @@ def detect_kind(name: str, values: Sequence[object]) -> str:
 
 
 def translated(kind: str, values: Values, *, own: bool = False) -> Values:
-    """The rows in plain words, with where each was; one that is left out on purpose is a `Left`.
+    """Return the rows in plain words, with where each was; one that is left out on purpose is a `Left`.
 
     `own`: they go into a person's own store, where what is marked personal belongs.
     """
@@ -177,7 +177,7 @@ def _experience(row: Row) -> object:
 
 
 def _said(row: Row, names: Sequence[str]) -> str:
-    """The text under the first of these names that has one; several are lines of a list."""
+    """Return the text under the first of these names that has one; several are lines of a list."""
     for name in names:
         value = row.get(name)
         if isinstance(value, str) and value.strip():

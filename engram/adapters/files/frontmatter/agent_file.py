@@ -6,7 +6,7 @@ from engram.adapters.files.frontmatter import edit, fields, frontmatter, render
 from engram.adapters.files.frontmatter.codec import encode
 from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
 from engram.adapters.files.frontmatter.fields import ExpectedError
-from engram.adapters.files.frontmatter.named_file import Kind, Said
+from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.adapters.files.frontmatter.scalars import scalar
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.tree import Value
 
 
-def read(raw: bytes, path: str) -> Said:
-    """The profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
+def read(raw: bytes, path: str) -> FileContents:
+    """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
     try:
         document, entries = frontmatter.load(frontmatter.decode(raw))
         said = fields.parse_by(_READERS, entries)
@@ -36,11 +36,11 @@ def read(raw: bytes, path: str) -> Said:
         said.get("settings", ()),
         frontmatter.normalise(document.body),
     )
-    return Said(profile, said.get("updated_at"), said.get("conflicts", ()))
+    return FileContents(profile, said.get("updated_at"), said.get("conflicts", ()))
 
 
-def rewrite(raw: bytes, path: str, wanted: Said) -> bytes:
-    """The file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
+def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
+    """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
     if wanted == read(raw, path):
         return raw
     document, entries = frontmatter.load(frontmatter.decode(raw))

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter.scalars import reads_plain
-from engram.adapters.files.frontmatter.statement import DEFAULT_CATEGORY
 from engram.adapters.files.frontmatter.tree import Entry
 from engram.domain.entry import ulid
-from engram.domain.entry.categories import ALIASES, TYPES
+from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
 from engram.domain.entry.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
 from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD
@@ -35,7 +34,7 @@ _VOTE = r"([A-Za-z0-9_]+(?:\.[0-9]{4}-[0-9]{2}|\.[0-9A-Z]{26})?): \{up: ([0-9]{1
 
 
 def canonical_fields(lines: list[str], categories: Categories) -> dict[str, Any] | None:
-    """The fields of a canonical frontmatter, checked, in file form; None: this takes the long way."""
+    """Return the fields of a canonical frontmatter, checked, in file form; None: this takes the long way."""
     said: dict[str, Any] = {}
     for line in lines:
         key, _, text = line.partition(": ")
@@ -87,7 +86,7 @@ def _context(text: str) -> tuple[str, ...] | None:
 
 
 def _line(text: str, limit: int, *, flow: bool = False) -> str | None:
-    """A text of one line, plain or in double quotes without an escape."""
+    """Return a text of one line, plain or in double quotes without an escape."""
     if len(text) > limit or not text.isprintable():
         return None
     if text[:1] == '"':
@@ -97,7 +96,7 @@ def _line(text: str, limit: int, *, flow: bool = False) -> str | None:
 
 
 def _time(text: str) -> datetime | None:
-    """A time in UTC with a `T` and a `Z`, to the millisecond at most."""
+    """Return a time in UTC with a `T` and a `Z`, to the millisecond at most."""
     if text[10:11] != "T" or text[-1] != "Z":
         return None
     try:
@@ -123,7 +122,7 @@ def _count(text: str) -> int | None:
 
 
 def _items(text: str) -> list[str] | None:
-    """The texts of a list in brackets, plain or in double quotes without an escape."""
+    """Return the texts of a list in brackets, plain or in double quotes without an escape."""
     if text[:1] != "[" or text[-1] != "]":
         return None
     items = text[1:-1].split(", ")

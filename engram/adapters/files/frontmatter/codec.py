@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files.frontmatter import canonical, frontmatter, statement
 from engram.adapters.files.frontmatter.tree import Entry, Problem
 from engram.domain.entry import times, ulid, validation
-from engram.domain.entry.categories import TYPES
+from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.lore import MAX_CONTENT, Lore
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -66,7 +66,7 @@ def read(
 
 
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
-    """The lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
+    """Return the lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
     try:
         return read_canonical(frontmatter.decode(raw), categories)
     except Problem:
@@ -74,7 +74,7 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
 
 
 def read_canonical(text: str, categories: Categories) -> Lore | None:
-    """The lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
+    """Return the lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
 
     It only ever accepts: every error, and every form it is not certain of, is left to the long way.
     """
@@ -87,7 +87,7 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     content = frontmatter.normalise(text[end + 5 :])
     if not content or len(content) > MAX_CONTENT or not validation.shows(content):
         return None
-    lore = statement.lore_of(said, content, said["id"], None, categories)
+    lore = statement.build_lore(said, content, said["id"], None, categories)
     return lore if lore.type in TYPES else None
 
 
@@ -103,14 +103,14 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
-    """The canonical file of an entry. Raises ValidationError where no file can say it."""
+    """Return the canonical file of an entry. Raises ValidationError where no file can say it."""
     from engram.adapters.files.frontmatter import (  # reading, the path of every query, does without
         fields,
         render,
     )
 
     lore = _valid(lore, categories)
-    wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
+    wanted, left_out = statement.file_values(lore), statement.defaults(lore, categories)
     lines: list[str] = []
     for key in fields.KEYS:
         if wanted[key] != left_out[key]:
@@ -119,7 +119,7 @@ def write_new(lore: Lore, categories: Categories) -> bytes:
 
 
 def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
-    """The file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
+    """Return the file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
     if lore == file.lore:
         return file.raw
     lore = _valid(lore, categories)
@@ -130,7 +130,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     document, entries, said = _keys(frontmatter.decode(file.raw), categories)
     values = edit.Values(
         said,
-        statement.wanted(lore),
+        statement.file_values(lore),
         _implied(file, lore, categories),
         statement.defaults(lore, categories),
     )
@@ -160,7 +160,7 @@ def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dic
 
 
 def provisional_id(path: str, raw: bytes) -> str:
-    """The id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
+    """Return the id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
     from hashlib import blake2b
 
     digest = blake2b(path.encode(errors="surrogatepass") + b"\0" + raw, digest_size=10).digest()
@@ -179,11 +179,11 @@ def _lore(
     content = frontmatter.normalise(document.body)
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
-        return statement.lore_of(said, content, lore_id, None, categories)
+        return statement.build_lore(said, content, lore_id, None, categories)
     from engram.adapters.files.frontmatter import fields
 
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
-    return statement.lore_of(said, content, provisional_id(path, raw), created, categories)
+    return statement.build_lore(said, content, provisional_id(path, raw), created, categories)
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
@@ -202,8 +202,8 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 
 
 def _valid(lore: Lore, categories: Categories) -> Lore:
-    """The lore in canonical form, checked. Raises ValidationError."""
-    lore = statement.canonical(lore)
+    """Return the lore in canonical form, checked. Raises ValidationError."""
+    lore = statement.normalize(lore)
     validation.check(lore, categories)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
@@ -212,21 +212,21 @@ def _valid(lore: Lore, categories: Categories) -> Lore:
 
 
 def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
-    """What a reader of the edited file takes for a key that is not in it."""
+    """Return what a reader of the edited file takes for a key that is not in it."""
     implied: dict[str, object] = statement.defaults(lore, categories)
     # What follows from the votes is shown anew with every vote, but not added by an edit of something else.
     voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
-    before = statement.wanted(file.lore)
+    before = statement.file_values(file.lore)
     for key in ("confidence", "validation_count"):
         implied[key] = None if voted else before[key]
     if file.adopted:
-        implied["category"] = statement.DEFAULT_CATEGORY
+        implied["category"] = DEFAULT_CATEGORY
         implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))
     return implied
 
 
 def encode(block: str, before: str, after: str) -> bytes:
-    """The bytes of a file, refused where `read` would refuse them."""
+    """Return the bytes of a file, refused where `read` would refuse them."""
     try:
         frontmatter.check_size(block)
         raw = (before + block + after).encode()

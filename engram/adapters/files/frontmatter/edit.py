@@ -49,7 +49,7 @@ class Values(NamedTuple):
 
 
 def edit(block: str, entries: list[Entry], values: Values, newline: str, form: Form = _LORE) -> str:
-    """The frontmatter with the wanted values; new lines end in `newline`. An entry's `form`, unless said otherwise."""
+    """Return the frontmatter with the wanted values; new lines end in `newline`. An entry's `form`, unless said otherwise."""
     pieces = _pieces(block, entries)
     comments = {entry.key: entry.comment for entry in entries}
     margin = _margin(block, entries)
@@ -84,7 +84,7 @@ def _pieces(block: str, entries: list[Entry]) -> list[_Piece]:
 
 
 def _margin(block: str, entries: list[Entry]) -> str:
-    """The blanks before each top-level key: some people indent the whole mapping."""
+    """Return the blanks before each top-level key: some people indent the whole mapping."""
     if not entries:
         return ""
     line = block.split("\n", entries[0].start + 1)[entries[0].start]
@@ -97,7 +97,7 @@ def _text(lines: list[str], comment: str, margin: str, newline: str) -> str:
 
 
 def _place(pieces: list[_Piece], ranks: dict[str, int], key: str) -> int:
-    """Where a new key goes: after the nearest key before it in canonical order, else before the next one."""
+    """Return where a new key goes: after the nearest key before it in canonical order, else before the next one."""
     rank = ranks[key]
     known = [(ranks[piece.key], index) for index, piece in enumerate(pieces) if piece.key in ranks]
     before = [found for found in known if found[0] < rank]
@@ -112,7 +112,7 @@ def _place(pieces: list[_Piece], ranks: dict[str, int], key: str) -> int:
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    """The text again. Blank or comment lines after a change lose their indentation.
+    """Return the text again. Blank or comment lines after a change lose their indentation.
 
     Indented, they would become part of a literal block that now stands before them; so would empty lines
     after a block with `+` that a removal has brought together.

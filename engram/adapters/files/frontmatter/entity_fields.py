@@ -23,7 +23,7 @@ _AFTER_METADATA = ("updated_at", "conflicts")
 
 
 def parse(entries: list[Entry]) -> dict[str, Any]:
-    """What a frontmatter says, metadata as texts. Raises Problem with the line of the key."""
+    """Return what a frontmatter says, metadata as texts. Raises Problem with the line of the key."""
     said = fields.parse_by(_READERS, entries)
     for entry in entries:
         if entry.key not in RANKS:
@@ -32,14 +32,14 @@ def parse(entries: list[Entry]) -> dict[str, Any]:
 
 
 def keys_with(*entities: Entity) -> tuple[str, ...]:
-    """The keys in the order in which they are written, metadata in the order of the entities."""
+    """Return the keys in the order in which they are written, metadata in the order of the entities."""
     metadata = dict.fromkeys([key for entity in entities for key, _ in entity.metadata])
     first = [key for key in KEYS if key not in _AFTER_METADATA]
     return (*first, *metadata, *_AFTER_METADATA)
 
 
 def lines(key: str, value: Any) -> list[str]:
-    """The lines of one key, without line ends."""
+    """Return the lines of one key, without line ends."""
     if key == "relationships":
         return [f"{key}: [{', '.join(map(_relationship, value))}]"]
     if key == "aliases":
@@ -70,7 +70,7 @@ def _name(value: Value) -> str:
 
 
 def _as_text(value: Value) -> str:
-    """A list or a mapping as JSON: metadata are texts."""
+    """Return a list or a mapping as JSON: metadata are texts."""
     if isinstance(value, str):
         return value
     import json

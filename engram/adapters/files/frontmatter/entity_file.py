@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter
 from engram.adapters.files.frontmatter.codec import encode
-from engram.adapters.files.frontmatter.named_file import Kind, Said
+from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
@@ -42,7 +42,7 @@ def read(raw: bytes, path: str) -> EntityFile:
 
 
 def write_new(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...] = ()) -> bytes:
-    """The canonical file of an entity. Raises ValidationError where no file can say it."""
+    """Return the canonical file of an entity. Raises ValidationError where no file can say it."""
     _check_writable(entity)
     wanted = _wanted(entity, updated_at, conflicts)
     left_out = _left_out(wanted)
@@ -60,7 +60,7 @@ def rewrite(
     updated_at: datetime | None,
     conflicts: tuple[Conflict, ...] | None = None,
 ) -> bytes:
-    """The file edited to say `entity`: only the lines of what differs change. Raises ValidationError."""
+    """Return the file edited to say `entity`: only the lines of what differs change. Raises ValidationError."""
     kept = file.conflicts if conflicts is None else conflicts
     if (entity, updated_at, kept) == (file.entity, file.updated_at, file.conflicts):
         return file.raw
@@ -128,13 +128,13 @@ def _wanted(entity: Entity, updated_at: datetime | None, conflicts: tuple[Confli
 
 
 def _left_out(wanted: dict[str, Any]) -> dict[str, Any]:
-    """What the codec does not write."""
+    """Return what the codec does not write."""
     lists: dict[str, Any] = dict.fromkeys(("aliases", "relationships", "conflicts"), ())
     return {**dict.fromkeys(wanted), **lists}
 
 
 def shell_of(document: Document, block: str, body: str) -> tuple[str, str]:
-    """The lines above and below a frontmatter; a file that had none gets them where there is something to say."""
+    """Return the lines above and below a frontmatter; a file that had none gets them where there is something to say."""
     newline = document.newline
     opening, closing = document.opening or (f"---{newline}" if block else ""), document.closing
     if opening and not closing:
@@ -143,7 +143,7 @@ def shell_of(document: Document, block: str, body: str) -> tuple[str, str]:
 
 
 def body_with(document: Document, content: str) -> str:
-    """The body with another text: what was empty gets a blank line above it, an empty text leaves nothing."""
+    """Return the body with another text: what was empty gets a blank line above it, an empty text leaves nothing."""
     newline = document.newline
     if not content:
         return ""
@@ -152,12 +152,12 @@ def body_with(document: Document, content: str) -> str:
     return newline + content.replace("\n", newline) + newline
 
 
-def _said(raw: bytes, path: str) -> Said:
+def _said(raw: bytes, path: str) -> FileContents:
     file = read(raw, path)
-    return Said(file.entity, file.updated_at, file.conflicts)
+    return FileContents(file.entity, file.updated_at, file.conflicts)
 
 
-def _rewrite(raw: bytes, path: str, wanted: Said) -> bytes:
+def _rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     file = read(raw, path)
     entity = wanted.record._replace(metadata=file.entity.metadata)
     return rewrite(file, entity, wanted.updated_at, wanted.conflicts)

@@ -36,7 +36,7 @@ class ExpectedError(Exception):
 
 
 def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
-    """The known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
+    """Return the known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
     said = parse_by(READERS, entries)
     if "category" in said:
         said["category"] = _category(said["category"], entries, categories)
@@ -44,7 +44,7 @@ def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
 
 
 def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]) -> dict[str, Any]:
-    """What the keys that have a reader say. Raises Problem with the line of the key."""
+    """Return what the keys that have a reader say. Raises Problem with the line of the key."""
     said: dict[str, Any] = {}
     for entry in entries:
         reader = readers.get(entry.key)
@@ -59,7 +59,7 @@ def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]
 
 
 def foreign_date(entries: list[Entry]) -> datetime | None:
-    """When a note of another tool says it was written: its `date` or `created`, where that is a time."""
+    """Return when a note of another tool says it was written: its `date` or `created`, where that is a time."""
     for name in ("date", "created"):
         for entry in entries:
             if entry.key == name and isinstance(entry.value, str):
@@ -71,7 +71,7 @@ def foreign_date(entries: list[Entry]) -> datetime | None:
 
 
 def thousandths_of(text: str) -> int | None:
-    """A decimal number in thousandths, halves away from zero; None where `text` is no such number."""
+    """Return a decimal number in thousandths, halves away from zero; None where `text` is no such number."""
     match = _DECIMAL.fullmatch(text)
     if not match or not (match[2] or match[3]):
         return None
@@ -114,7 +114,7 @@ def _id(value: Value) -> str:
 
 
 def choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
-    """A reader of one of these words, in any case."""
+    """Return a reader of one of these words, in any case."""
 
     def read(value: Value) -> str:
         text = value.strip().lower() if isinstance(value, str) else ""
@@ -215,7 +215,7 @@ CONFLICT_KEYS = ("field", "value", "from", "at")
 
 
 def mappings(value: Value) -> list[dict[str, Value]]:
-    """A list of mappings; one alone may stand without the list."""
+    """Return a list of mappings; one alone may stand without the list."""
     if isinstance(value, str) and value in _NOTHING:
         return []
     items = value if isinstance(value, list) else [value]
@@ -226,7 +226,7 @@ def mappings(value: Value) -> list[dict[str, Value]]:
 
 
 def part(item: dict[str, Value], name: str) -> str:
-    """A text in a mapping; "" where it is not there."""
+    """Return a text in a mapping; "" where it is not there."""
     value = item.get(name, "")
     if not isinstance(value, str):
         raise ExpectedError(f"a list of mappings whose {name} is a text")

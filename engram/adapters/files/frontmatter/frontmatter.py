@@ -49,7 +49,7 @@ class Document(NamedTuple):
 
 
 def decode(raw: bytes, limit: int = MAX_FILE) -> str:
-    """The text of a file. Raises Problem: over `limit` bytes, not UTF-8, a NUL, git's conflict markers."""
+    """Return the text of a file. Raises Problem: over `limit` bytes, not UTF-8, a NUL, git's conflict markers."""
     if len(raw) > limit:
         message = f"the file has {len(raw):,} bytes; the file of an entry has at most {limit:,}"
         raise Problem(0, message, "Keep the lore short and link to the large text, or `engram import` it.")
@@ -71,7 +71,7 @@ def decode(raw: bytes, limit: int = MAX_FILE) -> str:
 
 
 def conflict_marker(text: str) -> int:
-    """Where the first conflict marker of git stands at the start of a line; -1 where there is none.
+    """Return where the first conflict marker of git stands at the start of a line; -1 where there is none.
 
     A lone `=======` is no marker: markdown underlines headings with it.
     """
@@ -114,7 +114,7 @@ def _entries(block: str) -> list[Entry] | None:
 
 
 def split(text: str) -> Document:
-    """The pieces of a file, by its fences alone. Raises Problem where an Engram frontmatter is not closed."""
+    """Return the pieces of a file, by its fences alone. Raises Problem where an Engram frontmatter is not closed."""
     bom = BOM if text.startswith(BOM) else ""
     start = len(bom)
     first = text.find("\n", start)
@@ -162,19 +162,19 @@ def check_size(block: str) -> None:
 
 
 def content_start(body: str) -> int:
-    """Where the first line that is not blank begins."""
+    """Return where the first line that is not blank begins."""
     blank = body[: len(body) - len(body.lstrip())]
     return max(blank.rfind("\n"), blank.rfind("\r")) + 1
 
 
 def normalise(body: str) -> str:
-    """The content of a body: line feeds only, no blank lines around it, nothing blank at its very end."""
+    """Return the content of a body: line feeds only, no blank lines around it, nothing blank at its very end."""
     text = body[content_start(body) :].rstrip()
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def replace_content(body: str, content: str, newline: str) -> str:
-    """The body with other content between the blank lines it begins and ends with."""
+    """Return the body with other content between the blank lines it begins and ends with."""
     lead = body[: content_start(body)]
     trail = body[len(body.rstrip()) :]
     return lead + content.replace("\n", newline) + trail

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
-    """The keys of a file's frontmatter with their values, and its text. Raises LoreFileError."""
+    """Return the keys of a file's frontmatter with their values, and its text. Raises LoreFileError."""
     try:
         document, entries = frontmatter.load(frontmatter.decode(raw))
     except Problem as problem:
@@ -29,7 +29,7 @@ def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
 
 
 def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
-    """The file saying these values; an empty one removes its key, a new key is the last.
+    """Return the file saying these values; an empty one removes its key, a new key is the last.
 
     Lines of keys that say so already stay. Raises ValidationError for what no file can say, or is no file of ours.
     """
@@ -59,12 +59,12 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
 
 
 def text_of(value: object) -> str:
-    """A value that is to be one text; "" for any other."""
+    """Return a value that is to be one text; "" for any other."""
     return value if isinstance(value, str) else ""
 
 
 def words_of(value: object) -> tuple[str, ...]:
-    """A value that is to be a list of texts; a text alone is one."""
+    """Return a value that is to be a list of texts; a text alone is one."""
     items: Sequence[object] = value if isinstance(value, list | tuple) else [value]
     return tuple(item for item in items if isinstance(item, str) and item)
 

@@ -1,4 +1,4 @@
-"""What files of entities and of agents have in common: no lore, known by their names, merged by their fields."""
+"""What files of entities and agents share: they are identified by name and merged by field."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Conflict
 
 
-class Said(NamedTuple):
-    """What a file says: an entity or a profile, when it last changed, versions that lost."""
+class FileContents(NamedTuple):
+    """The contents of a file: an entity or a profile, when it last changed, versions that lost a merge."""
 
     record: Any
     updated_at: datetime | None
@@ -21,12 +21,12 @@ class Said(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of such files: how one is read, and edited to say something else, and the places of its keys.
+    """A kind of such files: how to read and rewrite one, and the order of its keys.
 
-    `read(raw, path)` raises LoreFileError; `rewrite(raw, path, wanted)` that, and ValidationError. What a kind keeps of
-    keys that it does not know is the file's own, whatever `wanted` says of them.
+    `read(raw, path)` raises LoreFileError; `rewrite(raw, path, wanted)` also ValidationError. Unknown keys
+    of the file are kept, whatever `wanted` says of them.
     """
 
-    read: Callable[[bytes, str], Said]
-    rewrite: Callable[[bytes, str, Said], bytes]
+    read: Callable[[bytes, str], FileContents]
+    rewrite: Callable[[bytes, str, FileContents], bytes]
     ranks: Mapping[str, int]

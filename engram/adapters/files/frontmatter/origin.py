@@ -32,13 +32,13 @@ class Origin(NamedTuple):
 
 
 def line(origin: Origin) -> str:
-    """The line of the frontmatter, without a line end."""
+    """Return the line of the frontmatter, without a line end."""
     said = [f'{name}: "{_quotable(value)}"' for name, value in origin._asdict().items()]
     return f"{KEY}{{{', '.join(said)}}}"
 
 
 def with_origin(raw: bytes, origin: Origin) -> bytes:
-    """The lore file with this origin, in the place of the one it has, else as the last line of its frontmatter.
+    """Return the lore file with this origin, in the place of the one it has, else as the last line of its frontmatter.
 
     Raises ValueError where the file has no frontmatter, or is not UTF-8.
     """
@@ -53,14 +53,14 @@ def with_origin(raw: bytes, origin: Origin) -> bytes:
 
 
 def without_origin(raw: bytes) -> bytes:
-    """The lore file without its origin. Raises ValueError as `with_origin`."""
+    """Return the lore file without its origin. Raises ValueError as `with_origin`."""
     lines, end = _split(raw)
     kept = [text for number, text in enumerate(lines) if number >= end or not text.startswith(KEY)]
     return "\n".join(kept).encode()
 
 
 def _split(raw: bytes) -> tuple[list[str], int]:
-    """The lines of a file, and the number of the one that closes its frontmatter."""
+    """Return the lines of a file, and the number of the one that closes its frontmatter."""
     lines = raw.decode().split("\n")
     if lines[0].removeprefix("\ufeff").rstrip() != "---":
         raise ValueError("no frontmatter")
@@ -68,7 +68,7 @@ def _split(raw: bytes) -> tuple[list[str], int]:
 
 
 def origin_of(raw: bytes) -> Origin | None:
-    """The origin of an entry file; None where it has none, or one that Engram did not write."""
+    """Return the origin of an entry file; None where it has none, or one that Engram did not write."""
     head = raw.partition(b"\n---")[0].decode("utf-8", "replace")
     for one in head.splitlines():
         if one.startswith(KEY):
@@ -84,5 +84,5 @@ def _parsed(text: str) -> Origin | None:
 
 
 def _quotable(value: str) -> str:
-    """What stands between double quotes as it is, on one line."""
+    """Return what stands between double quotes as it is, on one line."""
     return "".join([c for c in value[:_LONGEST].translate(_QUOTES) if c.isprintable()])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lines(key: str, value: Any) -> list[str]:
-    """The lines of one key, without line ends; `value` in the file form of `fields`."""
+    """Return the lines of one key, without line ends; `value` in the file form of `fields`."""
     return WRITERS[key](key, value)
 
 
@@ -80,7 +80,7 @@ def _conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
 
 
 def block(prefix: str, text: str, margin: int) -> list[str]:
-    """A text after `prefix`: on one line, or as a literal block at column `margin` where it has several."""
+    """Return a text after `prefix`: on one line, or as a literal block at column `margin` where it has several."""
     if not _fits_block(text):
         return [prefix + scalar(text)]
     # A first line that begins blank would be taken for the margin: say the margin.
@@ -91,7 +91,7 @@ def block(prefix: str, text: str, margin: int) -> list[str]:
 
 
 def _fits_block(text: str) -> bool:
-    """Whether a literal block says exactly this text: several lines, the last not blank, nothing unsafe."""
+    """Return whether a literal block says exactly this text: several lines, the last not blank, nothing unsafe."""
     if "\n" not in text or text.endswith("\n\n") or not is_readable(text):
         return False
     return bool(text.removesuffix("\n").rsplit("\n", 1)[-1].strip())

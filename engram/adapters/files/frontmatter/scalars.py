@@ -28,12 +28,12 @@ _SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def is_readable(text: str) -> bool:
-    """Whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
+    """Return whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
     return text.replace("\n", "").isprintable() or not re.search(UNSAFE, text)
 
 
 def reads_plain(text: str, flow: bool) -> bool:
-    """Whether `text`, written without quotes on one line, is read back as the same string."""
+    """Return whether `text`, written without quotes on one line, is read back as the same string."""
     if not text or text[0] == " " or text[-1] in " :":
         return False
     if text[0] in _INDICATORS and (text[0] != "-" or text[1:2] in ("", " ")):
@@ -51,7 +51,7 @@ def scalar(text: str, flow: bool = False) -> str:
 
 
 def _is_typed(text: str) -> bool:
-    """Whether some YAML reader takes the plain `text` for a number, a time, a truth or nothing."""
+    """Return whether some YAML reader takes the plain `text` for a number, a time, a truth or nothing."""
     if text[0] in "0123456789+." and _TYPED_LETTERS.issuperset(text):
         return re.fullmatch(_TYPED, text) is not None
     return text.lower() in _TYPED_WORDS

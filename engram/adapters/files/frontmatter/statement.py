@@ -1,9 +1,10 @@
-"""Between an entry and what its file says: which values the file states, and which it leaves to defaults."""
+"""Conversion between an entry and the values of its file: which are written, and which are defaults."""
 
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter.frontmatter import normalise
 from engram.domain.entry import confidence, times, ulid
+from engram.domain.entry.categories import DEFAULT_CATEGORY
 from engram.domain.entry.confidence import DEFAULT_PRIOR, two_decimals
 from engram.domain.entry.lore import ACTIVE, NO_VOTES, Lore
 from engram.domain.typed import TYPE_CHECKING
@@ -14,15 +15,13 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.categories import Categories
 
-DEFAULT_CATEGORY = "FACT"
 
-
-def lore_of(
+def build_lore(
     said: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
 ) -> Lore:
-    """The lore that a file means. `said` is what `fields.parse` found; the rest fills in.
+    """Build an entry from the values of a file (`said`, from `fields.parse`) and the defaults.
 
-    `created` is when it was made if the file does not say; None: what its id says. `content` is normalised.
+    `created` is the time of creation if the file has none; None: that of the id. `content` is normalised.
     """
     get = said.get
     category = get("category", DEFAULT_CATEGORY)
@@ -57,7 +56,7 @@ def lore_of(
 
 
 def _prior(said: dict[str, Any]) -> int:
-    """The prior; where the confidence does not follow from it, a person edited that: it moves."""
+    """Return the prior, adjusted to the confidence where a person edited that."""
     prior: int = said.get("prior", DEFAULT_PRIOR)
     shown: str | None = said.get("confidence")
     if shown is None:
@@ -70,8 +69,8 @@ def _prior(said: dict[str, Any]) -> int:
     return confidence.prior_for(thousandths_of(shown) or 0, votes, merged)
 
 
-def canonical(lore: Lore) -> Lore:
-    """The lore as a file can say it: no blank edges, no empty context, `sources` beyond its own."""
+def normalize(lore: Lore) -> Lore:
+    """Normalize an entry to what a file can hold: no blank edges, no empty context, no redundant `sources`."""
     content = normalise(lore.content)
     context = tuple([text for text in lore.context if text]) if "" in lore.context else lore.context
     sources = () if lore.sources == (lore.source_id,) else lore.sources
@@ -80,8 +79,8 @@ def canonical(lore: Lore) -> Lore:
     return lore._replace(content=content, context=context, sources=sources)
 
 
-def wanted(lore: Lore) -> dict[str, Any]:
-    """What a file of this (canonical) lore has to say, in file form, with what follows from it."""
+def file_values(lore: Lore) -> dict[str, Any]:
+    """Return the values that the file of a normalized entry has to hold, in file form, with the derived ones."""
     found = lore._asdict()
     del found["content"]
     for name in ("created_at", "updated_at", "last_validated", "expires_at"):
@@ -93,7 +92,7 @@ def wanted(lore: Lore) -> dict[str, Any]:
 
 
 def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
-    """What the codec leaves out of the file of this lore; None where it leaves out nothing."""
+    """Return the values that are left out of the file of this entry; None where a key is always written."""
     voted = bool(lore.votes or lore.merged_from)
     return {
         "id": None,

@@ -40,5 +40,5 @@ class Problem(Exception):  # noqa: N818 - never leaves the codec, which turns it
 
 
 def comment_of(tail: str) -> str:
-    """The comment in what follows a value on its line, with the blanks before it; empty if none."""
+    """Return the comment in what follows a value on its line, with the blanks before it; empty if none."""
     return tail.rstrip(" \t") if tail.lstrip(" \t").startswith("#") else ""

@@ -27,7 +27,7 @@ _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def parse(text: str) -> list[Entry] | None:
-    """The top-level keys of a frontmatter; None where it is not a mapping but text or a list.
+    """Return the top-level keys of a frontmatter; None where it is not a mapping but text or a list.
 
     `text` has lines that end in a line feed. Raises Problem.
     """
@@ -69,7 +69,7 @@ class _Tree:
         self._end_column = 0
 
     def entries(self) -> list[Entry] | None:
-        """The whole frontmatter."""
+        """Return the whole frontmatter."""
         self._next()
         start = self._next()
         if isinstance(start, self._yaml.StreamEndEvent):
@@ -156,7 +156,7 @@ class _Tree:
         return text
 
     def _block_end(self, event: Any) -> int:
-        """The line after a block scalar: without empty lines after it, unless `+` makes them part of it."""
+        """Return the line after a block scalar: without empty lines after it, unless `+` makes them part of it."""
         start, end = event.start_mark, int(event.end_mark.line)
         header = self._lines[start.line][start.column :].split(" ", 1)[0]
         while "+" not in header and end > start.line + 1 and not self._lines[end - 1]:

@@ -34,7 +34,7 @@ def merge_canonical(
         job.now,
     )
     result = rules.merge(before, winner, loser, job.categories, job.now)
-    merged = statement.canonical(result.lore)
+    merged = statement.normalize(result.lore)
     try:
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):

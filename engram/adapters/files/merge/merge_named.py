@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.frontmatter.named_file import Said
+from engram.adapters.files.frontmatter.named_file import FileContents
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.marked import holds_markers, sides_of
@@ -130,7 +130,7 @@ def _write(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
     """Return the frame with the values of this record; None where that does not parse to exactly this record."""
     stamp = None if wanted.updated_at == NEVER else wanted.updated_at
     try:
-        values = Said(wanted.record, stamp, wanted.conflicts)
+        values = FileContents(wanted.record, stamp, wanted.conflicts)
         content = job.kind.rewrite(frame.text.encode(), job.path, values)
     except (LoreFileError, ValidationError, Problem):
         return None

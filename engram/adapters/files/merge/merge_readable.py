@@ -171,7 +171,7 @@ def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
     lost = [rules.loss(name, value, loser) for name, value in frame.lost if name != ORIGIN]
     base = pair.base.file.lore if pair.base else None
     merged = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
-    return merged._replace(lore=statement.canonical(merged.lore))
+    return merged._replace(lore=statement.normalize(merged.lore))
 
 
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
@@ -198,9 +198,9 @@ def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> b
         return file.raw
     document, entries = frontmatter.load(file.raw.decode())
     newline = document.newline
-    before, left_out = statement.wanted(file.lore), statement.defaults(lore, categories)
+    before, left_out = statement.file_values(file.lore), statement.defaults(lore, categories)
     implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
-    values = edit.Values(parse(entries, categories), statement.wanted(lore), implied, left_out)
+    values = edit.Values(parse(entries, categories), statement.file_values(lore), implied, left_out)
     block = edit.edit(document.block, entries, values, newline)
     body = document.body
     if lore.content != file.lore.content:
