@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.ranks import KeptFor, kept_for
+from engram.adapters.index.ranks import RankedGraph, ranked_graph
 from engram.domain.graph.graph import importance, ways
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
@@ -27,32 +27,32 @@ def refresh_importance(store: Store) -> bool:
         entities = all_entities(store)
 
         def look(generation: Generation) -> bool:
-            before = kept_for(generation.catalog)
+            before = ranked_graph(generation.catalog)
             if before.stamp == stamp_of(store, generation, entities):
                 return False
             found = drawn(store, generation, entities)
             importance_in(generation, found)
-            return bool(found.graph.edges) and kept_for(generation.catalog).digest != before.digest
+            return bool(found.graph.edges) and ranked_graph(generation.catalog).digest != before.digest
 
         return consult(store, look)
 
 
 def importance_in(generation: Generation, found: Drawn) -> Mapping[str, float]:
     """The importance of every node of this graph, 0..1, by key: the kept one, else computed, and kept if that can be now."""
-    kept = kept_for(generation.catalog)
+    kept = ranked_graph(generation.catalog)
     if kept.stamp == found.stamp:
         if not found.ranks:
             found.ranks.update(generation.ranks())
         return found.ranks
     there = ways(found.graph)
-    now = KeptFor(found.stamp, there.digest())
+    now = RankedGraph(found.stamp, there.digest())
     if kept.digest == now.digest:
-        generation.keep_ranks(now, None)
+        generation.save_ranks(now, None)
         found.ranks.update(generation.ranks())
         return found.ranks
     from engram.adapters.graph.pagerank import pagerank
 
     ranks = importance(pagerank(len(there.keys), there.steps))
     found.ranks.update(zip(there.keys, ranks, strict=True))
-    generation.keep_ranks(now, found.ranks)
+    generation.save_ranks(now, found.ranks)
     return found.ranks
