@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST_ANSWER = 64 << 20
 _BLOCK = 1 << 16
 _MAY_PASS = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-_LONGEST_SAID = 200
+_MAX_REASON = 200
 
 
 class RefusalError(EmbeddingUnavailableError):
@@ -84,7 +84,7 @@ def _read(answer: Any, deadline: float) -> bytes:
 
 def _gone(url: str, why: str) -> RefusalError:
     return RefusalError(
-        f"The embedding endpoint {url} cannot be reached: {why[:_LONGEST_SAID]}.",
+        f"The embedding endpoint {url} cannot be reached: {why[:_MAX_REASON]}.",
         "It is tried again in a while; `engram reindex` tries now.",
         passes=True,
     )
@@ -92,15 +92,15 @@ def _gone(url: str, why: str) -> RefusalError:
 
 def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
     """Return the error for an HTTP status, with the endpoint's own words if they help, and never the key."""
-    said = ""
+    reason = ""
     with contextlib.suppress(Exception):
         text = error.read1(_BLOCK).decode("utf-8", "replace")
         with contextlib.suppress(ValueError, KeyError, TypeError):
             text = json.loads(text)["error"]["message"]
-        said = " ".join(text.split())[:_LONGEST_SAID]
+        reason = " ".join(text.split())[:_MAX_REASON]
     if key:
-        said = said.replace(key, "…")
-    words = f" ({said})" if said.isprintable() and said else ""
+        reason = reason.replace(key, "…")
+    words = f" ({reason})" if reason.isprintable() and reason else ""
     passes = error.code in _MAY_PASS
     hint = {
         401: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",

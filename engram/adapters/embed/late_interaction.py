@@ -97,11 +97,11 @@ class TokenDirections:
         make.
         """
         tokens = query.tokens
-        said = numpy_module().frombuffer(b"".join(texts), self._stored_type)
+        stored = numpy_module().frombuffer(b"".join(texts), self._stored_type)
         # Texts before tokens: the cosines of a text are then adjacent, which is a fifth faster.
         found: NDArray[np.float32] = numpy_module().zeros((2, len(texts), len(tokens)), dtype="float32")
-        if len(tokens) and len(said):
-            every = said.astype("intp")  # once: numpy would convert it for each use as an index
+        if len(tokens) and len(stored):
+            every = stored.astype("intp")  # once: numpy would convert it for each use as an index
             if every.max() >= len(self._known):
                 raise ValueError("the index holds tokens that the model does not have")
             used, places = self._each_once(every)

@@ -74,9 +74,9 @@ def _pooling(folder: str) -> str:
 
 def _longest(folder: str) -> int:
     """Return the most tokens that the model reads."""
-    said = _config(os.path.join(folder, "sentence_bert_config.json")).get("max_seq_length")
+    configured = _config(os.path.join(folder, "sentence_bert_config.json")).get("max_seq_length")
     room = _config(os.path.join(folder, "config.json")).get("max_position_embeddings")
-    known = [number for number in (said, room) if isinstance(number, int) and number > 2]
+    known = [number for number in (configured, room) if isinstance(number, int) and number > 2]
     return min(known, default=_LONGEST)
 
 

@@ -28,8 +28,8 @@ def similarities(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequ
     table = file.tensors["embeddings"]
     row = struct.Struct(f"{table.shape[1]}b")
 
-    def total(said: str) -> list[int]:
-        rows = [row.unpack_from(data, table.start + token * row.size) for token in tokenizer.ids(said)]
+    def total(content: str) -> list[int]:
+        rows = [row.unpack_from(data, table.start + token * row.size) for token in tokenizer.ids(content)]
         return list(map(sum, zip(*rows, strict=True)))
 
     with data:

@@ -352,12 +352,12 @@ class Catalog:
         """Return files that cannot be recalled, and why, by path; shadowed duplicates among them."""
         bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
         found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
-        twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed > 0")
+        duplicates = self.connection.execute("SELECT path, id FROM files WHERE shadowed > 0")
         found += [
             Problem(
                 path, 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line."
             )
-            for path, lore_id in twins
+            for path, lore_id in duplicates
         ]
         return sorted(found)
 

@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.adapters.index.ranks import KeptFor
+    from engram.adapters.index.ranks import RankedGraph
     from engram.adapters.index.vectors import VectorFile
 
 _FEW = 1000
@@ -117,12 +117,12 @@ class Generation:
 
     def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
         """Return the importance of these nodes of the graph (None: all) as far as it is known; an entry's node is its id."""
-        return ranks.kept(self.catalog, nodes) if self.has_ranks else {}
+        return ranks.load(self.catalog, nodes) if self.has_ranks else {}
 
-    def keep_ranks(self, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+    def save_ranks(self, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
         """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
         with damage_noticed():
-            kept = ranks.keep(self.catalog, known, importance)
+            kept = ranks.save(self.catalog, known, importance)
             self.has_ranks = ranks.has_ranks(self.catalog.connection)
         return kept
 

@@ -15,7 +15,7 @@ _STAMP, _DIGEST = "graph_stamp", "graph_digest"
 _WAIT_MS = 200  # for another process that writes; importance can wait
 
 
-class KeptFor(NamedTuple):
+class RankedGraph(NamedTuple):
     """The graph of the stored importance: the stamp of its sources, and its own digest ("": nothing is stored)."""
 
     stamp: str = ""
@@ -27,15 +27,15 @@ def has_ranks(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
 
 
-def kept_for(catalog: Catalog) -> KeptFor:
+def ranked_graph(catalog: Catalog) -> RankedGraph:
     """Return the graph of the stored importance."""
     found = dict(
         catalog.connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (_STAMP, _DIGEST))
     )
-    return KeptFor(str(found.get(_STAMP, "")), str(found.get(_DIGEST, "")))
+    return RankedGraph(str(found.get(_STAMP, "")), str(found.get(_DIGEST, "")))
 
 
-def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
+def load(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
     """Return the importance of these nodes (None: of all) as far as it is known; an entry's node is its id."""
     query = "SELECT node, importance FROM ranks"
     return dict(
@@ -43,7 +43,7 @@ def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, floa
     )
 
 
-def keep(catalog: Catalog, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+def save(catalog: Catalog, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
     """Replace the stored importance (None: only its stamp); False if another process is writing."""
     connection = catalog.connection
     connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")

@@ -77,7 +77,7 @@ def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[byte
     """Store the tokens of rows from `first` on."""
     import zlib  # only writing needs it
 
-    rows = [(row, said, zlib.crc32(said)) for row, said in enumerate(tokens, first)]
+    rows = [(row, packed, zlib.crc32(packed)) for row, packed in enumerate(tokens, first)]
     connection.executemany("INSERT OR REPLACE INTO row_tokens VALUES (?, ?, ?)", rows)
 
 
@@ -133,6 +133,6 @@ def damaged(connection: sqlite3.Connection) -> list[str]:
     )
     return [
         f"the tokens of row {row}"
-        for row, said, expected, known in connection.execute(query)
-        if not known or zlib.crc32(said) != expected
+        for row, packed, expected, known in connection.execute(query)
+        if not known or zlib.crc32(packed) != expected
     ]

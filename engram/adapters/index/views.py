@@ -28,7 +28,7 @@ _LORE = View(
         Column("status", "text", "active, pending, archived or superseded"),
         Column("confidence", "real", "0 to 1"),
         Column("helpful", "integer", "how often it was found helpful, by all clones"),
-        Column("importance", "real", "0 to 1, where somebody said so"),
+        Column("importance", "real", "0 to 1, if set"),
         Column("pinned", "integer", "1: shown before others"),
         Column("agent", "text", "who recorded it"),
         Column("created_at", "text", "UTC, 2026-03-04T05:06:07Z"),

@@ -20,10 +20,10 @@ _REST = re.compile(r"[A-Za-z0-9]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
-def kept(text: str) -> str:
+def stored_form(text: str) -> str:
     """Return a text as it is stored: the parts of its names after it, pairs in place of runs of characters."""
     named = names(text)
-    return paired(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
+    return character_pairs(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
 
 
 def names(text: str) -> list[str]:
@@ -41,21 +41,21 @@ def names(text: str) -> list[str]:
     return found
 
 
-def asked(text: str, is_kept: Callable[[str], bool]) -> str:
+def query_form(text: str, is_kept: Callable[[str], bool]) -> str:
     """Return a text as it is queried: only the parts of a name such as `parseHeader` that is not in the index."""
     if not _BOUNDARY.search(text):
-        return paired(text)
-    return paired(
+        return character_pairs(text)
+    return character_pairs(
         _NAME.sub(lambda name: name[0] if is_kept(name[0]) else " ".join(_PART.findall(name[0])), text)
     )
 
 
-def paired(text: str) -> str:
+def character_pairs(text: str) -> str:
     """Replace Chinese, Japanese or Korean text by its pairs of neighbouring characters; a single one stays."""
     return text if text.isascii() or not beyond_punctuation().search(text) else cjk_run().sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
-    said = run[0]
-    pairs = [said[place : place + 2] for place in range(len(said) - 1)]
-    return f" {' '.join(pairs or [said])} "
+    letters = run[0]
+    pairs = [letters[place : place + 2] for place in range(len(letters) - 1)]
+    return f" {' '.join(pairs or [letters])} "

@@ -97,7 +97,7 @@ class Words:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("text", word_forms.kept(text))
+        document.add_text("text", word_forms.stored_form(text))
         assert self._writer is not None
         self._writer.add_document(document)
 
@@ -148,7 +148,7 @@ class Words:
 
     def _analysed(self, text: str) -> list[str]:
         """Return the terms of a query or of a word of it, in order."""
-        found: list[str] = self._analyser.analyze(word_forms.asked(text, self._is_kept))
+        found: list[str] = self._analyser.analyze(word_forms.query_form(text, self._is_kept))
         return found
 
     def _is_kept(self, name: str) -> bool:

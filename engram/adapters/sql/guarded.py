@@ -179,14 +179,14 @@ class Guarded:
         """Return the error for a failed statement."""
         if self._why:
             return UsageError(self._why, _LESS)
-        said = (self._bounded.why or str(error)).replace(f" {self._token}", "").rstrip(".")
-        if isinstance(error, sqlite3.Warning) or "one statement at a time" in said:
+        message = (self._bounded.why or str(error)).replace(f" {self._token}", "").rstrip(".")
+        if isinstance(error, sqlite3.Warning) or "one statement at a time" in message:
             return UsageError("One statement at a time.", "Send the others in calls of their own.")
-        if "authoriz" in said or "prohibited" in said:
+        if "authoriz" in message or "prohibited" in message:
             return UsageError(
-                f"That is not allowed ({said}): only the tables of this memory can be read.", self._hint
+                f"That is not allowed ({message}): only the tables of this memory can be read.", self._hint
             )
-        return UsageError(f"SQLite cannot run that: {said}.", self._hint)
+        return UsageError(f"SQLite cannot run that: {message}.", self._hint)
 
     @property
     def _hint(self) -> str:

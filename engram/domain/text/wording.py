@@ -62,7 +62,7 @@ def wording(text: str) -> Wording:
     """Parse a text."""
     plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", text)).replace("’", "'")
     plain = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain)
-    said: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
+    parts: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
     spelled: dict[str, str] = {}
     possessives, of = set[str](), set[str]()
     before = "."
@@ -71,9 +71,9 @@ def wording(text: str) -> Wording:
             before = token
             continue
         if before in _ENDS:
-            said.append((token, []))
+            parts.append((token, []))
         stems = _stems(token)
-        said[-1][1].extend(stems)
+        parts[-1][1].extend(stems)
         for stem in stems:
             spelled.setdefault(stem, token)
         if token.endswith("'s"):
@@ -81,7 +81,7 @@ def wording(text: str) -> Wording:
         if before == "of":
             of.update(stems)
         before = before if token in _ARTICLES and before not in _ENDS else token
-    sentences = tuple(Sentence(tuple(stems), first in _HEADS) for first, stems in said if stems)
+    sentences = tuple(Sentence(tuple(stems), first in _HEADS) for first, stems in parts if stems)
     symbols, code = tuple(_SYMBOL.findall(plain)), frozenset(_CODE.findall(plain))
     return Wording(sentences, spelled, symbols, code, frozenset(possessives), frozenset(of))
 

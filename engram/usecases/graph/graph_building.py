@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.index import graph_rows
-from engram.adapters.index.ranks import KeptFor, kept_for
+from engram.adapters.index.ranks import RankedGraph, ranked_graph
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
 from engram.domain.graph.entity import by_name
@@ -187,32 +187,32 @@ def refresh_importance(store: Store) -> bool:
         entities = list_entities(store)
 
         def look(generation: Generation) -> bool:
-            before = kept_for(generation.catalog)
+            before = ranked_graph(generation.catalog)
             if before.stamp == stamp_of(store, generation, entities):
                 return False
             found = build_graph(store, generation, entities)
             rank_nodes(generation, found)
-            return bool(found.graph.edges) and kept_for(generation.catalog).digest != before.digest
+            return bool(found.graph.edges) and ranked_graph(generation.catalog).digest != before.digest
 
         return consult(store, look)
 
 
 def rank_nodes(generation: Generation, found: BuiltGraph) -> Mapping[str, float]:
     """Return the importance of every node, 0..1, by key: the stored ranks, else computed and stored if possible."""
-    kept = kept_for(generation.catalog)
+    kept = ranked_graph(generation.catalog)
     if kept.stamp == found.stamp:
         if not found.ranks:
             found.ranks.update(generation.ranks())
         return found.ranks
     there = ways(found.graph)
-    now = KeptFor(found.stamp, there.digest())
+    now = RankedGraph(found.stamp, there.digest())
     if kept.digest == now.digest:
-        generation.keep_ranks(now, None)
+        generation.save_ranks(now, None)
         found.ranks.update(generation.ranks())
         return found.ranks
     from engram.adapters.graph.pagerank import pagerank
 
     ranks = importance(pagerank(len(there.keys), there.steps))
     found.ranks.update(zip(there.keys, ranks, strict=True))
-    generation.keep_ranks(now, found.ranks)
+    generation.save_ranks(now, found.ranks)
     return found.ranks
