@@ -32,11 +32,14 @@ async def evolve_memory_system(
     def work(engram: Engram) -> CallToolResult:
         found = engram.evolve(apply=apply, revert=revert)
         safe = [harmless_table(table) for table in as_tables(found)]
-        said = harmless(verdict(found))
+        sentence = harmless(verdict(found))
         data = Evolved(
-            notice=NOTICE, tables=[as_rows(table) for table in safe], verdict=said, file=harmless(found.file)
+            notice=NOTICE,
+            tables=[as_rows(table) for table in safe],
+            verdict=sentence,
+            file=harmless(found.file),
         )
-        return answer("\n\n".join([said, NOTICE, *map(as_text, safe)]), data)
+        return answer("\n\n".join([sentence, NOTICE, *map(as_text, safe)]), data)
 
     return await use(work)
 

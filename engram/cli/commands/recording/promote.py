@@ -23,7 +23,7 @@ EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words")
+    add("names", metavar="REF", nargs="+", help="which entries: ref, id, start of an id, or words")
     add("--to", required=True, metavar="SCOPE", help="project, user or a team's scope")
     add("--dry-run", action="store_true", help="say what would be copied or merged, write nothing")
 

@@ -153,7 +153,7 @@ def _held(done: Synced) -> str:
     return f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
 
 
-def _said(call: Call) -> dict[str, str]:
+def _titles(call: Call) -> dict[str, str]:
     """By path: the title of an entry that waits to go out or to come in, and its change in a phrase."""
     from engram.usecases.sync.traffic import exchange
 
@@ -176,11 +176,11 @@ def _show_plan(call: Call, found: Planned) -> int:
             "waiting": found.waiting,
         }
     )
-    said = {} if call.output.json else _said(call)
+    titles = {} if call.output.json else _titles(call)
     for title, paths in zip(("Would come in", "Would go out", "Would be merged"), found.plan, strict=True):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
         for path in paths[:_SHOWN]:
-            call.output.rule(safe_text(f"  {said.get(path, path)}"))
+            call.output.rule(safe_text(f"  {titles.get(path, path)}"))
         if len(paths) > _SHOWN:
             call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
     if found.waiting:
