@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engram.usecases.agents.skills import Skill
 
 DESCRIPTION = (
-    "Skills are procedural lore with the tag `skill`: a recipe, or a fenced block of sql that can be run.\n"
-    "`run` takes a ref or an id, or a task in several words, and then runs the best skill for it."
+    "List skills, or run one. A skill is procedural lore with the tag `skill`: a recipe, or a fenced block of SQL\n"
+    "that can be run. `run` takes a ref or an id, or a task in several words, and runs the best skill for it."
 )
 EXAMPLES = (
     "engram skill",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (
-    "Which commit gave each field and each line of an entry, when, and which agent or person that was."
+    "Show which commit last changed each field and line of an entry, when, and which agent or person made it."
 )
 EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
-    "The history of an entry from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
-    "Without REF what happened to all lore, by commit."
+    "Show the history of an entry from git, newest first: who, when and what; at a terminal also its confidence\n"
+    "over time. Without REF, show what happened to all lore, by commit."
 )
 EXAMPLES = (
     "engram log L1",

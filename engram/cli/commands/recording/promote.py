@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Copy lore to another scope: your own, a team's, or out of the session into the project.\n"
-    "It stays the same lore, with its origin. Promoting it again brings over what changed, merged by field.\n"
-    "Secrets are refused, and the copy begins with the confidence of now."
+    "An entry keeps its id and origin. Promoting it again copies what changed, merged by field.\n"
+    "Secrets are refused, and the copy starts with the present confidence."
 )
 EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --dry-run")
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (
-    "Commit what waits, fetch, merge by field, push. What both sides changed is merged by itself; where both wrote\n"
-    "the same text, both versions are kept. Offline nothing is lost: it goes out with a later sync."
+    "Commit what waits, fetch, merge by field, push. Changes on both sides are merged automatically; where both\n"
+    "edited the same text, both versions are kept. Offline nothing is lost: it is pushed by a later sync."
 )
 EXAMPLES = (
     "engram sync",

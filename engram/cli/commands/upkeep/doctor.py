@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Look at everything: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
-    "commits that wait. With --poison: put a red team's lore before an agent, in a scratch store, in every way\n"
-    "there is, and report what gets through."
+    "Check everything: files that cannot be recalled or were not merged, a damaged index, leftovers, commits that\n"
+    "wait. With --poison, put harmful lore before an agent in every way there is, in a scratch store, and report\n"
+    "what gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
 
