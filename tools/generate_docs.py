@@ -42,12 +42,12 @@ NUMBERS = (
     ("engram.domain.recall.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
     (
         "engram.domain.recall.ranking.NEAR_NEIGHBOUR",
-        "what the tokens of a lore that is one relation away count",
+        "what the tokens of an entry that is one relation away count",
     ),
     ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
     (
         "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
-        "neighbours of one lore that are looked at, at each distance",
+        "neighbours of one entry that are looked at, at each distance",
     ),
     (
         "engram.usecases.recall.search.FEW",
@@ -73,7 +73,7 @@ NUMBERS = (
     ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     (
         "engram.domain.recall.ranking.PATH_GAIN",
-        "how much a file in common with the caller's lifts a lore, at most",
+        "how much a file in common with the caller's lifts an entry, at most",
     ),
     ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
     ("engram.domain.recall.ranking.KIND_PRIORITY", "what the type adds to standing"),
@@ -82,7 +82,7 @@ NUMBERS = (
     ("engram.domain.text.passages.MOST", "passages of one text, at most"),
     (
         "engram.usecases.similarity.near_duplicates.NEAR",
-        "cosine from which `record` reports a lore as similar",
+        "cosine from which `record` reports an entry as similar",
     ),
 )
 
