@@ -215,7 +215,7 @@ def compat_names() -> str:
         rows = [
             (
                 f"`{row.name}`",
-                _deed(row.tool),
+                _tool_behind(row.tool),
                 _arguments(made[row.name]),
                 _listed(row.also),
                 _listed(row.belonging),
@@ -238,9 +238,9 @@ def compat_names() -> str:
     return "\n".join(parts)
 
 
-def _deed(tool: str) -> str:
+def _tool_behind(tool: str) -> str:
     """What the tool of a row does, for the page: the core tool it is, or comes nearest to."""
-    from engram.mcp.tools.compat_deeds import DOCUMENTED
+    from engram.mcp.tools.compat_tools import DOCUMENTED
 
     return f"`{DOCUMENTED.get(tool, tool)}`"
 

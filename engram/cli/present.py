@@ -143,9 +143,9 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
     tail = f" {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
-    said = [status] if status != ACTIVE else []
-    said += ["past retention"] if is_past_retention(call, hit, now) else []
-    title = f"({', '.join(said)}) {safe_text(hit.title)}" if said else safe_text(hit.title)
+    marks = [status] if status != ACTIVE else []
+    marks += ["past retention"] if is_past_retention(call, hit, now) else []
+    title = f"({', '.join(marks)}) {safe_text(hit.title)}" if marks else safe_text(hit.title)
     return head + fitted(title, room) + call.output.styled(tail, DIM)
 
 

@@ -57,7 +57,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
-    said = " ".join((resource.handler.__doc__ or "").split())
+    summary = " ".join((resource.handler.__doc__ or "").split())
     ok = {"description": "Done", "content": _content(resource.answers, schemas)}
     answers: dict[str, Any] = {"200": ok, **({"201": ok} if resource.created else {})}
     for status in sorted({*_SHARED, *resource.statuses}):
@@ -71,7 +71,7 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
         }
     operation: dict[str, Any] = {
         "operationId": resource.name,
-        "summary": said,
+        "summary": summary,
         "parameters": _parameters(resource),
         "responses": answers,
     }

@@ -1,4 +1,4 @@
-"""Errors of the HTTP API: which status an error of Engram has, and how it is said."""
+"""Errors of the HTTP API: which status an error of Engram has, and how it is reported."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def of_shape(error: ValidationError, at: str = "") -> ProblemError:
             :_MOST_ERRORS
         ]
     ]
-    said = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
+    reasons = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
     return ProblemError(
         422,
-        errors.ValidationError(where[0]["field"], f"The request is not as it should be: {said}."),
+        errors.ValidationError(where[0]["field"], f"The request is not as it should be: {reasons}."),
         where=where,
     )
 
@@ -90,7 +90,7 @@ def of_shape(error: ValidationError, at: str = "") -> ProblemError:
 def response(problem: ProblemError, path: str) -> Response:
     """The problem as an answer."""
     error = problem.error
-    said = {
+    problem_json = {
         "type": "about:blank",
         "title": HTTPStatus(problem.status).phrase,
         "status": problem.status,
@@ -99,13 +99,13 @@ def response(problem: ProblemError, path: str) -> Response:
         "error": error.as_dict(),
         "errors": list(problem.where),
     }
-    body = safe_json(json.dumps(said, ensure_ascii=False)).encode("utf-8", "replace")
+    body = safe_json(json.dumps(problem_json, ensure_ascii=False)).encode("utf-8", "replace")
     return Response(body, problem.status, problem.headers, MEDIA_TYPE)
 
 
 def _place(at: str, location: tuple[int | str, ...]) -> str:
     """`lore[1].content`."""
-    said = at
+    path = at
     for part in location:
-        said += f"[{part}]" if isinstance(part, int) else f".{part}" if said else str(part)
-    return safe_text(said)[:200] or "body"
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return safe_text(path)[:200] or "body"

@@ -124,22 +124,22 @@ async def everything(request: Request) -> Response:
 
 async def health(request: Request) -> Response:
     """Whether the server works; who sends the token also learns what it serves."""
-    said: dict[str, Any] = {"status": "healthy", "version": __version__}
+    found: dict[str, Any] = {"status": "healthy", "version": __version__}
     if request.state.known:
         try:
             state = await work(request, lambda engram: engram.status(thorough=False), index=False)
         except EngramError:
-            return Json({**said, "status": "degraded"})
+            return Json({**found, "status": "degraded"})
         index = state["index"]
         assert isinstance(index, dict)
         embedding = state["embedding"]
         assert isinstance(embedding, dict)
-        said |= {"lore_count": state["lore_count"], "embedding_model": embedding["model"]}
-        said |= {
+        found |= {"lore_count": state["lore_count"], "embedding_model": embedding["model"]}
+        found |= {
             "strategy": index.get("strategy", "scan"),
             "status": "healthy" if index["ok"] else "degraded",
         }
-    return Json(said)
+    return Json(found)
 
 
 async def metrics(request: Request) -> Response:

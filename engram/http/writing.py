@@ -46,8 +46,8 @@ async def take_in(request: Request) -> Response:
             if several
             else {"location": f"{request.url.path}/{outcomes[0]['id']}", **entity_tag(outcomes[0]["digest"])}
         )
-        said = _sums(outcomes)
-        return Reply(said, 201 if said[ACCEPTED] else 200, only)
+        sums = _sums(outcomes)
+        return Reply(sums, 201 if sums[ACCEPTED] else 200, only)
 
     return await write(request, body, do, index=False)
 
@@ -73,11 +73,11 @@ def _read(item: Any, at: str, batch: Batch | None) -> Draft | ProblemError:
 def _outcome(engram: Engram, number: int, one: Ingested | ProblemError) -> dict[str, Any]:
     if isinstance(one, ProblemError):
         return {"index": number, "outcome": REJECTED, "error": one.error.as_dict()}
-    said: dict[str, Any] = {"index": number, "outcome": one.outcome, "id": one.id, "path": one.path}
-    said["digest"] = atomic.current_digest(engram.store.files.absolute(one.path)) or "" if one.path else ""
-    said["similar"] = [twin._asdict() for twin in one.similar]
-    said |= {"pending": one.pending} if one.pending else {}
-    return said | ({"error": one.error.as_dict()} if one.error else {})
+    outcome: dict[str, Any] = {"index": number, "outcome": one.outcome, "id": one.id, "path": one.path}
+    outcome["digest"] = atomic.current_digest(engram.store.files.absolute(one.path)) or "" if one.path else ""
+    outcome["similar"] = [twin._asdict() for twin in one.similar]
+    outcome |= {"pending": one.pending} if one.pending else {}
+    return outcome | ({"error": one.error.as_dict()} if one.error else {})
 
 
 def _sentence(outcome: dict[str, Any]) -> str:
@@ -94,14 +94,14 @@ async def feedback(request: Request) -> Response:
     body = await body_of(request)
     if isinstance(body, dict) and "feedback" in body:
         listed = shaped(FeedbackList, body)
-        said: dict[str, Any] = {
+        judgements: dict[str, Any] = {
             name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES
         }
     else:
-        said = arguments_of(TOOLS["recall_feedback"], body)
+        judgements = arguments_of(TOOLS["recall_feedback"], body)
 
     def do(engram: Engram) -> Reply:
-        updated = [one._asdict() for one in engram.feedback(**said)]
+        updated = [one._asdict() for one in engram.feedback(**judgements)]
         return Reply({"updated": updated, "updates": updated})
 
     return await write(request, body, do)

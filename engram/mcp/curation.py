@@ -140,8 +140,8 @@ def applied(engram: Engram, plan: Plan) -> CallToolResult:
     done = engram.apply(plan)
     undo = _UNDO if engram.store.places.owns_branch else ""
     data = Tidied(applied=True, counts=done.done, lore=list(done.lore[:_STEPS]))
-    said = ", ".join(f"{kind} {count}" for kind, count in done.done.items()) or "nothing was left to do"
-    return answer(f"Done: {said}. {undo}".rstrip(), data)
+    summary = ", ".join(f"{kind} {count}" for kind, count in done.done.items()) or "nothing was left to do"
+    return answer(f"Done: {summary}. {undo}".rstrip(), data)
 
 
 def promoted(done: Sequence[Promoted]) -> CallToolResult:

@@ -28,7 +28,7 @@ async def ask(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]
     if capabilities is None or capabilities.roots is None:
         return []
     if is_version_at_least(ctx.protocol_version, _ASKED_BY_RESULT):
-        return _told(ctx)
+        return _folders_of(ctx)
     try:
         with anyio.fail_after(_PATIENCE_SECONDS):
             return _local(await ctx.session.send_request(ListRootsRequest(), ListRootsResult))
@@ -36,7 +36,7 @@ async def ask(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]
         return []
 
 
-def _told(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]:
+def _folders_of(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]:
     """What a call says of the client's folders, or the result that makes it call again and say it."""
     answers = (ctx.params or {}).get("inputResponses")
     if not isinstance(answers, dict) or _KEY not in answers:

@@ -37,8 +37,8 @@ class LineHandler(logging.Handler):
         if os.environ.get(TRACEBACK_VARIABLE):
             return super().format(record)
         error = record.exc_info[1] if record.exc_info else None
-        said = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
-        return f"engram {self._command}: " + " ".join(said.split())
+        line = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
+        return f"engram {self._command}: " + " ".join(line.split())
 
 
 def _is_ready() -> bool:

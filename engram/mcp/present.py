@@ -41,32 +41,36 @@ _NAMED = 5  # titles in a question
 _INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent"}
 
 
-def found(engram: Engram, said: Answer) -> CallToolResult:
+def found(engram: Engram, answered: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
-    notes = [*said.notes, *([_WEAK] if said.strength == "weak" else []), *_steps(said)]
-    return listed(engram, said, notes, _NOTHING)
+    notes = [*answered.notes, *([_WEAK] if answered.strength == "weak" else []), *_steps(answered)]
+    return listed(engram, answered, notes, _NOTHING)
 
 
-def listed(engram: Engram, said: Answer | Found, notes: Sequence[str], nothing: str) -> CallToolResult:
-    """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is said where there is none."""
-    framed = recalled(engram, said, int(engram.store.settings.number("recall.budget")))
+def listed(engram: Engram, answered: Answer | Found, notes: Sequence[str], nothing: str) -> CallToolResult:
+    """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is the text where there is none."""
+    framed = recalled(engram, answered, int(engram.store.settings.number("recall.budget")))
     notice = NOTICE if framed else nothing
     rows = [results.FoundLore(**one._asdict()) for one in framed]
-    data = results.Found(strength=said.strength, notice=notice, lore=rows, notes=list(notes))
+    data = results.Found(strength=answered.strength, notice=notice, lore=rows, notes=list(notes))
     return answer("\n\n".join(["\n".join([notice, *notes]), *map(as_text, framed)]), data)
 
 
-def _steps(said: Answer) -> list[str]:
+def _steps(answered: Answer) -> list[str]:
     """What of an answer is there only because it is about an entity that is named."""
-    return [f"{hit.ref} is one step away, by way of {neutralize(hit.via)}." for hit in said.lore if hit.via]
+    return [
+        f"{hit.ref} is one step away, by way of {neutralize(hit.via)}." for hit in answered.lore if hit.via
+    ]
 
 
-def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
+def recalled(engram: Engram, answered: Answer | Found, budget: int) -> list[Framed]:
     """The lore of an answer as an agent gets them, each with its tier."""
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 
-    return frame([(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in said.lore], budget)
+    return frame(
+        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore], budget
+    )
 
 
 def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
@@ -99,14 +103,14 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of an entry that says something, as data."""
     trust, counts = _readable(shown, engram)
     fields = lore_as_dict(in_effect(shown.lore, counts), shown.path)
-    said = {
+    values = {
         "ref": shown.ref,
         **fields,
         "tier": counts.state,
         "trust": trust.tier,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
-    kept = {name: value for name, value in said.items() if name not in _INSIDE and _says_something(value)}
+    kept = {name: value for name, value in values.items() if name not in _INSIDE and _says_something(value)}
     return {name: neutralize_data(value, is_checked=trust.is_checked) for name, value in kept.items()}
 
 
@@ -150,8 +154,8 @@ def readable(engram: Engram, name: str) -> Shown:
 
 def named(found: Sequence[Lore]) -> str:
     """Lore by their titles, for a question."""
-    said = "; ".join(f"“{neutralize(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
-    return said + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    titles = "; ".join(f"“{neutralize(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
+    return titles + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
 def _readable(shown: Shown, engram: Engram) -> tuple[Tier, Counted]:

@@ -35,13 +35,13 @@ async def recall(
     """Start a task with the lore that is known about it."""
 
     def work(engram: Engram) -> str:
-        said = engram.query(task, categories=category or (), tags=tag or ())
+        answered = engram.query(task, categories=category or (), tags=tag or ())
         budget = int(engram.store.settings.number("recall.budget"))
-        framed = present.recalled(engram, said, budget)
+        framed = present.recalled(engram, answered, budget)
         known = "\n\n".join([NOTICE, *map(as_text, framed)]) if framed else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
 
-    return await _told(work)
+    return await _prompt(work)
 
 
 async def reflect(
@@ -51,10 +51,10 @@ async def reflect(
 
     def work(engram: Engram) -> str:
         shown = [neutralize(f"> {ref.name} · {ref.title}", is_checked=False) for ref in shown_to(engram)]
-        said = _REFLECT.format(shown="\n".join(shown) or "> nothing")
-        return f"{said}\n\nOutcome: {outcome}" if outcome else said
+        text = _REFLECT.format(shown="\n".join(shown) or "> nothing")
+        return f"{text}\n\nOutcome: {outcome}" if outcome else text
 
-    return await _told(work, index=False)
+    return await _prompt(work, index=False)
 
 
 def add_prompts(server: MCPServer[Any]) -> None:
@@ -63,7 +63,7 @@ def add_prompts(server: MCPServer[Any]) -> None:
     server.prompt(title="Reflect after work")(reflect)
 
 
-async def _told(work: Work[str], *, index: bool = True) -> str:
+async def _prompt(work: Work[str], *, index: bool = True) -> str:
     """The prompt; where the memory fails, a prompt that says so: it must not keep anybody from the task."""
     try:
         return safe_text(await use(work, index=index), lines=True)

@@ -12,7 +12,7 @@ from command_lines import COMMAND_LINES
 
 from engram.cli.registry import COMMANDS
 
-# The fields of one lore, as the specification of the product names them.
+# The fields of one entry, as the specification of the product names them.
 LORE = {
     *(
         "id",

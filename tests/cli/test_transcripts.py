@@ -62,7 +62,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     assert shown(root, "doctor") == "All is well."
 
 
-def test_one_lore_whole(root: Path) -> None:
+def test_one_entry_whole(root: Path) -> None:
     content = "# Consumers\n\nMake them idempotent.\n\n- brokers deliver twice"
     ok(
         *("record", content, "-c", "pattern", "--context", "an outage", "-t", "queue", "-t", "ops"),

@@ -293,7 +293,7 @@ def test_an_operation_on_many_entries_is_one_line(engram: Engram, tmp_path: Path
         file.write_text(file.read_text("utf-8") + "\nMore.\n", "utf-8")
     person_commits(root, "all of them")
     (line, *_) = ok("log", cwd=root).out.splitlines()
-    assert line.endswith("all of them · 2 lore")
+    assert line.endswith("all of them · 2 entries")
 
 
 def test_in_a_code_repository_only_the_folder_counts_and_only_when_asked(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **quer
     return answer.json()
 
 
-async def test_one_lore_is_taken_recalled_judged_changed_and_deleted(root: Path) -> None:
+async def test_one_entry_is_taken_recalled_judged_changed_and_deleted(root: Path) -> None:
     async with serving(root) as client:
         made = await posted(client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8), 201)
         assert (made["accepted"], made["merged"], made["rejected"], made["errors"]) == (1, 0, 0, [])

@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
 # --- put
 
 
-async def test_a_lore_is_put_under_an_id_of_the_callers_choosing(root: Path) -> None:
+async def test_an_entry_is_put_under_an_id_of_the_callers_choosing(root: Path) -> None:
     async with serving(root) as client:
         body = lore(QUEUE, tags=["queue"], importance=0.5, relations=[{"kind": "refines", "id": ID}])
         made = await asked(client, "PUT", f"/lore/{ID.lower()}", body, 201)

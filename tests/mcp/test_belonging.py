@@ -70,7 +70,9 @@ async def test_a_place_that_is_not_here_is_refused_and_nothing_is_written(
     assert contents(root) == []
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.tool == "record_told"], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.tool == "compat_record"], ids=lambda row: row.name
+)
 async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
     row: Alias, tmp_path: Path, home: Path
 ) -> None:

@@ -181,7 +181,7 @@ def test_every_row_of_the_table_is_driven() -> None:
     }
 
 
-async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: Path) -> None:
+async def test_what_is_recorded_under_another_name_is_an_entry_like_any(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (

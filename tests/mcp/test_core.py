@@ -94,7 +94,7 @@ async def test_lore_of_another_clone_is_marked_as_such(tmp_path: Path, root: Pat
     assert lore["origin"] == "codex, another clone"
 
 
-async def test_a_lore_that_proved_wrong_is_shown_with_a_confidence_of_nothing(root: Path) -> None:
+async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(root: Path) -> None:
     with opened(root) as engram:
         lore_id = engram.record(QUEUE, category="fact", confidence=0.0).lore.id
     async with inside(root) as client:
@@ -216,5 +216,5 @@ def test_every_tool_of_the_set_is_one_that_these_tests_know() -> None:
     assert tuple(tool.name for tool in tools()) == CORE
 
 
-def test_a_lore_in_an_answer_has_the_fields_in_which_it_is_framed() -> None:
+def test_an_entry_in_an_answer_has_the_fields_in_which_it_is_framed() -> None:
     assert tuple(results.FoundLore.model_fields) == Framed._fields

@@ -54,10 +54,10 @@ class AliasTool(LoreTool):
         """What the alias calls an argument of the function."""
         return next((name for name, own in self.renames.items() if own == argument), argument)
 
-    def told(self, error: ToolError) -> ToolError:
+    def explained(self, error: ToolError) -> ToolError:
         """The error with the alias's own name."""
-        told = super().told(error)
-        return type(told)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(told)))
+        shown = super().explained(error)
+        return type(shown)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(shown)))
 
 
 def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:

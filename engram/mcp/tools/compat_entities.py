@@ -45,31 +45,33 @@ class Noted(BaseModel):
     refused: list[str] = []
 
 
-async def add_observed(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
+async def compat_add_observations(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity."""
     return await _observe([(one.name, text, ()) for one in observations for text in one.contents], {})
 
 
-async def create_observed(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
+async def compat_create_entities(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity and has its type as a tag."""
     kinds = {one.name: one.kind.strip().lower() for one in entities}
-    told = [
+    observed = [
         (one.name, text, (slug(one.kind),) if one.kind else ())
         for one in entities
         for text in one.observations
     ]
-    return await _observe(told, kinds)
+    return await _observe(observed, kinds)
 
 
 async def _observe(
-    told: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
+    observed: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
 ) -> CallToolResult:
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.record import Draft
 
         for name, kind in types.items():
             engram.link_entity(name, type=kind if kind in TYPES else "")
-        drafts = [Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in told]
+        drafts = [
+            Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in observed
+        ]
         done = engram.record_all(drafts)
         refused = [
             f"of {draft.entities[0]}: {one.error}"
@@ -111,7 +113,7 @@ class Linked(BaseModel):
     linked: dict[str, str]
 
 
-async def link_told(
+async def compat_link(
     name: str,
     entity_id: str = "",
     entity_type: str = "",
@@ -127,17 +129,17 @@ async def link_told(
     return await _link([(name, about), *((name, way) for way in ways)])
 
 
-async def relate_told(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
+async def compat_relate(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
     """Relate entities; those that are unknown are made."""
     return await _link([(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
 
 
-async def _link(told: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
+async def _link(links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
     def work(engram: Engram) -> CallToolResult:
-        done = [engram.link_entity(name, **about) for name, about in told]
+        done = [engram.link_entity(name, **about) for name, about in links]
         linked = {one.entity.slug: one.status for one in reversed(done)}
-        said = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
-        return answer(f"Linked {said or 'nothing'}", Linked(linked=linked))
+        summary = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
+        return answer(f"Linked {summary or 'nothing'}", Linked(linked=linked))
 
     return await use(work)
 
@@ -151,9 +153,9 @@ def tail(entity_id: str) -> str:
 TOOLS = {
     tool.name: tool
     for tool in (
-        lore_tool(add_observed, "Record what is known of entities", writing()),
-        lore_tool(create_observed, "Record entities", writing()),
-        lore_tool(link_told, "Link an entity", writing()),
-        lore_tool(relate_told, "Relate entities", writing()),
+        lore_tool(compat_add_observations, "Record what is known of entities", writing()),
+        lore_tool(compat_create_entities, "Record entities", writing()),
+        lore_tool(compat_link, "Link an entity", writing()),
+        lore_tool(compat_relate, "Relate entities", writing()),
     )
 }

@@ -32,14 +32,14 @@ async def evolve_memory_system(
     def work(engram: Engram) -> CallToolResult:
         found = engram.evolve(apply=apply, revert=revert)
         safe = [harmless_table(table) for table in as_tables(found)]
-        said = neutralize(verdict(found))
+        sentence = neutralize(verdict(found))
         data = Evolved(
             notice=NOTICE,
             tables=[as_rows(table) for table in safe],
-            verdict=said,
+            verdict=sentence,
             file=neutralize(found.file),
         )
-        return answer("\n\n".join([said, NOTICE, *map(as_text, safe)]), data)
+        return answer("\n\n".join([sentence, NOTICE, *map(as_text, safe)]), data)
 
     return await use(work)
 

@@ -43,10 +43,10 @@ class EntityLinked(BaseModel):
 async def link_entity(**given: Any) -> Annotated[CallToolResult, EntityLinked]:
     """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in lore."""
     given["type"] = given["type"] or ""
-    return await use(lambda engram: _told(engram.link_entity(**given)))
+    return await use(lambda engram: _linked(engram.link_entity(**given)))
 
 
-def _told(done: Linked) -> CallToolResult:
+def _linked(done: Linked) -> CallToolResult:
     entity = done.entity
     ways = [Related(kind=way.kind, to=way.to, since=way.since) for way in entity.relationships]
     data = EntityLinked(

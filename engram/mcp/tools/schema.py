@@ -1,4 +1,4 @@
-"""Schemas as short as they can be said: an agent reads them in every session, and pays for each word."""
+"""Schemas as short as they can be: an agent reads them in every session, and pays for each word."""
 
 from __future__ import annotations
 

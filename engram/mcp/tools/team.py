@@ -126,8 +126,8 @@ async def summarize_session(**given: Any) -> Annotated[CallToolResult, Written]:
     def work(engram: Engram) -> CallToolResult:
         done = engram.summarize(**given)
         waits = f" It waits for a person: {done.pending}." if done.pending else ""
-        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
-        return answer(said, Written(id=done.lore.id, pending=done.pending, new=done.new))
+        summary = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
+        return answer(summary, Written(id=done.lore.id, pending=done.pending, new=done.new))
 
     return await use(work)
 
@@ -151,10 +151,10 @@ async def maintain(
     def work(engram: Engram) -> CallToolResult:
         done = engram.maintain(dry_run=dry_run)
         steps = [WorkStep(**{**step._asdict(), "error": safe_text(step.error)}) for step in done.steps]
-        told = [f"{step.step}: {step.error or step.number}" for step in steps if step.error or step.number]
-        said = ", ".join(told) or "nothing was due"
+        parts = [f"{step.step}: {step.error or step.number}" for step in steps if step.error or step.number]
+        summary = ", ".join(parts) or "nothing was due"
         return answer(
-            f"{'Would do' if dry_run else 'Done'}: {said}.", Maintenance(dry_run=dry_run, steps=steps)
+            f"{'Would do' if dry_run else 'Done'}: {summary}.", Maintenance(dry_run=dry_run, steps=steps)
         )
 
     return await use(work)

@@ -52,7 +52,7 @@ class LoreTool(Tool):
                 given |= await self._scope(wanted)
             result = await super().run(self.for_function(given), context, convert_result)
         except ToolError as error:
-            raise self.told(error) from error.__cause__
+            raise self.explained(error) from error.__cause__
         return _with_unused(result, unused) if unused and isinstance(result, CallToolResult) else result
 
     @property
@@ -96,7 +96,7 @@ class LoreTool(Tool):
         names = [f"{name} (required)" if name in required else name for name in self.parameters["properties"]]
         return f"Arguments: {', '.join(names)}."
 
-    def told(self, error: ToolError) -> ToolError:
+    def explained(self, error: ToolError) -> ToolError:
         """The error as the agent gets it."""
         cause = error.__cause__
         if isinstance(cause, EngramError):
@@ -114,12 +114,12 @@ class LoreTool(Tool):
 
     def _refused(self, error: ValidationError) -> str:
         """What is wrong with which argument, without the values: they may be long."""
-        told = []
+        reasons = []
         for one in error.errors()[:5]:
             name, *inside = one["loc"] or ("arguments",)
             where = ".".join(map(str, [self.own_name(str(name)), *inside]))
-            told.append(f"{where}: {one['msg'][:200]}.")
-        return " ".join(told)
+            reasons.append(f"{where}: {one['msg'][:200]}.")
+        return " ".join(reasons)
 
 
 def lore_tool(
@@ -156,7 +156,7 @@ def reading() -> ToolAnnotations:
 
 
 def writing(*, destructive: bool = False, idempotent: bool | None = None) -> ToolAnnotations:
-    """What a tool promises that changes lore; what the protocol assumes anyway is not said."""
+    """What a tool promises that changes lore; what the protocol assumes anyway is left out."""
     return ToolAnnotations(destructive_hint=destructive, idempotent_hint=idempotent, open_world_hint=False)
 
 
@@ -172,9 +172,9 @@ def _harmless(value: Any) -> Any:
 def _with_unused(result: CallToolResult, names: Sequence[str]) -> CallToolResult:
     """The answer, which says that these arguments did nothing."""
     first, *more = result.content
-    told = f"Not used here: {safe_text(', '.join(names))}."
+    note = f"Not used here: {safe_text(', '.join(names))}."
     assert isinstance(first, TextContent)
-    content = [TextContent(type="text", text=f"{first.text}\n\n{told}"), *more]
+    content = [TextContent(type="text", text=f"{first.text}\n\n{note}"), *more]
     data = {**(result.structured_content or {}), "not_used": [safe_text(name) for name in names]}
     return result.model_copy(update={"content": content, "structured_content": data})
 

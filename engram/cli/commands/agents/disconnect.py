@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Take what `engram connect` added out of an agent's configuration again, after a preview.\n"
-    "A file that nobody changed since gets exactly its old bytes; from any other only Engram's entries go."
+    "Remove what `engram connect` added from an agent's configuration, after a preview.\n"
+    "A file that was not changed since gets its old bytes back; from any other only Engram's entries are removed."
 )
 EXAMPLES = ("engram disconnect claude-code", "engram disconnect --all --dry-run")
 

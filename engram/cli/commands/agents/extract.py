@@ -50,9 +50,9 @@ def run(call: Call) -> int:
         {"candidates": [_json(one) for one in found], "recorded": recorded, "dry_run": given.dry_run}
     )
     for one in found:
-        said = one.candidate
-        call.output.line(f"{one.status:<9} {safe_text(said.content) or safe_text(one.why)}")
-        about = [said.category, said.where, *said.files, *([one.id] if one.id else [])]
+        candidate = one.candidate
+        call.output.line(f"{one.status:<9} {safe_text(candidate.content) or safe_text(one.why)}")
+        about = [candidate.category, candidate.where, *candidate.files, *([one.id] if one.id else [])]
         call.output.rule(safe_text("          " + " · ".join(about)))
     if not found:
         call.output.line("Nothing in it is marked as learned.")

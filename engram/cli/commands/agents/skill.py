@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engram.usecases.agents.skills import Skill
 
 DESCRIPTION = (
-    "Skills are procedural lore with the tag `skill`: a recipe, or a fenced block of sql that can be run.\n"
-    "`run` takes a ref or an id, or a task in several words, and then runs the best skill for it."
+    "List skills, or run one. A skill is procedural lore with the tag `skill`: a recipe, or a fenced block of SQL\n"
+    "that can be run. `run` takes a ref or an id, or a task in several words, and runs the best skill for it."
 )
 EXAMPLES = (
     "engram skill",
@@ -59,7 +59,7 @@ def run(call: Call) -> int:
     call.output.document({"skills": [skill_json(skill) for skill in found]})
     for skill in found:
         kind = "query" if skill.query else "recipe"
-        facts = f"{kind:<6} {_said(skill):<24}"
+        facts = f"{kind:<6} {_record_of(skill):<24}"
         title = shorten(safe_text(skill.lore.title), max(20, call.output.width - len(facts) - 29))
         call.output.line(f"{call.output.styled(skill.lore.id, CYAN)} {facts} {title}")
     if not found:
@@ -84,7 +84,7 @@ def _run(call: Call, name: str) -> int:
     if skill.error:
         raise EngramError(f"{skill.lore.id} failed: {skill.error}", f"Its query: engram show {skill.lore.id}")
     call.output.document(skill_json(skill))
-    call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_said(skill)}")
+    call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_record_of(skill)}")
     if skill.result is None:
         call.output.line(safe_text(skill.lore.content, lines=True))
     else:
@@ -104,7 +104,7 @@ def skill_json(skill: Skill) -> dict[str, object]:
     }
 
 
-def _said(skill: Skill) -> str:
+def _record_of(skill: Skill) -> str:
     if not skill.record.runs:
         return "never run here"
     return f"{counted(skill.record.runs, 'run')}, {skill.record.successes:,} well"

@@ -234,8 +234,8 @@ def _line(call: Call, one: KnownAgent) -> None:
     profile = one.profile
     facts = [profile.name if profile.name != profile.id else "", ", ".join(profile.capabilities)]
     facts += ["" if one.registered else "not registered", f"seen {_seen(one)}" if one.seen_at else ""]
-    said = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
-    call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {said}")
+    details = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
+    call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {details}")
 
 
 def _pair(given: str) -> tuple[str, str]:

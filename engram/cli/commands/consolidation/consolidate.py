@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (
-    "Without --apply: what would be done, and what that would do to the queries asked so far. A step for which a\n"
-    "query would lose lore that was found helpful is taken out. With --apply: it is done, as one commit, which\n"
-    "`engram undo` takes back byte for byte. Promotion to another scope waits for --confirm."
+    "Without --apply, show what would be done and how that would change the answers to past queries. A step that\n"
+    "would cost a query lore that was found helpful is left out. With --apply, do it, as one commit that\n"
+    "`engram undo` reverts byte for byte. Promotion to another scope waits for --confirm."
 )
 EXAMPLES = (
     "engram consolidate",

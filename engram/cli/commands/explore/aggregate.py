@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Make one list of lore from several, such as the answers to three questions, by reciprocal rank fusion:\n"
-    "what stands high in many lists stands first. A list is refs and ids with commas between, the best first; or\n"
-    "a file with one on each line, or with what `engram query`, `list` or `sql` print with --json (- reads\n"
-    "standard input)."
+    "Merge several lists of entries, such as the answers to three questions, by reciprocal rank fusion: entries\n"
+    "near the top of many lists come first. A list is refs and ids separated by commas, best first; or a file with\n"
+    "one on each line, or with what `engram query`, `list` or `sql` print with --json (- reads standard input)."
 )
 EXAMPLES = (
     "engram aggregate L1,L4,L2 L2,L3",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.domain.explore.tables import Table
 
 DESCRIPTION = (
-    "Find your way in a large store. Depth 0 counts lore by scope, 1 by kind and says which tables `engram sql`\n"
-    "can ask, 2 shows their fields (with --table also what those hold), 3 a few rows. --by groups lore instead,\n"
+    "Explore a large store. Depth 0 counts lore by scope, 1 by kind and lists the tables that `engram sql` can\n"
+    "query, 2 shows their fields (with --table also their values), 3 a few rows. --by groups lore instead;\n"
     "--peek is a first look: types, statuses, commonest tags, dates, the best few entries."
 )
 EXAMPLES = (

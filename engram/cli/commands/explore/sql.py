@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Ask the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
-    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and no question takes\n"
-    "longer than two seconds."
+    "Query the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
+    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and a query may take\n"
+    "two seconds at most."
 )
 EXAMPLES = (
     'engram sql "SELECT category, count(*) FROM lore GROUP BY 1 ORDER BY 2 DESC"',

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Make an entity, say what it is, relate it to another, or name it in an entry. NAME is a name, a slug or an\n"
-    "alias; an entity that is not known yet is made. Without NAME the entities are listed. What --remove is\n"
-    "given with is taken away: aliases, a relationship, a field, an entry; alone, the entity."
+    "alias; an unknown entity is created. Without NAME, list the entities. With --remove, remove what is given:\n"
+    "aliases, a relationship, a field, an entry; alone, the entity."
 )
 EXAMPLES = (
     "engram link ZooKeeper --type tool --alias zk",

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (
-    "Which commit gave each field and each line of an entry, when, and which agent or person that was."
+    "Show which commit last changed each field and line of an entry, when, and which agent or person made it."
 )
 EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("name", metavar="REF", help="which entry")
 
 
 def run(call: Call) -> int:
@@ -32,8 +32,8 @@ def run(call: Call) -> int:
 
     with progress(call.output, "reading the history") as step:
         lore_id, rows = blame(call.store, call.arguments.name, step)
-    said = [{**row._asdict(), "at": render(row.at) if row.at else None} for row in rows]
-    call.output.document({"id": lore_id, "lines": said})
+    lines = [{**row._asdict(), "at": render(row.at) if row.at else None} for row in rows]
+    call.output.document({"id": lore_id, "lines": lines})
     for row in rows:
         for text in row.text.split("\n"):
             origin = safe_text(_origin(row))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
-    "The history of an entry from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
-    "Without REF what happened to all lore, by commit."
+    "Show the history of an entry from git, newest first: who, when and what; at a terminal also its confidence\n"
+    "over time. Without REF, show what happened to all lore, by commit."
 )
 EXAMPLES = (
     "engram log L1",
@@ -82,8 +82,8 @@ def _all(call: Call) -> int:
     return 0
 
 
-def _line(said: Event | Operation) -> str:
-    return f"{said.commit}  {render(said.at)}  {said.agent or said.author:<16} {said.subject}"
+def _line(event: Event | Operation) -> str:
+    return f"{event.commit}  {render(event.at)}  {event.agent or event.author:<16} {event.subject}"
 
 
 def sparkline(confidences: Sequence[float], width: int) -> str:
@@ -92,7 +92,7 @@ def sparkline(confidences: Sequence[float], width: int) -> str:
     return "".join(_LEVELS[min(int(value * len(_LEVELS)), len(_LEVELS) - 1)] for value in last)
 
 
-def _row(said: Event | Operation) -> dict[str, object]:
-    row = {**said._asdict(), "at": render(said.at)}
-    signature = getattr(said, "signature", None)  # an operation has none
+def _row(event: Event | Operation) -> dict[str, object]:
+    row = {**event._asdict(), "at": render(event.at)}
+    signature = getattr(event, "signature", None)  # an operation has none
     return row if signature is None else {**row, "signature": signature._asdict()}

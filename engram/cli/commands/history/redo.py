@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Bring back what the last `engram undo` took back, by a new commit; as often as was undone."
+DESCRIPTION = "Redo what the last `engram undo` took back, with a new commit; as often as was undone."
 EXAMPLES = ("engram redo",)
 
 

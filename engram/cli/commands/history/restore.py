@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Bring an entry back as it was at a commit or date, also one that was forgotten.\n"
-    "Votes since then stay, and so does history."
+    "Restore an entry as it was at a commit or date, even if it was deleted since.\n"
+    "Votes and history are kept."
 )
 EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")
 

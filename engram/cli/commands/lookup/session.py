@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "The lore surfaced in this session, with the refs that feedback, show and forget take.\n"
-    "At its start and its end a session syncs in the background, if `sync.on_session` is set."
+    "Show the lore surfaced in this session, with the refs that feedback, show and forget take.\n"
+    "A session syncs in the background when it starts and ends, if `sync.on_session` is set."
 )
 EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
 

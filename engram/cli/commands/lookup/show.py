@@ -17,7 +17,7 @@ EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --r
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("name", metavar="REF", help="which entry")
     parser.add_argument("--raw", action="store_true", help="print the file as it is")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Make a store from a remote one, to be kept in step with `engram sync`.\n"
+    "Clone a store from a remote; `engram sync` keeps the two equal afterwards.\n"
     "An empty repository becomes a new store."
 )
 EXAMPLES = (

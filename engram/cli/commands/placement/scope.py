@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.usecases.placement.manage_scopes import Listed
 
 DESCRIPTION = (
-    "The scopes that a query asks: this session's lore, the project's, your own, and those of teams.\n"
-    "A team's store is added by a name and its address; that is noted in your own settings, never in a store's."
+    "List the scopes that a query asks: this session, the project, your own, and those of teams.\n"
+    "Add a team's store by a name and its address; it is recorded in your own settings, never in a store's."
 )
 EXAMPLES = (
     "engram scope list",

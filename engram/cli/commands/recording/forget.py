@@ -20,7 +20,7 @@ EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words"
+        "names", metavar="REF", nargs="+", help="which entries: ref, id, start of an id, or words"
     )
 
 

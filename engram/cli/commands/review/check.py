@@ -73,8 +73,8 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
 
     path = prefix + one.path
     if call.arguments.annotations:
-        said = f"{one.message}. {one.hint}" if one.hint else one.message
-        call.output.line(annotation(one.level, path, one.line, f"engram: {one.kind}", said))
+        message = f"{one.message}. {one.hint}" if one.hint else one.message
+        call.output.line(annotation(one.level, path, one.line, f"engram: {one.kind}", message))
         return
     where = f"{path}:{one.line}" if one.line else path
     call.output.line(logged(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engram.usecases.review.review import Queue
 
 DESCRIPTION = (
-    "Without a decision: what waits for a person, the most urgent first, why, and what is proposed.\n"
-    "With one: decide about items by id, or about all of a kind. Each decision is one commit, which\n"
-    "`engram undo` takes back."
+    "Without a decision, list what waits for a person, the most urgent first, with the reason and a proposal.\n"
+    "With one, decide about items by id, or about all of a kind. Each decision is one commit, which\n"
+    "`engram undo` reverts."
 )
 EXAMPLES = (
     "engram review",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (
-    "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
-    "or reject it, which archives it for everyone. What waits stays in its file as it came, and is not recalled."
+    "List, accept or reject lore that came by sync or clone and waits for you, as `trust.hold` says. Rejecting\n"
+    "archives it for everyone. What waits stays in its file as it came, and is not recalled."
 )
 EXAMPLES = (
     "engram trust list",

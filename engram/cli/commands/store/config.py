@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "See the settings in force and what they mean; change one in the store's file or in your own (--user)."
+    "Show the settings in force and what they mean; change one in the store's file or in your own (--user)."
 )
 EXAMPLES = (
     "engram config",

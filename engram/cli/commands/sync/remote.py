@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "The repositories that this store is synced with: add one, remove one, list them."
+DESCRIPTION = "List, add or remove the repositories that this store is synced with."
 EXAMPLES = (
     "engram remote add origin git@example.org:team/lore.git",
     "engram remote list",

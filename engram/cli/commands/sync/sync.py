@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (
-    "Commit what waits, fetch, merge by field, push. What both sides changed is merged by itself; where both wrote\n"
-    "the same text, both versions are kept. Offline nothing is lost: it goes out with a later sync."
+    "Commit what waits, fetch, merge by field, push. Changes on both sides are merged automatically; where both\n"
+    "edited the same text, both versions are kept. Offline nothing is lost: it is pushed by a later sync."
 )
 EXAMPLES = (
     "engram sync",
@@ -153,7 +153,7 @@ def _held(done: Synced) -> str:
     return f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
 
 
-def _said(call: Call) -> dict[str, str]:
+def _titles(call: Call) -> dict[str, str]:
     """By path: the title of an entry that waits to go out or to come in, and its change in a phrase."""
     from engram.usecases.sync.traffic import exchange
 
@@ -176,11 +176,11 @@ def _show_plan(call: Call, found: Planned) -> int:
             "waiting": found.waiting,
         }
     )
-    said = {} if call.output.json else _said(call)
+    titles = {} if call.output.json else _titles(call)
     for title, paths in zip(("Would come in", "Would go out", "Would be merged"), found.plan, strict=True):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
         for path in paths[:_SHOWN]:
-            call.output.rule(safe_text(f"  {said.get(path, path)}"))
+            call.output.rule(safe_text(f"  {titles.get(path, path)}"))
         if len(paths) > _SHOWN:
             call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
     if found.waiting:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "What helped and what did not, counted from the queries that were judged on this machine; and, from 30 of those\n"
-    "on, settings of the ranking that would have served them better: found with one half of them, confirmed with\n"
-    "the other. Nothing is changed unless you say --apply; --revert takes back the last time."
+    "Show what helped and what did not, counted from the queries that were judged on this machine. With 30 or more\n"
+    "of them, also propose ranking settings that would have served them better: found on one half of the queries,\n"
+    "confirmed on the other. Nothing is changed without --apply; --revert undoes the last one."
 )
 EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
 

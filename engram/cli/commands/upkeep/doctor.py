@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Look at everything: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
-    "commits that wait. With --poison: put a red team's lore before an agent, in a scratch store, in every way\n"
-    "there is, and report what gets through."
+    "Check everything: files that cannot be recalled or were not merged, a damaged index, leftovers, commits that\n"
+    "wait. With --poison, put harmful lore before an agent in every way there is, in a scratch store, and report\n"
+    "what gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
 
@@ -76,9 +76,9 @@ def _poison(call: Call) -> int:
     for one in report.findings:
         call.output.line(safe_text(f"{one.leak:<16} {one.way}: {one.name or 'several entries'}"))
         call.output.rule(f"          {one.line}")
-    said = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
+    by_way = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
     if not findings:
         harmful = counted(report.lore, "harmful entry", "harmful entries")
         call.output.line(f"Nothing got through: {harmful}, in {sum(report.texts.values()):,} texts.")
-    call.output.rule(f"texts by way: {said}")
+    call.output.rule(f"texts by way: {by_way}")
     return 1 if findings else 0

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Do what is due: make pending lore of observations, let unused lore fade, archive old summaries and\n"
-    "handoffs, delete what the settings call garbage, sweep old sessions, let git pack its objects. Doing it\n"
-    "twice is doing it once. After a sync it runs by itself, in the background, at most once a day."
+    "Do what is due: turn observations into pending lore, let unused lore fade, archive old summaries and\n"
+    "handoffs, delete what the settings call garbage, remove old sessions, let git pack its objects. Running it\n"
+    "again does nothing more. After a sync it runs by itself, in the background, at most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "How the store is: what it holds, its index, its git, its embedding."
+DESCRIPTION = "Show the state of the store: what it holds, its index, its git, its embedding."
 EXAMPLES = ("engram status", "engram status --json")
 _WIDTH = 80
 _INDENT = 11
@@ -98,8 +98,8 @@ def _scope_lines(found: Any, width: int) -> list[str]:
     lines = []
     others = [one for one in found["scopes"] if not one["here"]]
     if others:
-        told = ", ".join(f"{one['name']} {one['lore_count']:,}" for one in others)
-        lines += _part("scopes", f"{told}: engram scope list", width)
+        listed = ", ".join(f"{one['name']} {one['lore_count']:,}" for one in others)
+        lines += _part("scopes", f"{listed}: engram scope list", width)
     past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
     if past:
         text = f"{counted(past, 'entry is', 'entries are')} past retention and not recalled"
@@ -127,8 +127,10 @@ def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str
     if last["at"] is None:
         return _part("sync", f"never synced with {git['remotes'][0]}: engram sync", width)
     parts = [("ahead", "to send"), ("behind", "to take in")]
-    told = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
-    waits = f"{', '.join(told)}: engram sync" if told else "nothing to send or to take in"
+    behind_or_ahead = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
+    waits = (
+        f"{', '.join(behind_or_ahead)}: engram sync" if behind_or_ahead else "nothing to send or to take in"
+    )
     lines = _part("sync", waits, width)
     if last["succeeded"]:
         lines += _part("", f"last synced with {last['remote']} {_ago(last['succeeded'], now)}", width)

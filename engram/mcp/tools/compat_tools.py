@@ -54,7 +54,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Count = Annotated[int, BeforeValidator(_within)]
 
 
-async def record_told(
+async def compat_record(
     content: Annotated[str, Field(description="Markdown, at most 4000 characters")],
     category: str = "",
     title: str = "",
@@ -97,7 +97,7 @@ async def record_told(
     return await use(work, index=False)
 
 
-async def recall_told(
+async def compat_recall(
     query: str,
     k: Count = 5,
     category: str = "",
@@ -122,7 +122,7 @@ async def recall_told(
     return await use(work)
 
 
-async def list_told(
+async def compat_list(
     limit: Count = 10, tags: Names = (), match_all: bool = True, scope: str = ""
 ) -> Annotated[CallToolResult, results.Whole]:
     """The newest lore, of those with all these tags, or with one of them."""
@@ -145,14 +145,14 @@ async def list_told(
     return await use(work)
 
 
-async def read_told(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
+async def compat_read(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Lore whole, by ref, id, title, or the name of its file."""
     return await use(
         lambda engram: present.wholes(engram, [_named(engram, name) for name in dict.fromkeys(refs)])
     )
 
 
-async def observe_told(
+async def compat_observe(
     text: Annotated[str, Field(max_length=8000)], files: Words = (), agent: str = "", scope: str = ""
 ) -> Annotated[CallToolResult, Kept]:
     """Note something in passing; later it becomes lore, if there is something in it."""
@@ -164,12 +164,12 @@ async def observe_told(
     return await use(work, index=False)
 
 
-async def judge_told(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
+async def compat_judge(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
     """Say of one entry whether it helped."""
     return await use(lambda engram: present.judged(_judge(engram, [ref], helpful=helpful)))
 
 
-async def judge_answer(
+async def compat_judge_answer(
     query: str, was_useful: bool, refs: Refs = ()
 ) -> Annotated[CallToolResult, results.Judged]:
     """Say whether the answer to an earlier query helped: of it the best lore if it did, all of it if not; or these refs."""
@@ -224,27 +224,27 @@ TOOLS: dict[str, LoreTool] = {
     **{
         tool.name: tool
         for tool in (
-            lore_tool(record_told, "Record", writing()),
-            lore_tool(recall_told, "Recall", reading()),
-            lore_tool(list_told, "List", reading()),
-            lore_tool(read_told, "Read", reading()),
-            lore_tool(observe_told, "Observe", writing()),
-            lore_tool(judge_told, "Judge", writing(idempotent=True)),
-            lore_tool(judge_answer, "Judge an answer", writing(idempotent=True)),
+            lore_tool(compat_record, "Record", writing()),
+            lore_tool(compat_recall, "Recall", reading()),
+            lore_tool(compat_list, "List", reading()),
+            lore_tool(compat_read, "Read", reading()),
+            lore_tool(compat_observe, "Observe", writing()),
+            lore_tool(compat_judge, "Judge", writing(idempotent=True)),
+            lore_tool(compat_judge_answer, "Judge an answer", writing(idempotent=True)),
         )
     },
 }
 # What each of these comes nearest to, for the page about them.
 DOCUMENTED = {
-    "record_told": "recall_record",
-    "recall_told": "recall_query",
-    "list_told": "lore://recent",
-    "read_told": "recall_get",
-    "observe_told": "observe",
-    "judge_told": "recall_feedback",
-    "judge_answer": "recall_feedback",
-    "add_observed": "recall_record",
-    "create_observed": "recall_record",
-    "link_told": "link_entity",
-    "relate_told": "link_entity",
+    "compat_record": "recall_record",
+    "compat_recall": "recall_query",
+    "compat_list": "lore://recent",
+    "compat_read": "recall_get",
+    "compat_observe": "observe",
+    "compat_judge": "recall_feedback",
+    "compat_judge_answer": "recall_feedback",
+    "compat_add_observations": "recall_record",
+    "compat_create_entities": "recall_record",
+    "compat_link": "link_entity",
+    "compat_relate": "link_entity",
 }
