@@ -64,6 +64,6 @@ def limits_of(given: argparse.Namespace) -> Limits:
 
     if given.rate < 0:
         raise UsageError(
-            f"The rate must not be negative, but is {given.rate}.", "0 takes any number of requests."
+            f"The rate must not be negative, but is {given.rate}.", "Use 0 for no limit."
         )
     return Limits(rate=given.rate)

@@ -55,7 +55,7 @@ def test_members_have_lists_of_known_deeds() -> None:
     for wrong in ("record", ["record", "fly"], [1], None):
         with pytest.raises(ConfigError, match=r"^file: team\.members: 'ada' must have a list") as refused:
             check_members({"bob": [], "ada": wrong}, "file")
-        assert refused.value.hint == "Of these: record, judge, forget."
+        assert refused.value.hint == "Valid actions: record, judge, forget."
     with pytest.raises(ConfigError, match=f"'{'x' * 80}'"):
         check_members({"x" * 81: 1}, "file")
 

@@ -246,7 +246,7 @@ def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(
         assert store.record("hello world", category="fact").lore.status == "active"
     (root / ".engram.toml").write_text(SETTINGS + 'junk = "refuse"\n')
     with opened(root, agent="bot") as store:
-        with pytest.raises(ValidationError, match="This is not recorded: it is a greeting") as refused:
+        with pytest.raises(ValidationError, match="Not recorded: it is a greeting") as refused:
             store.record("good night", category="fact")
         assert refused.value.field == "content"
         with pytest.raises(ValidationError):

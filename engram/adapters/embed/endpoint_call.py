@@ -53,7 +53,7 @@ def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
         raise _gone(url, str(reason) or type(reason).__name__) from None
     except (ValueError, RecursionError):
         raise RefusalError(
-            f"{url} answered with no JSON.",
+            f"{url} did not answer with JSON.",
             "Is it an OpenAI-compatible endpoint (embedding.url)?",
             passes=False,
         ) from None
@@ -85,7 +85,7 @@ def _read(answer: Any, deadline: float) -> bytes:
 def _gone(url: str, why: str) -> RefusalError:
     return RefusalError(
         f"The embedding endpoint {url} cannot be reached: {why[:_LONGEST_SAID]}.",
-        "It is tried again in a while; `engram reindex` tries now.",
+        "Engram retries later; `engram reindex` retries now.",
         passes=True,
     )
 

@@ -113,7 +113,7 @@ def rename_damaged(path: str) -> None:
 
 def locked(path: str, error: sqlite3.Error) -> StoreError:
     """Say that another process uses the file."""
-    return StoreError(f"{path} cannot be used now: {error}.", "Another process holds it; try again.")
+    return StoreError(f"{path} cannot be used now: {error}.", "Another process is using it; try again.")
 
 
 def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:

@@ -137,10 +137,10 @@ def scope_root(name: str, stand: Stand, settings: Settings) -> str:
 
 def _not_there(name: str, settings: Settings) -> NotFoundError:
     if name == PROJECT:
-        return NotFoundError("There is no project store here.", "Make one: engram init")
+        return NotFoundError("There is no project store here.", "Create one: engram init")
     if name == USER:
         return NotFoundError(
-            "You have no store of your own yet.", "The first `engram record --scope user` makes it."
+            "You have no store of your own yet.", "The first `engram record --scope user` creates it."
         )
     url = scope_named(settings, name).url
     hint = f"engram sync --scope {name}" if url else f"Mend scopes.{name} in your own configuration."
@@ -157,4 +157,4 @@ def _enclosing(path: str) -> str:
 def _how_to_have_one(path: str) -> str:
     from engram.usecases.opening.branch_placement import branch_known
 
-    return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
+    return branch_known(path) or f"Create one: engram init{'' if path == os.getcwd() else f' {path}'}"

@@ -102,7 +102,7 @@ def _junk(store: Store, content: str) -> str:
     reason = why_junk(content) if wanted != ACTIVE else ""
     if reason and wanted == "refuse":
         raise ValidationError(
-            "content", f"This is not recorded: {reason}.", "Say what was learned, in a sentence."
+            "content", f"Not recorded: {reason}.", "State what was learned in a sentence."
         )
     return reason
 

@@ -102,7 +102,7 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
             complete(store, missing)
     except EngramError as error:
         return [Finding(DRIVER, "", f"git cannot be told how to merge lore: {error.message}", error.hint)]
-    hint = "`engram doctor --fix` tells it."
+    hint = "`engram doctor --fix` sets it up."
     return [Finding(DRIVER, what, _UNTOLD[what], hint, fix) for what in missing]
 
 
@@ -117,7 +117,7 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
     if fix:
         hidden_tree.register(store.places.repository)
     message = "git does not know that this work tree is here to stay"
-    return [Finding("worktree", store.places.root, message, "`engram doctor --fix` tells it.", fix)]
+    return [Finding("worktree", store.places.root, message, "`engram doctor --fix` sets it up.", fix)]
 
 
 def _files(store: Store, told: Collection[str]) -> list[Finding]:
@@ -269,7 +269,7 @@ def _beside(store: Store) -> list[Finding]:
 def _settings(store: Store) -> list[Finding]:
     """What of the store's own file does not count here."""
     hint = f"If it is meant: {ACCEPT}"
-    broken = [Finding("settings", CONFIG_NAME, note, "Mend that line.") for note in store.notes]
+    broken = [Finding("settings", CONFIG_NAME, note, "Correct that line.") for note in store.notes]
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 

@@ -59,7 +59,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.plugin and given.agent != "claude-code":
-        raise UsageError("--plugin is for claude-code alone.", "engram connect claude-code --plugin FOLDER")
+        raise UsageError("--plugin is only for claude-code.", "engram connect claude-code --plugin FOLDER")
     wanted = connect.wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)

@@ -84,7 +84,7 @@ def _list(call: Call) -> None:
     from engram.usecases.graph.agent_profiles import list_agents
 
     if call.arguments.text:
-        raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
+        raise UsageError("`engram team list` takes no arguments.", "For one agent: engram team show ID")
     found = list_agents(call.store)
     call.output.document({"agents": [agent_json(one) for one in found]})
     for one in found:
@@ -142,7 +142,7 @@ def _handoffs(call: Call) -> None:
     from engram.usecases.agents.handoffs import open_handoffs
 
     if call.arguments.text:
-        raise UsageError("`engram team handoffs` takes nothing.", "Of one agent: --agent ID")
+        raise UsageError("`engram team handoffs` takes no arguments.", "For one agent: --agent ID")
     found = open_handoffs(call.store, call.arguments.agent or None, limit=1000)
     rows = [
         {
@@ -241,5 +241,5 @@ def _line(call: Call, one: KnownAgent) -> None:
 def _pair(given: str) -> tuple[str, str]:
     name, sign, value = given.partition("=")
     if not sign or not name:
-        raise UsageError(f"'{given[:60]}' is no setting.", "Write --set name=value.")
+        raise UsageError(f"'{given[:60]}' is not a setting.", "Write --set name=value.")
     return name, value

@@ -92,7 +92,7 @@ def _found(call: Call) -> Sequence[Found]:
     for one in found:
         call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
     if not given.dry_run and not call.confirm(f"Import these {counted(len(found), 'place')}?"):
-        raise UsageError("Nothing was imported.", "Look first: engram import --dry-run")
+        raise UsageError("Nothing was imported.", "See what it finds: engram import --dry-run")
     return found
 
 

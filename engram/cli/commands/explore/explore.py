@@ -43,7 +43,7 @@ def run(call: Call) -> int:
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
         raise UsageError(
-            "--by shows groups, --peek a first look, --depth and --table levels.", "Ask for one of them."
+            "--by, --peek and --depth/--table cannot be combined.", "Choose one."
         )
     if groups["key"]:
         from engram.usecases.explore.explore import partition

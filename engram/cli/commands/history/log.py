@@ -45,7 +45,7 @@ def run(call: Call) -> int:
     if not given.name:
         return _all(call)
     if given.agent or given.since:
-        raise UsageError("--agent and --since choose among the commits of all lore.", "Leave out the REF.")
+        raise UsageError("--agent and --since cannot be combined with a REF.", "They filter the log of the whole store.")
     from engram.usecases.history.log import history
 
     with progress(call.output, "reading the history") as step:

@@ -40,7 +40,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.annotations and given.json:
-        raise UsageError("--annotations and --json are two forms of one answer.", "Leave one out.")
+        raise UsageError("--annotations and --json cannot be combined.", "Choose one.")
     found = _checked(call)
     is_ok = not (found.remarks if given.strict else found.count(ERROR))
     call.output.document(

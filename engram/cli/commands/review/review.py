@@ -132,10 +132,10 @@ def _decide(call: Call) -> int:
     given = call.arguments
     if given.decision == EDIT:
         raise UsageError(
-            "An edit needs your editor.", "engram edit LORE; the item goes when its reason is gone."
+            "`edit` needs an editor.", "Run `engram edit LORE`; the item disappears once its reason is gone."
         )
     if bool(given.items) == given.all:
-        raise UsageError("Say which items: their ids, or --kind KIND --all.", "`engram review` lists them.")
+        raise UsageError("Name the items: their ids, or --kind KIND --all.", "`engram review` lists them.")
     if given.all and not given.kind:
         raise UsageError(
             "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
@@ -175,7 +175,7 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
     written = [lore for lore in planned.lore.values() if lore is not None] if planned else []
     if planned is None or not written:
         raise UsageError(
-            "--content needs one item of which an entry stays and is written.",
+            "--content needs a single item and a decision that writes an entry.",
             "For example: merge, or accept.",
         )
     kept = written[-1]  # of what supersedes, the newer; of others there is one
