@@ -216,7 +216,7 @@ ATTACKS = {
     "SELECT " + "NOT " * 3000 + "1": "SQLite cannot run that",
     "SELECT 1" + " UNION ALL SELECT 1" * 30: "too many terms",
     "SELECT " + "1," * 200 + "1": "too many columns",
-    "SELECT 1 -- " + "x" * sql_text.LONGEST: "at most 20,000 are read",
+    "SELECT 1 -- " + "x" * sql_text.LONGEST: "at most 20,000 are allowed",
     "SELECT randomblob(2000000000)": "too big",
     "SELECT zeroblob(2000000000)": "too big",
     "SELECT length(replace(hex(zeroblob(40000)), '0', hex(zeroblob(40000))))": "too big",

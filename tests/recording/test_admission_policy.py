@@ -77,7 +77,7 @@ def test_a_text_that_becomes_junk_waits_or_is_refused(root: Path) -> None:
     before = lore_files(root)[0].read_bytes()
     with opened(root, agent="human", clock=Clock()) as person:
         for refused in (person.put, lambda name, text, **_: person.patch(name, {"content": text})):
-            with pytest.raises(ValidationError, match="not recorded"):
+            with pytest.raises(ValidationError, match="Not recorded"):
                 refused(ID, JUNK, category="fact")
     assert lore_files(root)[0].read_bytes() == before
 

@@ -60,7 +60,9 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         or parts.fragment
         or not url.isprintable()
     ):
-        raise EmbeddingError(f"embedding.url is not the address of an endpoint: '{endpoint.url[:80]}'.", _EXAMPLE)
+        raise EmbeddingError(
+            f"embedding.url is not the address of an endpoint: '{endpoint.url[:80]}'.", _EXAMPLE
+        )
     if parts.username is not None or parts.password is not None:
         raise EmbeddingError(
             "embedding.url holds a name or a password.", f"Put the key into {KEY_VARIABLE} or embedding.key."

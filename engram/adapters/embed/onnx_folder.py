@@ -67,7 +67,8 @@ def _pooling(folder: str) -> str:
     other = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if len(other) > 1 or (other and not chosen):
         raise EmbeddingError(
-            f"The model in {folder} uses the unsupported pooling {', '.join(other)}.", "Supported: mean, CLS and max."
+            f"The model in {folder} uses the unsupported pooling {', '.join(other)}.",
+            "Supported: mean, CLS and max.",
         )
     return chosen[0] if chosen else MEAN
 

@@ -105,9 +105,7 @@ def _read_file(path: str) -> bytes:
 
 def _flat(raw: bytes, path: str) -> dict[str, object]:
     if len(raw) > _MAX_BYTES:
-        raise ConfigError(
-            f"{path} is larger than 64 KiB.", "Is this really a configuration file?"
-        )
+        raise ConfigError(f"{path} is larger than 64 KiB.", "Is this really a configuration file?")
     try:
         return settings.flatten(_parse(raw, path))
     except RecursionError:

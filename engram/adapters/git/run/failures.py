@@ -58,7 +58,10 @@ ADVICE = {
         "Free some space, then try again: nothing is lost.",
     ),
     DENIED: ("Git may not read or write {folder}.", "Check who owns the files under it and its .git folder."),
-    DAMAGED: ("The git repository at {folder} is damaged.", "Run `git fsck` there and repair what it reports."),
+    DAMAGED: (
+        "The git repository at {folder} is damaged.",
+        "Run `git fsck` there and repair what it reports.",
+    ),
     MOVED: ("The branch moved while Engram was committing.", "Try again: nothing was lost."),
 }
 

@@ -57,7 +57,9 @@ def add_attributes(folder: str, lines: Sequence[str]) -> bool:
             opened.write(wanted)
         os.replace(file + ".new", file)
     except OSError as error:
-        raise StoreError(f"{file} cannot be written: {error.strerror}.", "Check free space and permissions.") from error
+        raise StoreError(
+            f"{file} cannot be written: {error.strerror}.", "Check free space and permissions."
+        ) from error
     return True
 
 

@@ -144,4 +144,6 @@ def _duplicate(source: str, target: str) -> None:
         with open(target, "wb") as new:
             new.write(content)
     except OSError as error:
-        raise GitError(f"{target} cannot be written: {error.strerror}.", "Check free space and permissions.") from error
+        raise GitError(
+            f"{target} cannot be written: {error.strerror}.", "Check free space and permissions."
+        ) from error

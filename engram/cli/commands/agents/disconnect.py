@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Take what `engram connect` added out of an agent's configuration again, after a preview.\n"
-    "A file that nobody changed since gets exactly its old bytes; from any other only Engram's entries go."
+    "Remove what `engram connect` added to an agent's configuration, after a preview.\n"
+    "A file that nobody changed since is restored exactly; from any other only Engram's settings are removed."
 )
 EXAMPLES = ("engram disconnect claude-code", "engram disconnect --all --dry-run")
 
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
     add("--all", action="store_true", help="every agent that is connected")
-    add("--dry-run", action="store_true", help="only show what would be changed")
+    add("--dry-run", action="store_true", help="only show the changes")
 
 
 def run(call: Call) -> int:

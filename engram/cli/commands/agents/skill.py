@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Skills are procedural lore with the tag `skill`: a recipe, or a fenced block of sql that can be run.\n"
-    "`run` takes a ref or an id, or a task in several words, and then runs the best skill for it."
+    "`run` takes a ref or an id, or describes a task in several words and runs the best skill for it."
 )
 EXAMPLES = (
     "engram skill",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from engram.usecases.recall.recall_preview import WouldAnswer
 
 DESCRIPTION = (
-    "How often each entry was shown on this machine and found helpful, what showing it cost, in how many past\n"
-    "queries it is among the first three now, which of them it answers alone, and how important that makes it.\n"
-    "Past queries are asked again for that. Of a named lore that is not active: which of them it would answer."
+    "Show how often each entry was shown on this machine and found helpful, its cost in tokens, in how many past\n"
+    "queries it ranks among the first three now, which it answers alone, and its resulting importance.\n"
+    "Past queries are run again for that. For a given entry that is not active: which of them it would answer."
 )
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as the markdown files they are."
+DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
 EXAMPLES = (
     "engram export > lore.json",
     "engram export --format jsonl > lore.jsonl",
@@ -49,7 +49,9 @@ def run(call: Call) -> int:
         call.output.note(f"Exported {counted(count, 'entry', 'entries')} to {target}")
         return 0
     if given.format == JSONL and call.output.json and not target:
-        raise UsageError("JSON Lines is not a single JSON document.", "Leave out --json, or add --output FILE.")
+        raise UsageError(
+            "JSON Lines is not a single JSON document.", "Leave out --json, or add --output FILE."
+        )
     rows = list(export_rows(call.store))
     data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
     if target:

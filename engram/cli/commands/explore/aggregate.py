@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Make one list of lore from several, such as the answers to three questions, by reciprocal rank fusion:\n"
-    "what stands high in many lists stands first. A list is refs and ids with commas between, the best first; or\n"
-    "a file with one on each line, or with what `engram query`, `list` or `sql` print with --json (- reads\n"
+    "Merge several lists of entries, such as the answers to three questions, by reciprocal rank fusion:\n"
+    "entries that rank high in many lists come first. A list is refs and ids separated by commas, best first; or\n"
+    "a file with one per line, or the --json output of `engram query`, `list` or `sql` (- reads\n"
     "standard input)."
 )
 EXAMPLES = (
@@ -30,7 +30,7 @@ _LARGEST = 4 << 20  # bytes of a file
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "lists", metavar="LIST", nargs="+", help="refs and ids with commas between, or a file"
+        "lists", metavar="LIST", nargs="+", help="refs and ids separated by commas, or a file"
     )
     declare(parser, AGGREGATE, k={"flags": ["-k"]})
 

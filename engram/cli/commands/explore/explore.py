@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engram.domain.explore.tables import Table
 
 DESCRIPTION = (
-    "Find your way in a large store. Depth 0 counts lore by scope, 1 by kind and says which tables `engram sql`\n"
-    "can ask, 2 shows their fields (with --table also what those hold), 3 a few rows. --by groups lore instead,\n"
-    "--peek is a first look: types, statuses, commonest tags, dates, the best few entries."
+    "Explore a large store. Depth 0 counts lore by scope, 1 by kind and lists the tables that `engram sql`\n"
+    "can query, 2 shows their fields (with --table also their values), 3 a few rows. --by groups lore instead;\n"
+    "--peek gives an overview: types, statuses, commonest tags, dates, the best few entries."
 )
 EXAMPLES = (
     "engram explore",
@@ -32,7 +32,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     declare(parser, EXPLORE, table={"metavar": "NAME"}, sample_size={"flags": ["--samples"]})
-    parser.add_argument("--peek", action="store_true", help="a first look")
+    parser.add_argument("--peek", action="store_true", help="show an overview")
     groups = {"help": "with --by: how many groups (default: 20)"}
     declare(parser, PARTITION, key={"flags": ["--by"], "default": "", "choices": GROUPS}, limit=groups)
 
@@ -42,9 +42,7 @@ def run(call: Call) -> int:
     level, groups = given(call.arguments, EXPLORE), given(call.arguments, PARTITION)
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
-        raise UsageError(
-            "--by, --peek and --depth/--table cannot be combined.", "Choose one."
-        )
+        raise UsageError("--by, --peek and --depth/--table cannot be combined.", "Choose one.")
     if groups["key"]:
         from engram.usecases.explore.explore import partition
 

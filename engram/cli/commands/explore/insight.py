@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Look at the store as a whole: growth, confidence, judgements, what is useful and what never was, which\n"
-    "questions find nothing, how quick recall is. What is about queries comes from this machine's live record."
+    "Show the store as a whole: growth, confidence, judgements, useful and unused entries, questions that\n"
+    "find nothing, the speed of recall. Figures about queries come from this machine's activity log."
 )
 EXAMPLES = ("engram insight", "engram insight --json")
 _WIDEST = 100

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
     from engram.domain.explore.metrics import Metric
 
-DESCRIPTION = (
-    "Show what was counted on this machine: lore recorded and recalled, how long queries took, syncs, sizes."
-)
+DESCRIPTION = "Show the counters of this machine: lore recorded and recalled, query times, syncs, sizes."
 EXAMPLES = ("engram metrics", "engram metrics --json", "engram metrics --format prometheus")
 _FORMATS = ("table", "prometheus")
 
@@ -26,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=_FORMATS,
         default=_FORMATS[0],
-        help="for people (default), or as Prometheus reads it",
+        help="text (default), or the Prometheus format",
     )
 
 

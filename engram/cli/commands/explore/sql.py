@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Ask the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
-    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and no question takes\n"
+    "Query the store with SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
+    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and no query runs\n"
     "longer than two seconds."
 )
 EXAMPLES = (

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 
 DESCRIPTION = (
-    "Without ENTITY what the lore is about, the most important first. With one (a name, an alias or a slug) what is\n"
-    "within --depth steps of it, by relationships and by lore that names both, and the lore about all of that."
+    "Without ENTITY: list the entities, the most important first. With one (a name, alias or slug): what is\n"
+    "within --depth steps of it, by relationships and by entries that name both, and the lore about all of that."
 )
 EXAMPLES = (
     "engram graph",

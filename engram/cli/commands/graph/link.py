@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from engram.usecases.graph.link_entity import Linked
 
 DESCRIPTION = (
-    "Make an entity, say what it is, relate it to another, or name it in an entry. NAME is a name, a slug or an\n"
-    "alias; an entity that is not known yet is made. Without NAME the entities are listed. What --remove is\n"
-    "given with is taken away: aliases, a relationship, a field, an entry; alone, the entity."
+    "Create an entity, describe it, relate it to another, or link it with an entry. NAME is a name, slug or\n"
+    "alias; an unknown entity is created. Without NAME the entities are listed. With --remove the given\n"
+    "aliases, relationship, field or entry link are removed; alone, it removes the entity."
 )
 EXAMPLES = (
     "engram link ZooKeeper --type tool --alias zk",

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (
-    "Which commit gave each field and each line of an entry, when, and which agent or person that was."
+    "Show which commit wrote each field and line of an entry, when, and which agent or person made it."
 )
 EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("name", metavar="REF", help="the entry")
 
 
 def run(call: Call) -> int:

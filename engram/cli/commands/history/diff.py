@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engram.usecases.history.diff import Difference
 
 DESCRIPTION = (
-    "What changed in an entry, or in all: since a commit or date, or between two.\n"
-    "Without one: what is not committed yet, else what the last commit changed.\n"
-    "Words in colour at a terminal, a unified diff in a pipe."
+    "Show what changed in one entry or in all: since a commit or date, or between two.\n"
+    "Without a commit or date: uncommitted changes, else those of the last commit.\n"
+    "At a terminal changed words are coloured; in a pipe the output is a unified diff."
 )
 EXAMPLES = (
     "engram diff L1",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
-    "The history of an entry from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
-    "Without REF what happened to all lore, by commit."
+    "Show the history of an entry from git, newest first: who, when, what; at a terminal also how\n"
+    "its confidence changed. Without REF: the history of all lore, by commit."
 )
 EXAMPLES = (
     "engram log L1",
@@ -33,9 +33,11 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", nargs="?", default="", help="which lore (default: all)")
+    parser.add_argument("name", metavar="REF", nargs="?", default="", help="the entry (default: all)")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many commits (default 50)")
-    parser.add_argument("--agent", default="", metavar="NAME", help="without REF: only what this agent did")
+    parser.add_argument(
+        "--agent", default="", metavar="NAME", help="without REF: only the commits of this agent"
+    )
     parser.add_argument("--since", default="", metavar="DATE", help="without REF: only from this date on")
 
 
@@ -45,7 +47,9 @@ def run(call: Call) -> int:
     if not given.name:
         return _all(call)
     if given.agent or given.since:
-        raise UsageError("--agent and --since cannot be combined with a REF.", "They filter the log of the whole store.")
+        raise UsageError(
+            "--agent and --since cannot be combined with a REF.", "They filter the log of the whole store."
+        )
     from engram.usecases.history.log import history
 
     with progress(call.output, "reading the history") as step:

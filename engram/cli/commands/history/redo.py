@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Bring back what the last `engram undo` took back, by a new commit; as often as was undone."
+DESCRIPTION = (
+    "Redo what the last `engram undo` reverted, by a new commit; can be repeated once for each undo."
+)
 EXAMPLES = ("engram redo",)
 
 

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Bring an entry back as it was at a commit or date, also one that was forgotten.\n"
-    "Votes since then stay, and so does history."
+    "Restore an entry as of a commit or date, even one that was forgotten.\n"
+    "Later votes and the history are kept."
 )
 EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore; one that is gone by its id")
+    parser.add_argument("name", metavar="REF", help="the entry; a deleted one by its id")
     parser.add_argument("--at", metavar="REV", required=True, help="a commit, branch, tag or date")
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.usecases.history.undo import Undone
 
 DESCRIPTION = (
-    "Take back the last operations of this clone (record, feedback, edit, forget, import, …) by a new commit.\n"
-    "What others changed since stays, and so does everything that was pushed."
+    "Undo the last operations of this clone (record, feedback, edit, forget, import, …) by a new commit.\n"
+    "Later changes by others and everything already pushed are kept."
 )
 EXAMPLES = ("engram undo", "engram undo 3", "engram redo")
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "The lore surfaced in this session, with the refs that feedback, show and forget take.\n"
-    "At its start and its end a session syncs in the background, if `sync.on_session` is set."
+    "List the entries shown in this session, with the refs that feedback, show and forget take.\n"
+    "At its start and end a session syncs in the background, if `sync.on_session` is set."
 )
 EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
 
@@ -21,7 +21,7 @@ EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review eng
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "moment", nargs="?", choices=("start", "end"), help="say that a session starts or ends"
+        "moment", nargs="?", choices=("start", "end"), help="mark the start or end of a session"
     )
 
 

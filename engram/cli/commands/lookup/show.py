@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Show one entry whole, by ref (L1), id, start of an id, or words of one this session saw."
+DESCRIPTION = (
+    "Show one entry in full, by ref (L1), id, start of an id, or words of an entry this session has seen."
+)
 EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("name", metavar="REF", help="the entry")
     parser.add_argument("--raw", action="store_true", help="print the file as it is")
 
 

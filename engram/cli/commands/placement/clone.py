@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Make a store from a remote one, to be kept in step with `engram sync`.\n"
+    "Clone a store from its remote; `engram sync` keeps both up to date.\n"
     "An empty repository becomes a new store."
 )
 EXAMPLES = (

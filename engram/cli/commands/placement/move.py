@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"
-    "Ids, votes and files stay as they are, and history comes along; in your files lore waits for you to\n"
-    "commit it. The old place is valid until the new one is whole."
+    "Ids, votes, files and history are kept; moved in-tree, the files are left for you to\n"
+    "commit. The old place stays valid until the new one is complete."
 )
 EXAMPLES = (
     "engram move --to branch --dry-run",
@@ -36,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the new repository (default: NAME-lore beside this one), or the code repository (default: this one)",
     )
-    add("--to", choices=PLACEMENTS, required=True, help="how the store is to be kept")
-    add("--dry-run", action="store_true", help="say what would be done; change nothing")
+    add("--to", choices=PLACEMENTS, required=True, help="the new placement")
+    add("--dry-run", action="store_true", help="show what would be done; change nothing")
 
 
 def run(call: Call) -> int:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Active lore that fulfils every filter, of all scopes (`--scope`: of one): with a text the best answers to it,\n"
-    "without one the newest. `engram list` lists one store in any order, `engram query` recalls for a task."
+    "Find active lore that matches every filter, in all scopes (`--scope`: in one): with a text, the best matches;\n"
+    "without, the newest. `engram list` lists one store in any order, `engram query` recalls for a task."
 )
 EXAMPLES = (
     "engram search --agent ada --since 2026-11-01",

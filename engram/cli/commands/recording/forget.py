@@ -11,17 +11,13 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = (
-    "Delete lore. In a git repository its history keeps it; to get rid of a secret, rewrite history too."
-)
+DESCRIPTION = "Delete lore. The git history keeps it; to remove a secret, rewrite the history too."
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words"
-    )
+    parser.add_argument("names", metavar="REF", nargs="+", help="entries: ref, id, start of an id, or words")
 
 
 def run(call: Call) -> int:

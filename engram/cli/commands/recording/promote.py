@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Copy lore to another scope: your own, a team's, or out of the session into the project.\n"
-    "It stays the same lore, with its origin. Promoting it again brings over what changed, merged by field.\n"
-    "Secrets are refused, and the copy begins with the confidence of now."
+    "It keeps its id and origin. Promoting it again merges later changes by field.\n"
+    "Secrets are refused, and the copy starts with the current confidence."
 )
 EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --dry-run")
 
@@ -23,9 +23,9 @@ EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words")
+    add("names", metavar="REF", nargs="+", help="entries: ref, id, start of an id, or words")
     add("--to", required=True, metavar="SCOPE", help="project, user or a team's scope")
-    add("--dry-run", action="store_true", help="say what would be copied or merged, write nothing")
+    add("--dry-run", action="store_true", help="show what would be copied or merged; write nothing")
 
 
 def run(call: Call) -> int:

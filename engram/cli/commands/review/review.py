@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engram.usecases.review.review import Queue
 
 DESCRIPTION = (
-    "Without a decision: what waits for a person, the most urgent first, why, and what is proposed.\n"
-    "With one: decide about items by id, or about all of a kind. Each decision is one commit, which\n"
-    "`engram undo` takes back."
+    "Without a decision: list what needs one, the most urgent first, with the reason and a proposal.\n"
+    "With one: decide items by id, or all items of a kind. Each decision is one commit, which\n"
+    "`engram undo` reverts."
 )
 EXAMPLES = (
     "engram review",
@@ -58,25 +58,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only what this agent recorded (repeatable)",
+        help="only entries recorded by this agent (repeatable)",
     )
     add_all(parser, FILTERS)
-    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore that was made so long ago")
+    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore older than this")
     add("--min-confidence", type=float, default=0.0, metavar="F", help="only lore of this confidence or more")
     add("--max-confidence", type=float, default=1.0, metavar="F", help="only lore of this confidence or less")
     add(
         "--content",
         metavar="TEXT",
-        help="with a decision about one item: the text of the lore that stays; - reads standard input",
+        help="with a decision about one item: the text of the entry that is kept; - reads standard input",
     )
     add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
     add(
         "--all",
         action="store_true",
-        help="list all; with a decision: decide about all of these kinds that fit",
+        help="list all; with a decision: decide all matching items of these kinds",
     )
     add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
-    add("--dry-run", action="store_true", help="show what a decision would make of the lore; change nothing")
+    add("--dry-run", action="store_true", help="show the result of a decision; change nothing")
 
 
 def run(call: Call) -> int:

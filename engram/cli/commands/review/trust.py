@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (
-    "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
-    "or reject it, which archives it for everyone. What waits stays in its file as it came, and is not recalled."
+    "Quarantined lore, which came by sync or clone and needs your review (see `trust.hold`): list it, accept it,\n"
+    "or reject it, which archives it for everyone. Its file stays as it came, and it is not recalled."
 )
 EXAMPLES = (
     "engram trust list",
@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("action", choices=("list", "accept", "reject"), nargs="?", default="list", help="what to do")
-    add("names", metavar="REF", nargs="*", help="which lore, by id or the start of one")
-    add("--all", action="store_true", help="all that waits")
-    add("--forget", action="store_true", help="delete what is rejected instead of archiving it")
+    add("names", metavar="REF", nargs="*", help="entries, by id or the start of one")
+    add("--all", action="store_true", help="all quarantined lore")
+    add("--forget", action="store_true", help="delete rejected lore instead of archiving it")
 
 
 def run(call: Call) -> int:

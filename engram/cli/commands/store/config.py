@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "See the settings in force and what they mean; change one in the store's file or in your own (--user)."
+    "Show the settings in force and what they mean; change one in the store's file or in your own (--user)."
 )
 EXAMPLES = (
     "engram config",
@@ -35,9 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="KEY", nargs="?", help="a setting (default: all)")
     parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value")
     parser.add_argument("--user", action="store_true", help="change your own file instead of the store's")
-    parser.add_argument("--unset", action="store_true", help="take the setting out of the file")
+    parser.add_argument("--unset", action="store_true", help="remove the setting from the file")
     parser.add_argument(
-        "--accept", action="store_true", help="let count here what the store's file was changed to elsewhere"
+        "--accept",
+        action="store_true",
+        help="accept settings of the store's file that were changed elsewhere",
     )
 
 

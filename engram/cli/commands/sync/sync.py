@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (
-    "Commit what waits, fetch, merge by field, push. What both sides changed is merged by itself; where both wrote\n"
-    "the same text, both versions are kept. Offline nothing is lost: it goes out with a later sync."
+    "Commit pending changes, fetch, merge by field, push. Changes of both sides are merged; where both changed\n"
+    "the same text, both versions are kept. Offline, nothing is lost: a later sync pushes it."
 )
 EXAMPLES = (
     "engram sync",
@@ -56,10 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="say what would come in, go out and be merged; change nothing here",
+        help="show what would be pulled, pushed and merged; change nothing here",
     )
     parser.add_argument(
-        "--all", action="store_true", help="every scope that has a remote; one that fails stops no other"
+        "--all",
+        action="store_true",
+        help="sync every scope that has a remote; a failure does not stop the others",
     )
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "What helped and what did not, counted from the queries that were judged on this machine; and, from 30 of those\n"
-    "on, settings of the ranking that would have served them better: found with one half of them, confirmed with\n"
-    "the other. Nothing is changed unless you say --apply; --revert takes back the last time."
+    "Show what helped and what did not, from the queries judged on this machine; from 30 of those\n"
+    "on, also propose ranking settings that would have served them better: fitted on one half, confirmed on\n"
+    "the other. Nothing is changed without --apply; --revert undoes the last --apply."
 )
 EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
 
@@ -23,13 +23,13 @@ EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--apply", action="store_true", help="write what is proposed into the store's .engram.toml")
+    add("--apply", action="store_true", help="write the proposed settings into the store's .engram.toml")
     add(
         "--user",
         action="store_true",
-        help="with --apply: into your own file instead; only there go weights of scopes",
+        help="with --apply: write to your own file instead, the only place for weights of scopes",
     )
-    add("--revert", action="store_true", help="give the file back as it was before the last --apply")
+    add("--revert", action="store_true", help="restore the file as it was before the last --apply")
 
 
 def run(call: Call) -> int:

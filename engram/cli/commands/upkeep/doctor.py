@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Look at everything: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
-    "commits that wait. With --poison: put a red team's lore before an agent, in a scratch store, in every way\n"
+    "Check the whole store: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
+    "pending commits. With --poison: show malicious lore to an agent, in a scratch store, in every way\n"
     "there is, and report what gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
@@ -24,12 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="merge, rebuild, sweep and commit what can be mended without asking",
+        help="merge, rebuild, clean up and commit whatever can be fixed without asking",
     )
     parser.add_argument(
         "--poison",
         action="store_true",
-        help="instead: test how lore is put before agents, with lore that means harm; exit 1 if any gets through",
+        help="instead: test the framing of recalled lore with malicious lore; exit 1 if any gets through",
     )
 
 

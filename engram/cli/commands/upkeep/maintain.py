@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Do what is due: make pending lore of observations, let unused lore fade, archive old summaries and\n"
-    "handoffs, delete what the settings call garbage, sweep old sessions, let git pack its objects. Doing it\n"
-    "twice is doing it once. After a sync it runs by itself, in the background, at most once a day."
+    "Do the maintenance that is due: turn observations into pending lore, let unused lore decay, archive old\n"
+    "summaries and handoffs, delete garbage as the settings define it, remove old sessions, let git pack its\n"
+    "objects. Running it twice has no further effect. After a sync it runs automatically, in the background, at\n"
+    "most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
@@ -29,7 +30,7 @@ SAYS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--dry-run", action="store_true", help="say what is due; change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what is due; change nothing")
 
 
 def run(call: Call) -> int:

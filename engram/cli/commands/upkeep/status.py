@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "How the store is: what it holds, its index, its git, its embedding."
+DESCRIPTION = "Show the state of the store: its contents, index, git and embedding."
 EXAMPLES = ("engram status", "engram status --json")
 _WIDTH = 80
 _INDENT = 11
