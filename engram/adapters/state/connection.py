@@ -69,7 +69,9 @@ class StateConnection:
                     break
         self.is_on_disk = False
         self._connection = self._prepared(":memory:")
-        self._report(f"{self.path} cannot be written: session refs and the live record end with this process")
+        self._report(
+            f"{self.path} cannot be written: session refs and the activity log end with this process"
+        )
         return work(self._connection)
 
     def close(self) -> None:
@@ -88,7 +90,7 @@ class StateConnection:
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
         self._report(
-            "session refs, the live record and the list of quarantined lore were damaged and begin anew"
+            "session refs, the activity log and the list of quarantined lore were damaged and start empty"
             f" ({self.path}.damaged)"
         )
         return self._open()

@@ -143,7 +143,7 @@ def _not_there(name: str, settings: Settings) -> NotFoundError:
             "You have no store of your own yet.", "The first `engram record --scope user` creates it."
         )
     url = scope_named(settings, name).url
-    hint = f"engram sync --scope {name}" if url else f"Mend scopes.{name} in your own configuration."
+    hint = f"engram sync --scope {name}" if url else f"Correct scopes.{name} in your own configuration."
     return NotFoundError(f"The store of {name} is not on this machine yet.", hint)
 
 
