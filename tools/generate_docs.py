@@ -57,21 +57,24 @@ NUMBERS = (
     ),
     (
         "engram.adapters.embed.late_interaction.STRETCH",
-        "tokens of a stretch of text that is held against the question",
+        "tokens of the stretch of text that is compared with the question",
     ),
     (
         "engram.usecases.recall.rerank.MOST_MISSING",
-        "the share of a question that one word has at most, for what is missing",
+        "the largest share of a question that one word can have in `missing`",
     ),
     (
         "engram.usecases.recall.rerank.NEAR_BY_CHANCE",
-        "how much nearer a text is taken to be by chance where it is e times as long",
+        "deducted from `near` each time a text is e times as long, since longer texts match more by chance",
     ),
     (
         "engram.usecases.recall.rerank.MISSING_BY_CHANCE",
-        "how much less is missing of it by chance, up to LONG",
+        "added to `missing` each time a text is e times as long, up to LONG tokens",
     ),
-    ("engram.usecases.recall.rerank.LONG", "tokens of a text of which neither is more or less"),
+    (
+        "engram.usecases.recall.rerank.LONG",
+        "length in tokens above which the correction of `missing` stops growing",
+    ),
     ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     (
         "engram.domain.recall.ranking.PATH_GAIN",

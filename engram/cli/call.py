@@ -51,7 +51,7 @@ class Call:
         named = list(dict.fromkeys(self.arguments.scope))
         if len(named) > 1 and not self.takes_scopes:
             raise UsageError(
-                f"One scope at a time, not {', '.join(named)}.", "Only `engram query` asks several."
+                f"This command takes one scope, not {', '.join(named)}.", "Only `engram query` takes several."
             )
         return named[0] if len(named) == 1 else ""
 
@@ -66,7 +66,7 @@ class Call:
         if self.arguments.yes:
             return True
         if not self.is_interactive:
-            raise UsageError(f"{question} Nobody can be asked here.", "Add --yes to go ahead.")
+            raise UsageError(f"{question} There is no terminal to ask at.", "Add --yes to go ahead.")
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
     def leave_store(self) -> None:

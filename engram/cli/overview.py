@@ -9,10 +9,10 @@ from engram.domain.errors import UsageError
 
 GROUPS = {
     "recall and record": "init record query search feedback show list edit forget session",
-    "look after lore": "review consolidate maintain worth evolve import extract export link adopt check",
+    "maintain": "review consolidate maintain worth evolve import extract export link adopt check",
     "what happened": "log diff blame undo redo restore live insight metrics",
     "share": "sync clone remote scope promote move trust team",
-    "find your way": "explore sql aggregate skill graph",
+    "explore": "explore sql aggregate skill graph",
     "agents and programs": "agents connect disconnect hook mcp serve",
     "store and program": "status doctor reindex config tui demo completion",
 }

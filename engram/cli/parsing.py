@@ -111,7 +111,7 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
     shared = parser.add_argument_group("options of every command")
     shared.add_argument("--json", action="store_true", help="print exactly one JSON document")
     shared.add_argument(
-        "--store", metavar="PATH", help="the store at or above PATH (default: the one around here)"
+        "--store", metavar="PATH", help="the store at or above PATH (default: at or above this folder)"
     )
     shared.add_argument(
         "--scope",
@@ -120,10 +120,8 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
         default=[],
         help="session, project, user or a team's store (default: the nearest; `query`: all, repeatable)",
     )
-    shared.add_argument("--yes", action="store_true", help="do not ask, go ahead")
-    shared.add_argument(
-        "--no-input", action="store_true", help="never ask; fail where a question would be needed"
-    )
+    shared.add_argument("--yes", action="store_true", help="answer yes to every question")
+    shared.add_argument("--no-input", action="store_true", help="never ask; fail instead")
 
 
 __all__ = [

@@ -15,8 +15,8 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("init", "opening.init", "make a store here or at a path"),
-    Command("record", "recording.record", "write down something learned", ("remember",)),
+    Command("init", "opening.init", "create a store here or at a path"),
+    Command("record", "recording.record", "record something learned", ("remember",)),
     Command("query", "recall.query", "recall the lore that answers a question", ("recall",)),
     Command("feedback", "recording.feedback", "judge lore: helpful, wrong, or not relevant"),
     Command("show", "lookup.show", "show one entry whole"),

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> Non
         action="append",
         default=[],
         metavar="NAME",
-        help=f"{when}a name by which clients may reach it, besides the loopback's (repeatable)",
+        help=f"{when}a host name that clients may use, in addition to the loopback's (repeatable)",
     )
     add(
         "--trust-proxy",
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> Non
         type=int,
         default=1200,
         metavar="N",
-        help=f"{when}requests a minute of one client with the token (default: 1200; 0: any)",
+        help=f"{when}requests a minute for each client with the token (default: 1200; 0: no limit)",
     )
 
 
@@ -63,7 +63,5 @@ def limits_of(given: argparse.Namespace) -> Limits:
     from engram.serving.limits import Limits
 
     if given.rate < 0:
-        raise UsageError(
-            f"The rate must not be negative, but is {given.rate}.", "0 takes any number of requests."
-        )
+        raise UsageError(f"The rate must not be negative, but is {given.rate}.", "Use 0 for no limit.")
     return Limits(rate=given.rate)

@@ -103,7 +103,7 @@ def pairs(given: list[str]) -> dict[str, object]:
         name, sign, value = one.partition("=")
         if not sign or not name:
             raise UsageError(
-                f"'{one[:60]}' is no parameter.", "Write --param name=value, and :name in the SQL."
+                f"'{one[:60]}' is not a parameter.", "Write --param name=value, and :name in the SQL."
             )
         found[name.lstrip(":")] = _value(value)
     return found

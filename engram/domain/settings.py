@@ -59,7 +59,7 @@ KEYS = (
     Key("ranking.standing", 0.1, "The part of a score that depends on confidence, use and type.", low=0, high=0.5),
     Key("ranking.half_life", 1.0, "A factor on the half-lives of memory strength.", low=0.25, high=4),
     Key("ranking.threshold", 0.0, "How much more evidence than usual an entry needs to be shown.", low=-0.2, high=0.4),
-    Key("recall.log", True, "Whether queries, tools and hooks write to the live record (local, never in git).", user_only=True),
+    Key("recall.log", True, "Whether queries, tools and hooks write to the activity log (local, never in git).", user_only=True),
     Key("graph.hop", False, "Whether a query also returns lore one step away in the graph: about an entity that the question or its best entries name."),
     Key("embedding.provider", "bundled", "The source of vectors: the `bundled` model, a model2vec folder at `path`, a sentence transformer in ONNX there (`onnx`), an OpenAI-compatible `endpoint` (only in your own file: lore is sent to it), or `none` (words only). See docs/embedding.md.", choices=PROVIDERS, own_choices=("endpoint",)),
     Key("embedding.path", "", "The folder of the model for the providers `path` and `onnx`.", user_only=True),

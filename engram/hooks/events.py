@@ -40,7 +40,7 @@ _FEWEST_WORDS = 3
 _MOST_ASKED = 5
 QUESTION = (
     "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
-    "beside the point, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
+    "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
     "then finish. Nothing else is asked for."
 )
 

@@ -11,7 +11,7 @@ _ROWS = whole("limit", "how many", default=20, low=1, high=100)
 EXPLORE = Operation("explore", "Show what a store holds, level by level.", (
     whole("depth", "0 scopes, 1 kinds and tables, 2 fields, 3 rows", default=0, low=0, high=3),
     _SCOPE,
-    text("table", "with --depth 2 or 3: of which table"),
+    text("table", "with --depth 2 or 3: only this table"),
     whole("sample_size", "with --depth 3: how many rows; with --peek: how many entries", default=3, low=1, high=20),
 ))  # fmt: skip
 
@@ -22,6 +22,6 @@ PARTITION = Operation("partition", "Show the lore in groups, each described.", (
 ))  # fmt: skip
 
 AGGREGATE = Operation("aggregate", "Make one ranking of several lists, by reciprocal rank fusion.", (
-    whole("k", "how little places count", default=60, low=1, high=1000),
+    whole("k", "damping: the larger, the less the ranks differ", default=60, low=1, high=1000),
     _ROWS,
 ))  # fmt: skip

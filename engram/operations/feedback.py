@@ -7,8 +7,8 @@ from engram.operations.description import CLI, REF, Operation, flag, texts
 MOST_REFS = 20  # in one call of an agent
 
 FEEDBACK = Operation("feedback", "Judge lore that was recalled.", (
-    texts("helpful", "helpful", "it helped: confidence +0.08", values=REF, high=MOST_REFS),
+    texts("helpful", "helpful", "helped: confidence +0.08", values=REF, high=MOST_REFS),
     texts("not_relevant", "not_relevant", "right, but not what was asked", values=REF, high=MOST_REFS),
-    texts("incorrect", "incorrect", "it is wrong: confidence −0.15", values=REF, high=MOST_REFS),
-    flag("again", "count it even if this session has judged it so before", only=(CLI,)),
+    texts("incorrect", "incorrect", "is wrong: confidence −0.15", values=REF, high=MOST_REFS),
+    flag("again", "count it even if this session has given the same judgement before", only=(CLI,)),
 ))  # fmt: skip

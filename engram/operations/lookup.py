@@ -11,13 +11,13 @@ SORTS = ("created", "updated", "confidence", "helpful", "title", "category")
 
 LIST = Operation("list", "List lore, newest first.", (
     whole("limit", "how many", default=20, low=1, high=MOST_LISTED),
-    whole("offset", "after how many", default=0, low=0, high=999_999_999, only=(HTTP,)),
+    whole("offset", "how many to skip", default=0, low=0, high=999_999_999, only=(HTTP,)),
     *FILTERS,
     text("status", "only active, pending, archived or superseded", choices=STATUSES),
     text("sort", "created, updated, confidence, helpful, title or category", default="created", choices=SORTS),
 ))  # fmt: skip
 
-DELTA = Operation("delta", "Tell what changed in this clone.", (
-    text("since", "the cursor of the answer before, or a time; nothing: since ever"),
+DELTA = Operation("delta", "Report what changed in this clone.", (
+    text("since", "the cursor of the previous answer, or a time (default: everything)"),
     whole("limit", "how many changes", low=1, high=MOST_LISTED),
 ))  # fmt: skip

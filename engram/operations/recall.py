@@ -24,7 +24,7 @@ FILTERS = (
 )
 
 QUERY = Operation("query", "Recall the lore that answers a question, by words and by meaning, best first.", (
-    text("text", "the question, in words of your own", required=True, agents="What you are about to do, in words"),
+    text("text", "the question, in your own words", required=True, agents="What you are about to do, in words"),
     whole("limit", "how many entries (default: recall.limit, 5)", low=1, high=100),
     share("min_confidence", "leave out entries below this (default: recall.min_confidence, 0.50)"),
     *FILTERS,
@@ -34,16 +34,16 @@ QUERY = Operation("query", "Recall the lore that answers a question, by words an
     whole("budget", "about how many tokens of lore to print (default: recall.budget, 500; with --json all)", only=(CLI,)),
     text("strategy", "hybrid, words (no model) or scan (no index)", default="hybrid",
          choices=("hybrid", "words", "scan"), only=(CLI,)),
-    text("as_of", "ask the store as it was at a commit, tag or date", only=(CLI,)),
-    flag("hop", "also entries one step away, about entities that are named", default=None, only=(CLI,)),
+    text("as_of", "query the store as of a commit, tag or date", only=(CLI,)),
+    flag("hop", "also entries one step away in the entity graph", default=None, only=(CLI,)),
 ))  # fmt: skip
 
 SEARCH = Operation("search", "Find active lore by text, tags, category, agent and dates together.", (
     text("text", "words to look for"),
     whole("limit", "how many", default=10, low=1, high=50),
     *FILTERS,
-    texts("agents", "agent", "only what this agent recorded"),
-    text("since", "only what was recorded from this date (or time) on", agents="Date, as 2026-11-01"),
-    text("until", "only what was recorded up to this date, itself included", agents="Date, itself included"),
+    texts("agents", "agent", "only entries recorded by this agent"),
+    text("since", "only entries recorded on or after this date (or time)", agents="Date, as 2026-11-01"),
+    text("until", "only entries recorded up to and including this date", agents="Date, inclusive"),
     text("scope", "only this scope", values=SCOPE, only=(MCP,)),
 ))  # fmt: skip

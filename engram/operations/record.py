@@ -18,7 +18,7 @@ from engram.operations.description import (
     texts,
 )
 
-RECORD = Operation("record", "Write down something learned.", (
+RECORD = Operation("record", "Record something learned.", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
          agents="Markdown, at most 4000 characters; the first line is the title"),
     text("category", "what kind of entry it is (`engram config` lists them)", values=CATEGORY),
@@ -26,11 +26,11 @@ RECORD = Operation("record", "Write down something learned.", (
     share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),
     texts("tags", "tag", "a topic", values=TAG),
     texts("files", "file", "a file it is about", agents="Repository paths it is about", values=FILE),
-    texts("entities", "entity", "a name it is about", values=ENTITY, only=(CLI, HTTP)),
+    texts("entities", "entity", "an entity it is about: a person, project, tool …", values=ENTITY, only=(CLI, HTTP)),
     text("type", "episodic, semantic, procedural or working (default: by category)", values=TYPE, only=(CLI, HTTP)),
     text("status", "active, or pending to wait for review", default=ACTIVE, choices=STATUSES, only=(CLI, HTTP)),
     text("agent", "who records it (default: the calling agent, else human)", only=(CLI,)),
     share("importance", "how much it matters, 0.00 to 1.00", only=(HTTP,)),
-    flag("pinned", "it never fades", only=(CLI, HTTP)),
+    flag("pinned", "exempt it from decay", only=(CLI, HTTP)),
     flag("redact", "mask secrets instead of refusing the entry", agents="Mask secrets instead of refusing"),
 ))  # fmt: skip

@@ -9,22 +9,22 @@ _FILES = texts("files", "file", "a file it is about", values=FILE)
 
 HANDOFF = Operation("handoff", "Hand work over to another agent.", (
     text("summary", required=True, agents="What was done, what is left, what to watch", only=(MCP,)),
-    text("to", "for whom (default: anybody)", agents="An agent's id; empty: whoever comes next"),
+    text("to", "the recipient (default: anybody)", agents="An agent's id; empty: whoever comes next"),
     text("topic", "what it is about, in a few words"),
     _FILES,
     _AGENT,
 ))  # fmt: skip
 
-SUMMARY = Operation("summary", "Keep the summary of a session.", (
+SUMMARY = Operation("summary", "Record the summary of a session.", (
     text("summary", required=True, agents="Asked, decided, done, left open", only=(MCP,)),
     texts("participants", "with", "who took part", agents="Others who took part"),
     _FILES,
-    flag("new", "of a new conversation", agents="Begin another conversation"),
+    flag("new", "start a new conversation", agents="Start a new conversation"),
 ))  # fmt: skip
 
-CONTEXT = Operation("context", "Prepare what to know for a topic.", (
+CONTEXT = Operation("context", "Prepare the context for a topic.", (
     text("topic", required=True, agents="What you are about to work on", only=(MCP,)),
-    whole("max_tokens", "at most so many", default=1000, low=200, high=20_000),
+    whole("max_tokens", "the most tokens", default=1000, low=200, high=20_000),
     _AGENT,
     text("scope", values=SCOPE, only=(MCP,)),
 ))  # fmt: skip
@@ -39,5 +39,5 @@ REGISTER = Operation("register", "Say who an agent is and what it can do.", (
     text("id", required=True, agents="Lower-case words with -", only=(MCP,)),
     text("name", "its name"),
     texts("capabilities", "capability", "what it can do"),
-    text("default_scope", "where it hands over and observes", values=SCOPE, only=(CLI, MCP)),
+    text("default_scope", "the scope of its handoffs and observations", values=SCOPE, only=(CLI, MCP)),
 ))  # fmt: skip

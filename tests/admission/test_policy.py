@@ -53,9 +53,11 @@ def test_a_policy_leaves_a_category_to_those_it_names(names: list[str], who: str
 def test_members_have_lists_of_known_deeds() -> None:
     check_members({"ada": ["record", "judge", "forget"], "bob": []}, "file")
     for wrong in ("record", ["record", "fly"], [1], None):
-        with pytest.raises(ConfigError, match=r"^file: team\.members: 'ada' must have a list") as refused:
+        with pytest.raises(
+            ConfigError, match=r"^file: team\.members: 'ada' must list the actions"
+        ) as refused:
             check_members({"bob": [], "ada": wrong}, "file")
-        assert refused.value.hint == "Of these: record, judge, forget."
+        assert refused.value.hint == "Valid actions: record, judge, forget."
     with pytest.raises(ConfigError, match=f"'{'x' * 80}'"):
         check_members({"x" * 81: 1}, "file")
 

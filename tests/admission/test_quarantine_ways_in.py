@@ -66,7 +66,7 @@ def test_what_waits_is_not_promoted(clones: Clones, home: Path) -> None:
     ok("sync", cwd=root)
     done = cli("promote", lore_id, "--to", "user", cwd=root)
     assert done.code == 2
-    assert "waits until it is accepted" in done.err
+    assert "is quarantined and cannot be promoted" in done.err
     assert f"engram trust accept {lore_id}" in done.err
 
 

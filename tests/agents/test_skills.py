@@ -146,4 +146,4 @@ async def test_an_agent_recalls_and_runs_by_the_official_client(root: Path, engr
         assert same["id"] == found["id"]
         assert "not_used" not in same
         none = await answered(client, "recall_skill", task="bake bread with rye")
-    assert none == {"notice": "No skill for that is known here."}
+    assert none == {"notice": "No skill here matches that."}

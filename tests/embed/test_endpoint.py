@@ -219,9 +219,9 @@ def test_vectors_of_another_length_than_before_are_refused(
 ) -> None:
     mine = embedder(loopback, tmp_path, Clock())
     loopback.dimensions = 5
-    with pytest.raises(EmbeddingError, match="gave vectors of 5 numbers; those before had 8"):
+    with pytest.raises(EmbeddingError, match="returned vectors of 5 dimensions; those before had 8"):
         mine.embed(["car"])
-    with pytest.raises(EmbeddingError, match="5 numbers, not 6"):
+    with pytest.raises(EmbeddingError, match="5 dimensions, expected 6"):
         embedder(loopback, tmp_path, Clock(), dimensions=6)
     assert loopback.asked[-1].body["dimensions"] == 6
 

@@ -129,7 +129,7 @@ def test_an_unusable_state_folder_only_disables_the_cache(tmp_path: Path) -> Non
         ("onnx/model.onnx", b"nothing", "cannot be loaded"),
         ("tokenizer.json", b"{}", "cannot be loaded"),
         ("1_Pooling/config.json", b"[", "cannot be read"),
-        ("1_Pooling/config.json", b"[]", "no JSON object"),
+        ("1_Pooling/config.json", b"[]", "does not hold a JSON object"),
     ],
 )
 def test_a_broken_folder_is_an_error_with_a_hint(

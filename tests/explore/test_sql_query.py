@@ -206,8 +206,8 @@ ATTACKS = {
     "SELECT 1; SELECT 2": "One statement at a time",
     "SELECT 1; DROP VIEW lore": "One statement at a time",
     "": "There is no SQL",
-    " -- nothing\n": "That is no question",
-    "/* nothing */": "That is no question",
+    " -- nothing\n": "Only SELECT",
+    "/* nothing */": "Only SELECT",
     "SELECT 1 \0 FROM lore": "",
     "SELECT '\ud800'": "",
     "SELEC 1": "syntax error",
@@ -216,7 +216,7 @@ ATTACKS = {
     "SELECT " + "NOT " * 3000 + "1": "SQLite cannot run that",
     "SELECT 1" + " UNION ALL SELECT 1" * 30: "too many terms",
     "SELECT " + "1," * 200 + "1": "too many columns",
-    "SELECT 1 -- " + "x" * sql_text.LONGEST: "at most 20,000 are read",
+    "SELECT 1 -- " + "x" * sql_text.LONGEST: "at most 20,000 are allowed",
     "SELECT randomblob(2000000000)": "too big",
     "SELECT zeroblob(2000000000)": "too big",
     "SELECT length(replace(hex(zeroblob(40000)), '0', hex(zeroblob(40000))))": "too big",
@@ -249,7 +249,7 @@ def test_a_file_that_is_no_catalog_is_an_error_in_words(engram: Engram, tmp_path
     from engram.adapters.sql.guarded import Guarded
 
     (tmp_path / "catalog.db").write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match="cannot be asked"):
+    with pytest.raises(StoreError, match="cannot be queried"):
         Guarded({"catalog": str(tmp_path / "catalog.db")}, VIEWS)
 
 

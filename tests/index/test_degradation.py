@@ -230,7 +230,7 @@ def test_a_database_damaged_while_open_is_moved_aside(tmp_path: Path, how: str) 
     assert database.retrievals() == [ENTRY._replace(number=1)]
     database.close()
     assert len(said) == 1
-    assert "begin anew" in said[0]
+    assert "start empty" in said[0]
     assert (tmp_path / "state.db.damaged").exists()
 
 
@@ -274,5 +274,5 @@ def test_a_replaced_state_database_is_reported_in_answer_and_status(tmp_path: Pa
     store_with_lore(root).close()
     (root / ".git" / "engram" / "state.db").write_bytes(b"not a database" * 500)
     with opened(root) as engram:
-        assert "begin anew" in " ".join(engram.query("idempotent consumer").notes)
-        assert "begin anew" in json.dumps(engram.status())
+        assert "start empty" in " ".join(engram.query("idempotent consumer").notes)
+        assert "start empty" in json.dumps(engram.status())

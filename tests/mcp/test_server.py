@@ -153,7 +153,7 @@ async def test_a_missing_store_is_told_and_used_once_it_is_made(tmp_path: Path) 
     root = tmp_path / "later"
     async with inside(root) as client:
         said = await refused(client, "recall_query", query="x")
-        assert said == f"There is no store at {root} or above it. Make one: engram init {root}"
+        assert said == f"There is no store at {root} or above it. Create one: engram init {root}"
         prompt = (await client.get_prompt("recall", {"task": "bake"})).messages[0].content.text
         assert "Go on without it" in prompt
         plain(root)

@@ -128,7 +128,9 @@ def test_a_scope_whose_own_file_is_broken_is_asked_all_the_same_and_says_so(proj
     (root / ".engram.toml").write_text("[store\n", "utf-8")
     done = ok("query", "queue", "--json", cwd=project)
     assert {hit["scope"] for hit in done.json["lore"]} == {"project", "team-ml"}
-    assert any(note.startswith("team-ml: ") and "Until it is mended" in note for note in done.json["notes"])
+    assert any(
+        note.startswith("team-ml: ") and "Until it is corrected" in note for note in done.json["notes"]
+    )
 
 
 def test_a_team_that_is_not_on_this_machine_is_told_and_cloned_by_sync(project: Path) -> None:

@@ -304,7 +304,7 @@ def test_stores_without_git_and_a_persons_own_stay_where_they_are(tmp_path: Path
     plain(tmp_path / "plain")
     assert "engram import" in refused("move", "--to", "dedicated", "../x", cwd=tmp_path / "plain")
     record(tmp_path, QUEUE)
-    assert "that one stays" in refused("move", "--to", "dedicated", "x", cwd=tmp_path, code=2)
+    assert "cannot be moved" in refused("move", "--to", "dedicated", "x", cwd=tmp_path, code=2)
     dedicated(tmp_path / "own")
     assert "not in a code repository" in refused("move", "--to", "branch", cwd=tmp_path / "own", code=2)
 

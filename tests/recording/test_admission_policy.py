@@ -77,7 +77,7 @@ def test_a_text_that_becomes_junk_waits_or_is_refused(root: Path) -> None:
     before = lore_files(root)[0].read_bytes()
     with opened(root, agent="human", clock=Clock()) as person:
         for refused in (person.put, lambda name, text, **_: person.patch(name, {"content": text})):
-            with pytest.raises(ValidationError, match="not recorded"):
+            with pytest.raises(ValidationError, match="Not recorded"):
                 refused(ID, JUNK, category="fact")
     assert lore_files(root)[0].read_bytes() == before
 
@@ -246,7 +246,7 @@ def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(
         assert store.record("hello world", category="fact").lore.status == "active"
     (root / ".engram.toml").write_text(SETTINGS + 'junk = "refuse"\n')
     with opened(root, agent="bot") as store:
-        with pytest.raises(ValidationError, match="This is not recorded: it is a greeting") as refused:
+        with pytest.raises(ValidationError, match="Not recorded: it is a greeting") as refused:
             store.record("good night", category="fact")
         assert refused.value.field == "content"
         with pytest.raises(ValidationError):

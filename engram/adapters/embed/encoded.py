@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder, Encoder
     from engram.adapters.embed.vector_cache import VectorCache
 
-_LATER = "It is tried again in a while; `engram reindex` tries now."
+_LATER = "Engram retries later; `engram reindex` retries now."
 _PROBE = "how long are your vectors"
 _QUESTIONS_KEPT = 64
 REST_NS = 30_000_000_000
@@ -138,9 +138,9 @@ class EncodedEmbedder:
         rows = self._ask(pieces, patient=patient)
         if rows.shape != (len(pieces), self.dimensions):
             raise EmbeddingError(
-                f"The embedding provider '{self.name}' gave vectors of {rows.shape[1]} numbers; "
+                f"The embedding provider '{self.name}' returned vectors of {rows.shape[1]} dimensions; "
                 f"those before had {self.dimensions}.",
-                "Another model is behind the same name: give it another embedding.model or folder.",
+                "The model behind this name has changed: use another embedding.model or folder.",
             )
         return units(numpy_module().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
 

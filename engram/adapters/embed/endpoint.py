@@ -60,7 +60,9 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         or parts.fragment
         or not url.isprintable()
     ):
-        raise EmbeddingError(f"embedding.url is no address of an endpoint: '{endpoint.url[:80]}'.", _EXAMPLE)
+        raise EmbeddingError(
+            f"embedding.url is not the address of an endpoint: '{endpoint.url[:80]}'.", _EXAMPLE
+        )
     if parts.username is not None or parts.password is not None:
         raise EmbeddingError(
             "embedding.url holds a name or a password.", f"Put the key into {KEY_VARIABLE} or embedding.key."
@@ -132,8 +134,8 @@ class EndpointEncoder:
         wanted = self._endpoint.dimensions
         if wanted and len(found[0]) != wanted:
             raise EmbeddingError(
-                f"{self._endpoint.url} gave vectors of {len(found[0])} numbers, not {wanted}.",
-                "Set embedding.dimensions to what the model gives, or to 0.",
+                f"{self._endpoint.url} returned vectors of {len(found[0])} dimensions, expected {wanted}.",
+                "Set embedding.dimensions to the model's dimensions, or to 0.",
             )
         return found
 
@@ -162,7 +164,7 @@ def _checked_key(key: str) -> str:
     """Return the key if a header can hold it. Raises EmbeddingError."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EmbeddingError(
-            "The key of the embedding endpoint holds signs that no key has.",
-            f"Look at {KEY_VARIABLE} or embedding.key.",
+            "The key of the embedding endpoint contains characters that no key has.",
+            f"Check {KEY_VARIABLE} or embedding.key.",
         )
     return key

@@ -53,7 +53,7 @@ def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
         raise _gone(url, str(reason) or type(reason).__name__) from None
     except (ValueError, RecursionError):
         raise RefusalError(
-            f"{url} answered with no JSON.",
+            f"{url} did not answer with JSON.",
             "Is it an OpenAI-compatible endpoint (embedding.url)?",
             passes=False,
         ) from None

@@ -99,7 +99,7 @@ def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDA
         return flat[0].astype("float32")  # type: ignore[no-any-return]
     tokens = next((value for value in outputs.values() if value.ndim == _RANK_OF_TOKENS), None)
     if tokens is None:
-        raise EmbeddingError(f"The model answers with {', '.join(outputs)}, and no vectors of tokens.", HINT)
+        raise EmbeddingError(f"The model answers with {', '.join(outputs)}, not with token vectors.", HINT)
     if pooling == CLS:
         return tokens[:, 0].astype("float32")  # type: ignore[no-any-return]
     there = mask[:, :, None].astype("float32")

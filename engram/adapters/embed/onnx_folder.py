@@ -67,7 +67,8 @@ def _pooling(folder: str) -> str:
     other = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if len(other) > 1 or (other and not chosen):
         raise EmbeddingError(
-            f"The model in {folder} pools by {', '.join(other)}.", "Known: mean, CLS and max."
+            f"The model in {folder} uses the unsupported pooling {', '.join(other)}.",
+            "Supported: mean, CLS and max.",
         )
     return chosen[0] if chosen else MEAN
 
@@ -90,7 +91,7 @@ def _config(path: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise EmbeddingError(f"{path} cannot be read ({error}).", HINT) from error
     if not isinstance(found, dict):
-        raise EmbeddingError(f"{path} holds no JSON object.", HINT)
+        raise EmbeddingError(f"{path} does not hold a JSON object.", HINT)
     return found
 
 

@@ -114,5 +114,5 @@ def _dimensions(file: TensorFile) -> int:
     """Return the length of the vectors in a model file. Raises EmbeddingError if it has no table of vectors."""
     table = file.tensors.get("embeddings")
     if table is None or len(table.shape) != 2 or 0 in table.shape:
-        raise EmbeddingError(f"{file.path} holds no table of token vectors called 'embeddings'.", HINT)
+        raise EmbeddingError(f"{file.path} has no table of token vectors called 'embeddings'.", HINT)
     return table.shape[1]

@@ -112,7 +112,7 @@ def open_table(file: TensorFile) -> TokenTable:
     """Open the table in a model2vec safetensors file. Raises EmbeddingError if its tensors do not fit."""
     vectors = map_tensor(file, "embeddings")
     if vectors.ndim != 2:
-        raise EmbeddingError(f"{file.path} holds 'embeddings' that are no table.", HINT)
+        raise EmbeddingError(f"{file.path} has 'embeddings' that are not a table.", HINT)
     if vectors.dtype not in ("int8", "float32"):  # numpy converts float16 to float32 very slowly: do it once
         vectors = vectors.astype("float32")
     weights = map_tensor(file, "weights").astype("float32") if "weights" in file.tensors else None

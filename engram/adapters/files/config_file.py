@@ -105,9 +105,7 @@ def _read_file(path: str) -> bytes:
 
 def _flat(raw: bytes, path: str) -> dict[str, object]:
     if len(raw) > _MAX_BYTES:
-        raise ConfigError(
-            f"{path} is larger than 64 KiB.", "A configuration file is a few lines; is this one?"
-        )
+        raise ConfigError(f"{path} is larger than 64 KiB.", "Is this really a configuration file?")
     try:
         return settings.flatten(_parse(raw, path))
     except RecursionError:
@@ -137,7 +135,7 @@ def _checked(name: str, value: object, path: str) -> object:
         if private or not folder.isprintable() or len(folder) > _MAX_FOLDER:
             raise ConfigError(
                 f"{path}: store.folder cannot be {folder[:80]!r}.",
-                "Name a folder for lore alone, such as: lore",
+                "Use a folder that holds nothing else, such as `lore`.",
             )
     if name == "store.categories" and isinstance(value, dict):
         for category in value:
@@ -163,7 +161,7 @@ def _parse(raw: bytes, path: str) -> dict[str, object]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # tomllib lets int() refuse numbers of 5,000 digits
         raise ConfigError(
-            f"{path} is not valid TOML: {error}.", "Mend that line; `engram config` lists the keys."
+            f"{path} is not valid TOML: {error}.", "Correct that line; `engram config` lists the keys."
         ) from None
 
 
@@ -242,7 +240,7 @@ def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
     try:
         document = tomlkit.parse(raw.decode("utf-8-sig"))
     except (TOMLKitError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend it by hand first.") from None
+        raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct it by hand first.") from None
     for name, value in values.items():
         *tables, key = name.split(".")
         if value is None:
@@ -266,7 +264,7 @@ def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -
             section[name] = tomlkit.table(is_super_table=number < len(tables))
         section = section[name]
         if not isinstance(section, dict):
-            raise ConfigError(f"{path}: {'.'.join(tables)} is not a table.", "Mend it by hand first.")
+            raise ConfigError(f"{path}: {'.'.join(tables)} is not a table.", "Correct it by hand first.")
     return section
 
 

@@ -76,7 +76,7 @@ class Guarded:
             self._prepare(databases, waiting)
         except sqlite3.Error as error:
             self.close()
-            raise StoreError(f"The index cannot be asked: {error}.", "Run `engram doctor`.") from None
+            raise StoreError(f"The index cannot be queried: {error}.", "Run `engram doctor`.") from None
 
     def close(self) -> None:
         """Close every file."""
@@ -92,7 +92,7 @@ class Guarded:
         try:
             cursor = self._connection.execute(sql, values)
             if cursor.description is None:
-                raise UsageError("That is no question: nothing but SELECT is run.", self._hint)
+                raise UsageError("Only SELECT statements can be run.", self._hint)
             return self._table(name, cursor, limits)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise self._refused(error) from None
@@ -167,7 +167,7 @@ class Guarded:
             left -= sum(len(str(cell)) + _CELL_COSTS for cell in row)
             if left < 0 and not rows:
                 raise UsageError(
-                    f"The first row alone has more than the {limits.characters:,} characters of an answer.",
+                    f"The first row alone exceeds the limit of {limits.characters:,} characters.",
                     "Select fewer columns, or a part: substr(title, 1, 100).",
                 )
             if left < 0 or len(rows) == limits.rows:

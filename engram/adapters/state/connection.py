@@ -69,7 +69,9 @@ class StateConnection:
                     break
         self.is_on_disk = False
         self._connection = self._prepared(":memory:")
-        self._report(f"{self.path} cannot be written: session refs and the live record end with this process")
+        self._report(
+            f"{self.path} cannot be written: session refs and the activity log end with this process"
+        )
         return work(self._connection)
 
     def close(self) -> None:
@@ -113,7 +115,7 @@ def rename_damaged(path: str) -> None:
 
 def locked(path: str, error: sqlite3.Error) -> StoreError:
     """Say that another process uses the file."""
-    return StoreError(f"{path} cannot be used now: {error}.", "Another process holds it; try again.")
+    return StoreError(f"{path} cannot be used now: {error}.", "Another process is using it; try again.")
 
 
 def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:

@@ -113,5 +113,5 @@ class DurableDatabase:
 def _refused(path: str, error: Exception) -> StoreError:
     return StoreError(
         f"{path} cannot be used now: {error}.",
-        "Look for a full disk, missing permission, or another process that holds it; then try again.",
+        "Check for a full disk, missing permissions or another process using it, then try again.",
     )

@@ -40,8 +40,8 @@ def check_members(value: Mapping[str, object], where: str) -> None:
     for name, deeds in value.items():
         if not isinstance(deeds, list) or any(deed not in DEEDS for deed in deeds):
             raise ConfigError(
-                f"{where}: team.members: '{str(name)[:80]}' must have a list of what it may do, not {deeds!r}.",
-                f"Of these: {', '.join(DEEDS)}.",
+                f"{where}: team.members: '{str(name)[:80]}' must list the actions it allows, not {deeds!r}.",
+                f"Valid actions: {', '.join(DEEDS)}.",
             )
 
 

@@ -44,7 +44,7 @@ def check(sql: str) -> None:
         )
     if len(sql) > LONGEST:
         raise UsageError(
-            f"The SQL has {len(sql):,} characters; at most {LONGEST:,} are read.",
+            f"The SQL has {len(sql):,} characters; at most {LONGEST:,} are allowed.",
             "Send long values as parameters.",
         )
     tokens = _tokens(sql)

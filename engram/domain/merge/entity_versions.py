@@ -62,6 +62,6 @@ def _relationship(line: str) -> Relationship:
 
 def _for_an_editor(field: str) -> UsageError:
     return UsageError(
-        f"The other version of '{field}' cannot be put in place by itself.",
-        "Settle it in your editor: both versions are in the file.",
+        f"The other version of '{field}' cannot be applied on its own.",
+        "Resolve it in your editor: both versions are in the file.",
     )

@@ -26,8 +26,8 @@ _PAIR = {
     SUPERSEDE: "the newer supersedes the older",
 }
 _TWO_VERSIONS = {
-    ACCEPT: "the present version stays, the other is dropped",
-    TAKE: "the other version replaces it",
+    ACCEPT: "keep the current version, drop the other",
+    TAKE: "replace it with the other version",
 }
 
 # The decisions allowed for each kind, and their effects; the one proposed comes with the item.
@@ -40,7 +40,7 @@ ALLOWED = {
     CONTRADICTION: _PAIR,
     DUPLICATE: {**_PAIR, MERGE: "they become one"},
     JUNK: {ACCEPT: "it stays active", REJECT: "it is forgotten"},
-    STALE: {ACCEPT: "it still holds", REJECT: "it is forgotten"},
+    STALE: {ACCEPT: "it is still valid", REJECT: "it is forgotten"},
     WEAK: {ACCEPT: "it stays as it is", REJECT: "it is forgotten"},
 }  # fmt: skip
 _ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)

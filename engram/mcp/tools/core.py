@@ -37,7 +37,7 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
     context={"type": TEXT, "default": ""},
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
-    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. Reports near twins."""
+    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. Reports near duplicates."""
     return await use(lambda engram: present.recorded(engram, engram.record(**given)), index=False)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.domain.agents.framing import Framed
     from engram.usecases.agents.skills import Skill
 
-_NONE = "No skill for that is known here."
+_NONE = "No skill here matches that."
 
 
 class Found(BaseModel):

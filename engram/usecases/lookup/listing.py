@@ -148,7 +148,7 @@ def _checked(
     if status and status not in STATUSES:
         raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
     if len(tags) > MAX_ITEMS:
-        raise UsageError(f"{len(tags):,} tags are too many to list by; the limit is {MAX_ITEMS}.")
+        raise UsageError(f"Too many tags: {len(tags):,} given, at most {MAX_ITEMS} allowed.")
     for tag in tags:
         check_text("tags", tag, MAX_WORD)
     parsed = tuple([store.categories.parse(name) for name in categories])

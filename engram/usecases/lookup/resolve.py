@@ -94,7 +94,7 @@ def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
         if hit is not None:
             return Found(hit.id, hit.path, "", one)
     raise NotFoundError(
-        f"There is no entry {lore_id} (any more).", "It may have been forgotten, or be in another store."
+        f"There is no entry {lore_id}.", "It may have been forgotten, or it is in another store."
     )
 
 
@@ -178,7 +178,7 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
     if not matches:
         raise NotFoundError(
-            f"Nothing that this session saw fits '{name[:60]}'.",
+            f"No entry of this session matches '{name[:60]}'.",
             "Use a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
         )
     return matches[0].id
@@ -207,7 +207,7 @@ def _no_such_ref(name: str, count: int) -> NotFoundError:
 def _ambiguous(name: str, candidates: list[tuple[str, str]]) -> AmbiguousError:
     shown = "; ".join(f"{lore_id} {title[:50]}" for lore_id, title in candidates[:5])
     return AmbiguousError(
-        f"'{name[:60]}' fits {len(candidates)} lore: {shown}.",
+        f"'{name[:60]}' matches {len(candidates)} entries: {shown}.",
         "Use the id of the one you mean.",
         tuple(candidates),
     )

@@ -43,7 +43,7 @@ def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str)
     except ConfigError as error:
         raise SyncBlockedError(
             f"The {CONFIG_NAME} of that repository cannot be used: {error.message}",
-            f"Have it mended there; {so}.",
+            f"Have it corrected there; {so}.",
         ) from None
     return values
 

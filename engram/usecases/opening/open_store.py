@@ -137,13 +137,13 @@ def scope_root(name: str, stand: Stand, settings: Settings) -> str:
 
 def _not_there(name: str, settings: Settings) -> NotFoundError:
     if name == PROJECT:
-        return NotFoundError("There is no project store here.", "Make one: engram init")
+        return NotFoundError("There is no project store here.", "Create one: engram init")
     if name == USER:
         return NotFoundError(
-            "You have no store of your own yet.", "The first `engram record --scope user` makes it."
+            "You have no store of your own yet.", "The first `engram record --scope user` creates it."
         )
     url = scope_named(settings, name).url
-    hint = f"engram sync --scope {name}" if url else f"Mend scopes.{name} in your own configuration."
+    hint = f"engram sync --scope {name}" if url else f"Correct scopes.{name} in your own configuration."
     return NotFoundError(f"The store of {name} is not on this machine yet.", hint)
 
 

@@ -97,7 +97,7 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     if found is None:
         raise UsageError("That repository is not a store of Engram's own.", hint)
     if found.get("store.placement") != DEDICATED:
-        raise UsageError("That repository keeps its lore beside other things.", hint)
+        raise UsageError("That repository keeps its lore next to other files.", hint)
     return str(found.get("store.folder", FOLDER))
 
 
@@ -111,7 +111,7 @@ def _name(url: str) -> str:
     name = url.rstrip("/").removesuffix("/.git").replace("\\", "/").rpartition("/")[2].rpartition(":")[2]
     name = name.removesuffix(".git")
     if not name or unsafe_name(name):
-        raise UsageError("The address gives no name for the folder.", "Name one: engram clone URL PATH")
+        raise UsageError("The address contains no name for the folder.", "Name one: engram clone URL PATH")
     return name
 
 
@@ -121,7 +121,7 @@ def _checked_target(root: str) -> bool:
         return False
     if not os.path.isdir(root) or os.listdir(root):
         raise UsageError(
-            f"{root} is there already and not an empty folder.", "Name another: engram clone URL PATH"
+            f"{root} already exists and is not an empty folder.", "Name another: engram clone URL PATH"
         )
     return True
 

@@ -71,7 +71,9 @@ def demo(folder: str = "", clock: Clock | None = None) -> Demo:
     if folder:
         root = os.path.abspath(os.path.expanduser(folder))
         if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
-            raise UsageError(f"{root} is there already and not an empty folder.", "Name another with --keep.")
+            raise UsageError(
+                f"{root} already exists and is not an empty folder.", "Name another with --keep."
+            )
         os.makedirs(root, exist_ok=True)
         return _Demonstration(root, clock).run()
     import tempfile

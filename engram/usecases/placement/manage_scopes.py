@@ -101,7 +101,7 @@ def remove_scope(name: str, *, delete: bool = False) -> str:
     """
     settings = config_file.load(None)
     if name not in settings.teams():
-        raise NotFoundError(f"There is no team's scope {name}.", "engram scope list")
+        raise NotFoundError(f"There is no team scope {name}.", "engram scope list")
     root = places.team_store(name, scope_named(settings, name).path)
     if delete and os.path.isdir(root):
         _delete(root)

@@ -64,7 +64,7 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
     places = store.places
     if places.scope == USER:
         raise UsageError(
-            "The store that is meant here is your own, and that one stays where it is.",
+            "The store selected here is your personal store, which cannot be moved.",
             "Name another with --store, or make one with `engram init`; `engram import` copies lore.",
         )
     left = source.remembered(places.state) if places.placement == placement else None

@@ -103,7 +103,7 @@ def check(store: Store, *, settled: bool = False) -> None:
     if places.placement == IN_TREE:
         left = [*unmerged(repo, inside(places, places.folder))]
         if left:
-            raise StoreError(f"{left[0]} is not merged; nothing was moved.", "Settle it with git first.")
+            raise StoreError(f"{left[0]} is not merged; nothing was moved.", "Resolve it with git first.")
         return
     if not settled:
         return
@@ -261,7 +261,7 @@ def _remove_files(left: Left, new_root: str) -> None:
     if others:
         raise StoreError(
             f"{others[0]} in {left.root} was changed after the store had been moved; it stays there.",
-            f"Take it along by hand (engram import into {new_root}), delete it, and move again.",
+            f"Import it into {new_root} with `engram import`, delete it here, and move again.",
         )
     atomic.discard(os.path.join(left.root, CONFIG_NAME))
     top = os.path.join(left.root, *left.folder.split("/"))
@@ -291,8 +291,8 @@ def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
 
     if find_secrets(content.decode("utf-8", "replace"), store.allowed_secrets):
         raise StoreError(
-            f"{path} holds what looks like a secret and is not committed; nothing was moved.",
-            "Take the secret out of it, or allow it: engram config secrets.allow",
+            f"{path} contains what looks like a secret and is not committed; nothing was moved.",
+            "Remove the secret, or allow it: engram config secrets.allow",
         )
     return content
 
@@ -300,7 +300,7 @@ def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
 def _repository(store: Store) -> Repository:
     if store.places.repository is None:
         raise StoreError(
-            "This store is a folder outside git, so there is nothing to move it with.",
-            "Make one with `engram init` where it shall be, then `engram import` this folder there.",
+            "This store is a folder outside git, so it cannot be moved.",
+            "Create a store with `engram init` at the new place, then `engram import` this folder there.",
         )
     return store.places.repository

@@ -68,7 +68,7 @@ def check_folder(root: str) -> None:
     """Raise UsageError where no repository can be made at `root`."""
     if os.path.lexists(root) and (not os.path.isdir(root) or os.listdir(root)):
         raise UsageError(
-            f"{root} is there already and not an empty folder.",
+            f"{root} already exists and is not an empty folder.",
             "Name another: engram move --to dedicated PATH",
         )
     around = layout.find_repository(os.path.dirname(root))
@@ -121,7 +121,7 @@ def check_tree(store: Store, root: str, repo: Repository) -> None:
     if other:
         raise StoreError(
             f"{os.path.join(root, other[0])} is in the way; nothing was moved.",
-            f"Lore is to go to {store.places.folder}/ there: move what is in it, or name another folder.",
+            f"Lore would go to {store.places.folder}/ there: move its contents elsewhere, or name another folder.",
         )
 
 

@@ -104,7 +104,7 @@ def query(store: Store, question: Question) -> Answer:
 def _stores_to_ask(store: Store, question: Question, notes: list[str]) -> list[Store]:
     """Return the stores to ask. Only one for the past: a commit is a commit of one repository."""
     if len(question.scopes) > 1 and question.as_of:
-        raise UsageError("The past can be asked of one scope at a time.", "Name one with --scope.")
+        raise UsageError("A query of the past takes one scope.", "Name one with --scope.")
     if question.as_of and not question.scopes:
         return [store]
     return scopes.asked(store, question.scopes, notes)

@@ -98,7 +98,7 @@ def check_question(store: Store, question: Question) -> int:
         raise UsageError(f"k must be from 1 to {MAX_RESULTS}, not {limit}.")
     for field, words in (("tags", question.tags), ("files", question.files)):
         if len(words) > MAX_ITEMS:
-            raise UsageError(f"{len(words):,} {field} are too many to ask for; the limit is {MAX_ITEMS}.")
+            raise UsageError(f"Too many {field}: {len(words):,} given, at most {MAX_ITEMS} allowed.")
         for word in words:
             check_text(field, word, MAX_QUERY)
     return limit

@@ -101,9 +101,7 @@ def _junk(store: Store, content: str) -> str:
     wanted = store.settings.text("review.junk")
     reason = why_junk(content) if wanted != ACTIVE else ""
     if reason and wanted == "refuse":
-        raise ValidationError(
-            "content", f"This is not recorded: {reason}.", "Say what was learned, in a sentence."
-        )
+        raise ValidationError("content", f"Not recorded: {reason}.", "State what was learned in a sentence.")
     return reason
 
 

@@ -36,7 +36,7 @@ def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> lis
         unknown = [path for path in paths if path not in waiting]
         if unknown:
             raise NotFoundError(
-                f"{unknown[0]} is not a file that waits for adoption.", "`engram doctor` lists those that do."
+                f"{unknown[0]} is not a file that can be adopted.", "`engram doctor` lists those that can."
             )
         return [_adopt(store, path, category) for path in (dict.fromkeys(paths) or waiting)]
 

@@ -28,7 +28,7 @@ def with_result(
     made = wanted.get(result.id, before.get(result.id))
     if made is None or (result.id in wanted and wanted[result.id] is None):
         raise UsageError(
-            f"{result.id} does not stay after this decision.", "Give the text of the lore that stays."
+            f"{result.id} is not kept by this decision.", "Give the text of the entry that is kept."
         )
     fields = {name: getattr(result, name) for name in FIELDS}
     return {**wanted, result.id: made._replace(**fields)}

@@ -64,8 +64,8 @@ def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
     for kind, lore in found:
         if kinds.setdefault(lore.id, kind) != kind:
             raise UsageError(
-                f"{lore.ref or lore.id} is called {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.",
-                "Say one of them.",
+                f"{lore.ref or lore.id} was judged {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.",
+                "Give one judgement for each entry.",
             )
 
 

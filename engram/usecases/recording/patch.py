@@ -42,7 +42,7 @@ def edit_of(changes: Mapping[str, object]) -> Edit:
             wanted[field] = FIELDS[field](field, value)
         elif field in _NEEDED:
             raise ValidationError(
-                field, f"An entry cannot be without {field}.", "Leave it out to keep it as it is."
+                field, f"An entry needs a value for {field}.", "Omit the field to keep its value."
             )
         elif field in _NONE:
             unset.append(field)

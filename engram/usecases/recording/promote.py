@@ -93,7 +93,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
             hits = hits_by_id(other, found.id)
             if hits:
                 return Found(found.id, hits[0].path, found.ref, other)
-    raise UsageError(f"{found.ref or found.id} is in {to} already, and nowhere else.", "engram scope list")
+    raise UsageError(f"{found.ref or found.id} is already in {to} and nowhere else.", "engram scope list")
 
 
 def step_for(found: Found, target: Store) -> Step:
@@ -101,8 +101,8 @@ def step_for(found: Found, target: Store) -> Step:
     ours = change.load(found.store, found.path).lore
     if quarantine.is_quarantined(found.store, ours):
         raise UsageError(
-            f"{found.ref or found.id} waits until it is accepted, so it is not promoted.",
-            f"Look at it, then accept it: engram trust accept {found.id}",
+            f"{found.ref or found.id} is quarantined and cannot be promoted.",
+            f"Review it, then accept it: engram trust accept {found.id}",
         )
     lore = _without_votes(ours)
     plain = codec.write_new(lore, target.categories)

@@ -57,6 +57,6 @@ def _taken(lore: Lore, entry: Conflict, categories: Categories) -> Lore:
     if name == "expires_at":
         return lore._replace(expires_at=times.parse(value) if value else None)
     raise UsageError(
-        f"The other version of '{name}' cannot be put in place by itself.",
-        f"Settle it in your editor: engram edit {lore.id}",
+        f"The other version of '{name}' cannot be applied on its own.",
+        f"Resolve it in your editor: engram edit {lore.id}",
     )

@@ -46,9 +46,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         hits = hits_by_id(store, lore_id)
         if not hits:
             if digest:
-                raise StaleError(
-                    f"There is no entry {lore_id} (any more).", "Put it without a digest to make it."
-                )
+                raise StaleError(f"There is no entry {lore_id}.", "Omit the digest to create it.")
             done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, fold=False)
             there = atomic.digest(store.files.read(done.path))
             return Put(Shown(done.lore, done.path, "", store.places.scope, there), True, done.why)
@@ -56,7 +54,9 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         if new:
             there = atomic.digest(store.files.read(found.path))
             raise StaleError(
-                f"There is an entry {lore_id} already.", "Put it with the digest that it has.", current=there
+                f"There is an entry {lore_id} already.",
+                "Send its current digest to change it.",
+                current=there,
             )
         wanted = _replacement(store, draft, lore_id)
         shown = edit_resolved(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)

@@ -70,7 +70,7 @@ def review(
 def _matching(store: Store, wanted: EntryFilter) -> set[str]:
     """Return the ids of matching entries."""
     if not 0 <= wanted.min_confidence <= wanted.max_confidence <= 1:
-        raise UsageError("Confidences must be from 0 to 1, the minimum not above the maximum.")
+        raise UsageError("Confidences must be from 0 to 1, with the minimum not above the maximum.")
     if not 0 <= wanted.older_than < _OLDEST:
         raise UsageError(f"The age must be a number of days, not {wanted.older_than:g}.")
     lowest, highest = round(wanted.min_confidence * 1000), round(wanted.max_confidence * 1000)

@@ -95,7 +95,9 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Quaran
         with store.lock:
             found = resolve(store, name).id
         if found not in waiting:
-            raise NotFoundError(f"{found} is not in quarantine.", "`engram trust list` shows what is.")
+            raise NotFoundError(
+                f"{found} is not in quarantine.", "`engram trust list` shows the entries that are."
+            )
         ids.append(found)
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 

@@ -65,7 +65,7 @@ def pairs(
                 return _Comparison(store, generation, read or store.files.read).run()
         except DamagedIndexError as error:
             store.index.damaged(str(error))
-            raise StoreError(f"The index is damaged: {error}.", "Ask again: it is made anew.") from None
+            raise StoreError(f"The index is damaged: {error}.", "Try again: it is rebuilt.") from None
 
 
 class _Comparison:

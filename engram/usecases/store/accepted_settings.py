@@ -148,7 +148,7 @@ def _listed(value: object) -> list[object]:
 
 def _sentence(error: ConfigError, kept: _Kept | None) -> str:
     instead = "what it said before counts" if kept else "the defaults count"
-    return f"{error.message} Until it is mended, {instead}."
+    return f"{error.message} Until it is corrected, {instead}."
 
 
 def _read(state: str) -> _Kept | None:

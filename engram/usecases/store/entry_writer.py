@@ -64,7 +64,7 @@ def update(
         file = load(store, path)
         if file.lore.id != lore_id:
             raise NotFoundError(
-                f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again."
+                f"{path} no longer holds the entry {lore_id}.", "It was replaced just now; query again."
             )
         check_digest(file, digest)
         after = compute(file.lore)
@@ -94,8 +94,8 @@ def check_digest(file: LoreFile, digest: str) -> None:
     """Raise StaleError unless the file's bytes have this digest ("" or ANY: whatever they are)."""
     if digest not in ("", ANY) and atomic.digest(file.raw) != digest:
         raise StaleError(
-            f"The lore {file.lore.id} was changed since it was read.",
-            "Read it again, and decide anew with the digest that it has now.",
+            f"Entry {file.lore.id} has changed since it was read.",
+            "Read it again, then repeat the change with its current digest.",
             current=atomic.digest(file.raw),
         )
 
@@ -139,7 +139,7 @@ def check_writable(store: Store) -> None:
     if store.scope.readonly:
         raise StoreError(
             f"The scope {store.scope.name} is read-only: nothing was changed.",
-            "Copy the lore to a scope of yours first: engram promote LORE --to user",
+            "Copy the entry to a scope of your own first: engram promote LORE --to user",
         )
 
 

@@ -22,7 +22,7 @@ def check(store: Store, deed: str, category: str) -> None:
     if why:
         raise NotAllowedError(
             " ".join([who, "may not", deed, *([category] if category else []), f"in this store: {why}."]),
-            "Ask somebody who may, or have `.engram.toml` of the store changed.",
+            "Ask somebody with that permission, or have the store's `.engram.toml` changed.",
         )
 
 

@@ -17,7 +17,7 @@ def repository_of(store: Store) -> Repository:
     """Return the store's repository. Raises StoreError for a store outside git."""
     if store.places.repository is None:
         raise StoreError(
-            "This store is a folder outside git, so it has no history.", "`git init` there starts one."
+            "This store is a folder outside git, so it has no history.", "Run `git init` there to start one."
         )
     return store.places.repository
 

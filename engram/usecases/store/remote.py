@@ -41,6 +41,6 @@ def _own(store: Store) -> Repository:
     if store.places.placement != DEDICATED or store.places.repository is None:
         raise UsageError(
             "This store has no repository of its own, so Engram leaves remotes alone.",
-            "In a code repository use `git remote`; `engram init PATH` elsewhere makes a store of its own.",
+            "In a code repository use `git remote`; `engram init PATH` elsewhere creates a store with its own repository.",
         )
     return store.places.repository

@@ -416,10 +416,10 @@ def merge_incoming(
     if obstructed:
         raise SyncBlockedError(
             f"{obstructed[0]} was changed here in a way that cannot be committed, and the remote changed it too.",
-            "`engram doctor` says what is wrong with it; mend it, then sync again. Nothing was overwritten.",
+            "Nothing was overwritten. `engram doctor` says what is wrong; repair the file, then sync again.",
         )
     raise SyncBlockedError(
-        "Others change the same files all the time.", "Sync again in a moment: nothing is lost."
+        "Other processes keep changing the same files.", "Sync again in a moment; nothing is lost."
     )
 
 
@@ -469,12 +469,12 @@ def own_repository(store: Store) -> Repository:
         return places.repository
     if places.placement == IN_TREE:
         raise UsageError(
-            "This store is part of your own repository, so its lore travels with your own commits; nothing to sync.",
+            "This store is part of your own repository, so its lore travels with your own commits; there is nothing to sync.",
             "Commit, pull and push as you do with your code.",
         )
     raise UsageError(
         "This store is a folder outside git, so there is nothing to sync.",
-        "For sync make a store with `engram init`, and `engram import` this folder.",
+        "To sync, create a store with `engram init` and `engram import` this folder into it.",
     )
 
 

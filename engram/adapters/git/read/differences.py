@@ -235,7 +235,7 @@ def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:
         if one is None or one.kind != objects.BLOB:
             raise GitError(
                 f"The git repository at {repo.worktree} is damaged: it lacks the file contents {oid[:10]}.",
-                "Run `git fsck` there and repair what it names.",
+                "Run `git fsck` there and repair what it reports.",
                 stderr="missing blob",
             )
         found[oid] = one.content

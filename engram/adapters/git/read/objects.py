@@ -35,7 +35,7 @@ def read(repo: Repository, names: Sequence[bytes], deadline: float = SECONDS) ->
     if len(found) != len(names):
         raise GitError(
             f"The git repository at {repo.worktree} is damaged: not all of it can be read.",
-            "Run `git fsck` there and repair what it names.",
+            "Run `git fsck` there and repair what it reports.",
             stderr="bad object",
         )
     return found

@@ -58,7 +58,10 @@ ADVICE = {
         "Free some space, then try again: nothing is lost.",
     ),
     DENIED: ("Git may not read or write {folder}.", "Check who owns the files under it and its .git folder."),
-    DAMAGED: ("The git repository at {folder} is damaged.", "Run `git fsck` there and repair what it names."),
+    DAMAGED: (
+        "The git repository at {folder} is damaged.",
+        "Run `git fsck` there and repair what it reports.",
+    ),
     MOVED: ("The branch moved while Engram was committing.", "Try again: nothing was lost."),
 }
 
@@ -181,7 +184,7 @@ REMOTE_ADVICE = {
     NO_BRANCH: ("{remote} has no such branch.", "`git ls-remote {remote}` lists those it has."),
     UNSOUND: (
         "What {remote} has is damaged or forged, so it was not taken: {reason}.",
-        "Run `git fsck` in that repository and repair what it names; nothing was changed here.",
+        "Run `git fsck` in that repository and repair what it reports; nothing was changed here.",
     ),
 }
 

@@ -64,7 +64,7 @@ def _take(lock: str, patience: float) -> None:
             continue
         except OSError as error:
             raise GitError(
-                f"{lock} cannot be created: {error.strerror}.", "Check the disk and rights."
+                f"{lock} cannot be created: {error.strerror}.", "Check free space and permissions."
             ) from error
         return
 

@@ -57,7 +57,9 @@ def add_attributes(folder: str, lines: Sequence[str]) -> bool:
             opened.write(wanted)
         os.replace(file + ".new", file)
     except OSError as error:
-        raise StoreError(f"{file} cannot be written: {error.strerror}.", "Check disk and rights.") from error
+        raise StoreError(
+            f"{file} cannot be written: {error.strerror}.", "Check free space and permissions."
+        ) from error
     return True
 
 
@@ -72,7 +74,7 @@ def read_attributes(folder: str) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}.", "Check its rights.") from error
+        raise StoreError(f"{file} cannot be read: {error.strerror}.", "Check its permissions.") from error
 
 
 def with_attributes(content: bytes, lines: Sequence[str]) -> bytes:

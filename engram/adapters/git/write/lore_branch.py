@@ -91,7 +91,7 @@ def gone(repo: Repository) -> GitError:
     last = _last_commit(repo) or "COMMIT"
     return GitError(
         f"The branch {BRANCH} was deleted from {repo.common_dir}; its lore cannot be committed.",
-        f"Bring it back: git branch {BRANCH} {last} (or git fetch origin {BRANCH}:{BRANCH}).",
+        f"Restore it: git branch {BRANCH} {last} (or git fetch origin {BRANCH}:{BRANCH}).",
     )
 
 

@@ -107,7 +107,7 @@ class NewObjects:
         except OSError as error:
             raise GitError(
                 f"The git repository at {self._repo.worktree} cannot be written: {error.strerror}.",
-                "Check disk and rights.",
+                "Check free space and permissions.",
             ) from error
 
 

@@ -107,7 +107,7 @@ def _never_asking(program: str, state_folder: str) -> str:
             file.write(text)
         os.replace(f"{path}.new", path)
     except OSError as error:
-        raise GitError(f"{path} cannot be written: {error.strerror}", "Check its rights.") from error
+        raise GitError(f"{path} cannot be written: {error.strerror}", "Check its permissions.") from error
     return path
 
 

@@ -101,7 +101,7 @@ def pending(repo: Repository, state_folder: str) -> tuple[str, ...]:
         return ()
     except OSError as error:
         raise StoreError(
-            f"{error.filename} cannot be read: {error.strerror}.", "Check its rights."
+            f"{error.filename} cannot be read: {error.strerror}.", "Check its permissions."
         ) from error
 
 
@@ -118,7 +118,7 @@ def remember(repo: Repository, state_folder: str, paths: Iterable[str]) -> None:
         os.replace(marker + ".new", marker)
     except OSError as error:
         raise StoreError(
-            f"{marker} cannot be written: {error.strerror}.", "Check disk and rights."
+            f"{marker} cannot be written: {error.strerror}.", "Check free space and permissions."
         ) from error
 
 
@@ -144,4 +144,6 @@ def _duplicate(source: str, target: str) -> None:
         with open(target, "wb") as new:
             new.write(content)
     except OSError as error:
-        raise GitError(f"{target} cannot be written: {error.strerror}.", "Check disk and rights.") from error
+        raise GitError(
+            f"{target} cannot be written: {error.strerror}.", "Check free space and permissions."
+        ) from error

@@ -151,7 +151,7 @@ def _joined(folder: bytes, name: bytes) -> bytes:
 def _damaged(repo: Repository, commit: str) -> GitError:
     return GitError(
         f"The git repository at {repo.worktree} is damaged: a folder of {commit[:10]} cannot be read.",
-        "Run `git fsck` there and repair what it names.",
+        "Run `git fsck` there and repair what it reports.",
         stderr="bad tree object",
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.usecases.agents.connect import Presence
 
 DESCRIPTION = (
-    "List the coding agents that Engram knows: which are installed here, and what of each is connected."
+    "List the coding agents that Engram supports: which are installed here, and what each has connected."
 )
 EXAMPLES = ("engram agents", "engram connect claude-code        # then")
 

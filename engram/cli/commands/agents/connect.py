@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"
-    "Its configuration files are merged into, after a preview and with a backup beside each;\n"
-    "a second time changes nothing."
+    "After a preview, the settings are merged into its configuration files, with a backup next to each;\n"
+    "running it again changes nothing."
 )
 EXAMPLES = (
     "engram connect claude-code",
@@ -39,16 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="claude-code, cursor, codex, …: `engram agents` lists them",
     )
     add("--all", action="store_true", help="every agent that is installed here")
-    add("--dry-run", action="store_true", help="only show what would be changed")
+    add("--dry-run", action="store_true", help="only show the changes")
     add(
         "--print",
         action="store_true",
         help="only print what to add by hand (also for devcontainer; without AGENT: for any MCP host)",
     )
-    add(
-        "--allow-tools", action="store_true", help="let the agent use the tools that only read without asking"
-    )
-    add("--no-rules", action="store_true", help="leave AGENTS.md and other files of rules alone")
+    add("--allow-tools", action="store_true", help="let the agent use read-only tools without asking")
+    add("--no-rules", action="store_true", help="leave AGENTS.md and other rule files alone")
     add("--plugin", metavar="FOLDER", default="", help="write Claude Code's plugin into a folder instead")
 
 
@@ -59,7 +57,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.plugin and given.agent != "claude-code":
-        raise UsageError("--plugin is for claude-code alone.", "engram connect claude-code --plugin FOLDER")
+        raise UsageError("--plugin is only for claude-code.", "engram connect claude-code --plugin FOLDER")
     wanted = connect.wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
     add("--all", action="store_true", help="every agent that is connected")
-    add("--dry-run", action="store_true", help="only show what would be changed")
+    add("--dry-run", action="store_true", help="only show the changes")
 
 
 def run(call: Call) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Find the few things that a transcript (plain text, markdown, JSON Lines of a coding agent) or a document\n"
-    "marks as learned, and record them as pending lore: a person lets them in. What the store knows is left out,\n"
-    "what holds a secret is refused."
+    "marks as learned, and record them as pending lore for review. What the store already knows is left out;\n"
+    "anything with a secret is refused."
 )
 EXAMPLES = (
     "engram extract notes/retrospective.md --dry-run",

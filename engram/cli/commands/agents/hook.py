@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Answer an event of a coding agent: its JSON on standard input, the answer in that agent's own schema.\n"
-    "`engram connect` sets it up. It exits with 0 whatever happens; nothing to say prints nothing."
+    "`engram connect` sets it up. It always exits with 0, and prints nothing if there is no answer."
 )
 EXAMPLES = (
     "engram hook prompt --agent claude-code < event.json",
@@ -23,7 +23,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("event", metavar="EVENT", choices=EVENTS, help=f"one of {', '.join(EVENTS)}")
-    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="whose event it is")
+    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="the agent that sent the event")
 
 
 def run(call: Call) -> int:

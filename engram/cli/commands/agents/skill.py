@@ -52,7 +52,7 @@ def run(call: Call) -> int:
     if given.action == "run":
         return _run(call, " ".join(given.name).strip())
     if given.name or given.param:
-        raise UsageError("`engram skill list` takes nothing.", "To run one: engram skill run NAME")
+        raise UsageError("`engram skill list` takes no arguments.", "To run one: engram skill run NAME")
     from engram.usecases.agents.skills import skills
 
     found = skills(call.store)
@@ -78,7 +78,7 @@ def _run(call: Call, name: str) -> int:
     if " " in name:
         skill = recall_skill(call.store, name, run=True, parameters=parameters)
         if skill is None:
-            raise NotFoundError("No skill for that is known here.", "`engram skill` lists those there are.")
+            raise NotFoundError("No skill here matches that.", "`engram skill` lists the skills.")
     else:
         skill = run_skill(call.store, name, parameters)
     if skill.error:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (
-    "The agents that share this memory (`engram agents` is about which programs are connected):\n"
-    "  list, register ID, show ID   who they are, in files of the store; nobody has to be registered\n"
-    "  handoff TEXT, handoffs       hand work over, and what nobody has taken yet\n"
-    "  summary TEXT                 sum this session up; again: replaces it, unless half an hour passed\n"
-    "  context TOPIC                what to know for a topic, handoffs first, within a number of tokens\n"
-    "  observe TEXT                 keep a text at once, to become pending lore later"
+    "The agents that share this memory (`engram agents` lists the connected programs):\n"
+    "  list, register ID, show ID   their profiles, as files of the store; registering is optional\n"
+    "  handoff TEXT, handoffs       hand work over, and list open handoffs\n"
+    "  summary TEXT                 summarize this session; within half an hour, replaces the last summary\n"
+    "  context TOPIC                the context for a topic, handoffs first, within a token budget\n"
+    "  observe TEXT                 store a text now, to become pending lore later"
 )
 EXAMPLES = (
     "engram team register ada --name Ada --capability review --set tone=short",
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         capabilities={"metavar": "WORD"},
         default_scope={"metavar": "SCOPE"},
     )
-    add("--keep", action="store_true", help="context: do not take the handoffs over")
+    add("--keep", action="store_true", help="context: leave the handoffs open")
     add(
         "--set",
         dest="settings",
@@ -84,7 +84,7 @@ def _list(call: Call) -> None:
     from engram.usecases.graph.agent_profiles import list_agents
 
     if call.arguments.text:
-        raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
+        raise UsageError("`engram team list` takes no arguments.", "For one agent: engram team show ID")
     found = list_agents(call.store)
     call.output.document({"agents": [agent_json(one) for one in found]})
     for one in found:
@@ -142,7 +142,7 @@ def _handoffs(call: Call) -> None:
     from engram.usecases.agents.handoffs import open_handoffs
 
     if call.arguments.text:
-        raise UsageError("`engram team handoffs` takes nothing.", "Of one agent: --agent ID")
+        raise UsageError("`engram team handoffs` takes no arguments.", "For one agent: --agent ID")
     found = open_handoffs(call.store, call.arguments.agent or None, limit=1000)
     rows = [
         {
@@ -241,5 +241,5 @@ def _line(call: Call, one: KnownAgent) -> None:
 def _pair(given: str) -> tuple[str, str]:
     name, sign, value = given.partition("=")
     if not sign or not name:
-        raise UsageError(f"'{given[:60]}' is no setting.", "Write --set name=value.")
+        raise UsageError(f"'{given[:60]}' is not a setting.", "Write --set name=value.")
     return name, value

@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     either = parser.add_mutually_exclusive_group()
-    either.add_argument("--apply", action="store_true", help="do it; without this nothing is changed")
+    either.add_argument(
+        "--apply", action="store_true", help="carry out the plan; without this nothing is changed"
+    )
     either.add_argument("--dry-run", action="store_true", help="change nothing, which is the default")
     add(
         "--only",
@@ -49,14 +51,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="STEP",
-        help="leave out: a step's id, its start, or a kind (repeatable)",
+        help="skip a step: its id, the start of it, or a kind (repeatable)",
     )
     add(
         "--confirm",
         action="append",
         default=[],
         metavar="STEP",
-        help="do what waits for your word: id, start or kind (repeatable)",
+        help="confirm a step that needs it: id, start or kind (repeatable)",
     )
     add("--to", default="", metavar="SCOPE", help="the scope to promote to (default: your own)")
     add("--all", action="store_true", help=f"list all steps, not the first {_LISTED} of each kind")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as the markdown files they are."
+DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
 EXAMPLES = (
     "engram export > lore.json",
     "engram export --format jsonl > lore.jsonl",
@@ -42,14 +42,16 @@ def run(call: Call) -> int:
     target = os.path.abspath(os.path.expanduser(given.output)) if given.output else ""
     if given.format == MARKDOWN:
         if not target:
-            raise UsageError("Markdown is exported into a folder.", "Say where: --output FOLDER")
+            raise UsageError("Markdown is exported into a folder.", "Give a folder: --output FOLDER")
         _refuse_file_above(target)
         count = export_markdown(call.store, target)
         call.output.document({"exported": count, "path": target})
         call.output.note(f"Exported {counted(count, 'entry', 'entries')} to {target}")
         return 0
     if given.format == JSONL and call.output.json and not target:
-        raise UsageError("JSON Lines are not one JSON document.", "Leave out --json, or add --output FILE.")
+        raise UsageError(
+            "JSON Lines is not a single JSON document.", "Leave out --json, or add --output FILE."
+        )
     rows = list(export_rows(call.store))
     data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
     if target:
@@ -71,7 +73,7 @@ def _refuse_target(call: Call, target: str) -> None:
     own = [os.path.join(root, name) for name in (".git", places.CONFIG_NAME, call.store.places.folder)]
     real = os.path.realpath(target)
     if any(real == path or real.startswith(os.path.join(path, "")) for path in own):
-        raise UsageError(f"{target} belongs to the store.", "Export to a place outside it.")
+        raise UsageError(f"{target} belongs to the store.", "Export to a path outside it.")
     if os.path.isdir(real):
         raise UsageError(f"{target} is a folder.", "Name a file, or export --format markdown.")
     if os.path.exists(real) and not os.path.isfile(real):
@@ -86,4 +88,4 @@ def _refuse_file_above(folder: str) -> None:
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        raise UsageError(f"{folder} is a file, not a folder.", "Name another place.")
+        raise UsageError(f"{folder} is a file, not a folder.", "Give another path.")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from engram.usecases.exchange.import_places import Found
 
 DESCRIPTION = (
-    "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
+    "Import markdown notes, JSON or JSON Lines, or the memories of agents and other tools; without a path, what\n"
     "agents keep about this project (with --scope user: about you). Notes longer than one entry are split by their\n"
-    "headings into linked lore; folder names become tags; secrets are refused and reported. Importing the same\n"
-    "again changes nothing."
+    "headings into linked entries; folder names become tags; secrets are refused and reported. Importing the same\n"
+    "files again changes nothing."
 )
 EXAMPLES = (
     "engram import ~/notes",
@@ -46,14 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="kind",
         default="",
         metavar="KIND",
-        help=f"what it is (default: told by itself): {names}",
+        help=f"the format (default: detected): {names}",
     )
     add(parser, text("category", "the category of all (default: as written, else guessed)", values=CATEGORY))
     add(parser, texts("tags", "tag", "a tag for all", values=TAG))
     option("--confidence", type=float, metavar="F", help="the confidence of all")
     option("--status", default="", help="active, or pending to wait for review")
     option("--redact", action="store_true", help="mask secrets instead of refusing the note")
-    option("--dry-run", action="store_true", help="say what would be imported from where, write nothing")
+    option("--dry-run", action="store_true", help="show what would be imported; write nothing")
 
 
 def run(call: Call) -> int:
@@ -92,7 +92,7 @@ def _found(call: Call) -> Sequence[Found]:
     for one in found:
         call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
     if not given.dry_run and not call.confirm(f"Import these {counted(len(found), 'place')}?"):
-        raise UsageError("Nothing was imported.", "Look first: engram import --dry-run")
+        raise UsageError("Nothing was imported.", "See what it finds: engram import --dry-run")
     return found
 
 

@@ -29,7 +29,7 @@ _LARGEST = 4 << 20  # bytes of a file
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "lists", metavar="LIST", nargs="+", help="refs and ids with commas between, or a file"
+        "lists", metavar="LIST", nargs="+", help="refs and ids separated by commas, or a file"
     )
     declare(parser, AGGREGATE, k={"flags": ["-k"]})
 

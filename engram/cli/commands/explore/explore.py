@@ -32,7 +32,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     declare(parser, EXPLORE, table={"metavar": "NAME"}, sample_size={"flags": ["--samples"]})
-    parser.add_argument("--peek", action="store_true", help="a first look")
+    parser.add_argument("--peek", action="store_true", help="show an overview")
     groups = {"help": "with --by: how many groups (default: 20)"}
     declare(parser, PARTITION, key={"flags": ["--by"], "default": "", "choices": GROUPS}, limit=groups)
 
@@ -42,9 +42,7 @@ def run(call: Call) -> int:
     level, groups = given(call.arguments, EXPLORE), given(call.arguments, PARTITION)
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
-        raise UsageError(
-            "--by shows groups, --peek a first look, --depth and --table levels.", "Ask for one of them."
-        )
+        raise UsageError("--by, --peek and --depth/--table cannot be combined.", "Choose one.")
     if groups["key"]:
         from engram.usecases.explore.explore import partition
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which entries were shown,\n"
-    "what they cost, what was withheld and why. The record is never in git; `recall.log` turns it off."
+    "what they cost, what was withheld and why. This activity log is never in git; `recall.log` turns it off."
 )
 EXAMPLES = (
     "engram live",
@@ -37,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("--limit", type=int, default=20, metavar="N", help="how many lines (default 20)")
-    add("--since", type=int, metavar="NUMBER", help="only what came after that number, oldest first")
-    add("--follow", action="store_true", help="go on with what comes, until it is interrupted")
+    add("--since", type=int, metavar="NUMBER", help="only lines after that number, oldest first")
+    add("--follow", action="store_true", help="keep printing new lines until interrupted")
 
 
 def _pause() -> None:

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=_FORMATS,
         default=_FORMATS[0],
-        help="for people (default), or as Prometheus reads it",
+        help="text (default), or the Prometheus format",
     )
 
 
@@ -34,7 +34,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if call.output.json and given.format != _FORMATS[0]:
-        raise UsageError("Either --json or --format prometheus.", "They are two forms of the same.")
+        raise UsageError("--json and --format prometheus cannot be combined.", "Choose one.")
     found = metrics(call.store)
     call.output.document({"metrics": [metric.as_dict() for metric in found]})
     if given.format == "prometheus":

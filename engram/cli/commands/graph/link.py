@@ -74,7 +74,7 @@ def _pair(given: str) -> tuple[str, str]:
     """`KEY=VALUE` in two. Raises UsageError."""
     key, sign, value = given.partition("=")
     if not sign or not key.strip():
-        raise UsageError(f"'{given[:60]}' is no field.", "Write --set KEY=VALUE, or KEY= to take it away.")
+        raise UsageError(f"'{given[:60]}' is not a field.", "Write --set KEY=VALUE, or KEY= to remove it.")
     return key.strip(), value.strip()
 
 

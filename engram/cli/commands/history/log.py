@@ -33,9 +33,11 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", nargs="?", default="", help="which lore (default: all)")
+    parser.add_argument("name", metavar="REF", nargs="?", default="", help="the entry (default: all)")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many commits (default 50)")
-    parser.add_argument("--agent", default="", metavar="NAME", help="without REF: only what this agent did")
+    parser.add_argument(
+        "--agent", default="", metavar="NAME", help="without REF: only the commits of this agent"
+    )
     parser.add_argument("--since", default="", metavar="DATE", help="without REF: only from this date on")
 
 
@@ -45,7 +47,9 @@ def run(call: Call) -> int:
     if not given.name:
         return _all(call)
     if given.agent or given.since:
-        raise UsageError("--agent and --since choose among the commits of all lore.", "Leave out the REF.")
+        raise UsageError(
+            "--agent and --since cannot be combined with a REF.", "They filter the log of the whole store."
+        )
     from engram.usecases.history.log import history
 
     with progress(call.output, "reading the history") as step:

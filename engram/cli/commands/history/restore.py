@@ -20,7 +20,7 @@ EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore; one that is gone by its id")
+    parser.add_argument("name", metavar="REF", help="the entry; a deleted one by its id")
     parser.add_argument("--at", metavar="REV", required=True, help="a commit, branch, tag or date")
 
 

@@ -18,7 +18,7 @@ EXAMPLES = ("engram complete tag que",)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("kind", metavar="KIND", help="category, entity, ref, scope, tag or type")
-    parser.add_argument("begun", metavar="TEXT", nargs="?", default="", help="what the value begins with")
+    parser.add_argument("begun", metavar="TEXT", nargs="?", default="", help="the start of the value")
 
 
 def run(call: Call) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Serve this memory to a coding agent by the Model Context Protocol: over standard input and\n"
+    "Serve this memory to a coding agent over the Model Context Protocol: over standard input and\n"
     "output (the agent starts it), or over HTTP with a bearer token."
 )
 EXAMPLES = (

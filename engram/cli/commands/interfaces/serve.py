@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Serve this memory by an HTTP API, with a bearer token, for programs that speak neither MCP nor the command\n"
-    "line. It listens to this machine alone unless told otherwise, and needs the extra engram-lore[http]."
+    "Serve this memory over an HTTP API with a bearer token, for programs that use neither MCP nor the command\n"
+    "line. By default it listens only on this machine. It needs the extra engram-lore[http]."
 )
 EXAMPLES = (
     "engram serve                              # says where its token is",

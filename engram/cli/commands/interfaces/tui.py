@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--web", action="store_true", help="serve it to a browser (needs the extra engram-lore[web])")
     add("--port", type=int, metavar="N", help=f"with --web: the port (default: {PORT}; 0: any)")
-    add("--no-open", action="store_true", help="with --web: open no browser, only say the address")
+    add("--no-open", action="store_true", help="with --web: print the address, do not open a browser")
 
 
 def run(call: Call) -> int:

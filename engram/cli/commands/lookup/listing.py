@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and what it\n"
-    "is worth by its use so far (◆: importance, 0 to 1)."
+    "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and its\n"
+    "importance by its use so far (◆, 0 to 1)."
 )
 EXAMPLES = (
     "engram list",
@@ -30,7 +30,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     declare(parser, LIST, sort={"metavar": "KEY"})
-    parser.add_argument("--all", action="store_true", help="all of them")
+    parser.add_argument("--all", action="store_true", help="list all")
 
 
 def run(call: Call) -> int:

@@ -21,7 +21,7 @@ EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review eng
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "moment", nargs="?", choices=("start", "end"), help="say that a session starts or ends"
+        "moment", nargs="?", choices=("start", "end"), help="mark the start or end of a session"
     )
 
 

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Show one entry whole, by ref (L1), id, start of an id, or words of one this session saw."
+DESCRIPTION = (
+    "Show one entry in full, by ref (L1), id, start of an id, or words of an entry this session has seen."
+)
 EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Make a store: inside a code repository on a branch of its own, which all its worktrees share; elsewhere a git\n"
-    "repository of its own. A branch of lore that the remote has is taken."
+    "Create a store: in a code repository on a branch of its own, shared by all worktrees; elsewhere as a git\n"
+    "repository of its own. If the remote already has a branch of lore, that branch is used."
 )
 EXAMPLES = (
     "engram init ~/notes",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (
-    "Make two clones of a store in a scratch folder, let them disagree about an entry, sync, and show the outcome.\n"
+    "Create two clones of a store in a scratch folder, change the same entry in both, sync, and show the result.\n"
     "Real commands on real repositories, without a network; the folder is removed at the end."
 )
 EXAMPLES = ("engram demo", "engram demo --keep ./demo")
@@ -22,9 +22,7 @@ EXAMPLES = ("engram demo", "engram demo --keep ./demo")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--keep", default="", metavar="PATH", help="do it in this new folder, and leave it there"
-    )
+    parser.add_argument("--keep", default="", metavar="PATH", help="use this new folder, and keep it")
 
 
 def run(call: Call) -> int:

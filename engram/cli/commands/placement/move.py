@@ -36,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the new repository (default: NAME-lore beside this one), or the code repository (default: this one)",
     )
-    add("--to", choices=PLACEMENTS, required=True, help="how the store is to be kept")
-    add("--dry-run", action="store_true", help="say what would be done; change nothing")
+    add("--to", choices=PLACEMENTS, required=True, help="the new placement")
+    add("--dry-run", action="store_true", help="show what would be done; change nothing")
 
 
 def run(call: Call) -> int:

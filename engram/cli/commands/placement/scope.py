@@ -34,10 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("name", metavar="NAME", nargs="?", help="the team's scope: lower-case words with - between them")
     add("url", metavar="URL", nargs="?", help="the address of its store: https, ssh or a folder (for add)")
     add("--path", default="", help="where to clone it (default: engram/teams/NAME in your data folder)")
-    add("--weight", type=float, metavar="F", help="how much its scores weigh (default: 0.8; the project: 1)")
-    add("--readonly", action="store_true", help="write nothing to it from here; sync only brings in")
-    add("--retention-days", type=int, metavar="N", help="recall nothing older (default: 0, for ever)")
-    add("--delete", action="store_true", help="with remove: delete the clone too, if all of it was pushed")
+    add("--weight", type=float, metavar="F", help="the weight of its scores (default: 0.8; the project: 1)")
+    add("--readonly", action="store_true", help="never write to it from here; sync only pulls")
+    add("--retention-days", type=int, metavar="N", help="recall nothing older (default: 0, no limit)")
+    add("--delete", action="store_true", help="with remove: also delete the clone, if all of it was pushed")
     timeout(parser)
 
 

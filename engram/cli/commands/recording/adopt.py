@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Give markdown files that people dropped into the lore folder their fields (id, category, …).\n"
-    "Their text stays as it is. They are recalled before that, too."
+    "Add the missing fields (id, category, …) to markdown files that people put into the lore folder.\n"
+    "Their text does not change. They are recalled even before that."
 )
 EXAMPLES = ("engram adopt", "engram adopt lore/notes.md --category workflow")
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text, tag = {"metavar": "TEXT"}, {"metavar": "TAG"}
     pin = {"flags": ["--pin"]}
     declare(parser, EDIT, content=text, context=text, add_tags=tag, remove_tags=tag, pinned=pin)
-    parser.add_argument("--unpin", action="store_false", dest="pinned", help="it fades like others")
+    parser.add_argument("--unpin", action="store_false", dest="pinned", help="let it decay like others")
 
 
 def run(call: Call) -> int:

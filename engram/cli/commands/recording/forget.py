@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = (
-    "Delete lore. In a git repository its history keeps it; to get rid of a secret, rewrite history too."
-)
+DESCRIPTION = "Delete lore. The git history keeps it; to remove a secret, rewrite the history too."
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
 
 

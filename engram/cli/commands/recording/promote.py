@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("names", metavar="REF", nargs="+", help="which entries: ref, id, start of an id, or words")
     add("--to", required=True, metavar="SCOPE", help="project, user or a team's scope")
-    add("--dry-run", action="store_true", help="say what would be copied or merged, write nothing")
+    add("--dry-run", action="store_true", help="show what would be copied or merged; write nothing")
 
 
 def run(call: Call) -> int:

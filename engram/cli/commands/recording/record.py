@@ -14,7 +14,7 @@ from engram.operations.record import RECORD
 if TYPE_CHECKING:
     import argparse
 
-DESCRIPTION = f"{RECORD.purpose} It is on disk when the command returns; git gets it right after."
+DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
 EXAMPLES = (
     'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
     "git log -1 --format=%B | engram record - --category decision",

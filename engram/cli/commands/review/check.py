@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.usecases.review.check import CheckReport, Remark
 
 DESCRIPTION = (
-    "Check lore as a pull request or a commit brings them: errors are files that cannot be recalled, secrets, and\n"
+    "Check the lore of a pull request or commit: errors are files that cannot be recalled, secrets, and\n"
     "settings that a person has to accept; warnings are duplicates, contradictions, broken and ambiguous links, and\n"
-    "files without fields. Nothing is changed; where the store has no index yet, none is left behind."
+    "files without fields. Nothing is changed, and no index is left behind where there was none."
 )
 EXAMPLES = (
     "engram check",
@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="only these files and folders (default: all lore)")
     add("--since", default="", metavar="REV", help="only what changed since a commit, branch, tag or date")
-    add("--strict", action="store_true", help="exit 1 for warnings, too")
-    add("--annotations", choices=("github",), help="print remarks as workflow commands of GitHub Actions")
+    add("--strict", action="store_true", help="also exit 1 for warnings")
+    add("--annotations", choices=("github",), help="print findings as workflow commands of GitHub Actions")
 
 
 def run(call: Call) -> int:
@@ -40,7 +40,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.annotations and given.json:
-        raise UsageError("--annotations and --json are two forms of one answer.", "Leave one out.")
+        raise UsageError("--annotations and --json cannot be combined.", "Choose one.")
     found = _checked(call)
     is_ok = not (found.remarks if given.strict else found.count(ERROR))
     call.output.document(

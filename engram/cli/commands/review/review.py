@@ -58,25 +58,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only what this agent recorded (repeatable)",
+        help="only entries recorded by this agent (repeatable)",
     )
     add_all(parser, FILTERS)
-    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore that was made so long ago")
+    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore older than this")
     add("--min-confidence", type=float, default=0.0, metavar="F", help="only lore of this confidence or more")
     add("--max-confidence", type=float, default=1.0, metavar="F", help="only lore of this confidence or less")
     add(
         "--content",
         metavar="TEXT",
-        help="with a decision about one item: the text of the lore that stays; - reads standard input",
+        help="with a decision about one item: the text of the entry that is kept; - reads standard input",
     )
     add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
     add(
         "--all",
         action="store_true",
-        help="list all; with a decision: decide about all of these kinds that fit",
+        help="list all; with a decision: decide all matching items of these kinds",
     )
     add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
-    add("--dry-run", action="store_true", help="show what a decision would make of the lore; change nothing")
+    add("--dry-run", action="store_true", help="show the result of a decision; change nothing")
 
 
 def run(call: Call) -> int:
@@ -132,10 +132,10 @@ def _decide(call: Call) -> int:
     given = call.arguments
     if given.decision == EDIT:
         raise UsageError(
-            "An edit needs your editor.", "engram edit LORE; the item goes when its reason is gone."
+            "`edit` needs an editor.", "Run `engram edit LORE`; the item disappears once its reason is gone."
         )
     if bool(given.items) == given.all:
-        raise UsageError("Say which items: their ids, or --kind KIND --all.", "`engram review` lists them.")
+        raise UsageError("Name the items: their ids, or --kind KIND --all.", "`engram review` lists them.")
     if given.all and not given.kind:
         raise UsageError(
             "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
@@ -175,7 +175,7 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
     written = [lore for lore in planned.lore.values() if lore is not None] if planned else []
     if planned is None or not written:
         raise UsageError(
-            "--content needs one item of which an entry stays and is written.",
+            "--content needs a single item and a decision that writes an entry.",
             "For example: merge, or accept.",
         )
     kept = written[-1]  # of what supersedes, the newer; of others there is one

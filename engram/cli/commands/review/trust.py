@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("action", choices=("list", "accept", "reject"), nargs="?", default="list", help="what to do")
-    add("names", metavar="REF", nargs="*", help="which lore, by id or the start of one")
-    add("--all", action="store_true", help="all that waits")
-    add("--forget", action="store_true", help="delete what is rejected instead of archiving it")
+    add("names", metavar="REF", nargs="*", help="entries, by id or the start of one")
+    add("--all", action="store_true", help="all quarantined lore")
+    add("--forget", action="store_true", help="delete rejected lore instead of archiving it")
 
 
 def run(call: Call) -> int:

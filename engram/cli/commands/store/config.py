@@ -35,9 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="KEY", nargs="?", help="a setting (default: all)")
     parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value")
     parser.add_argument("--user", action="store_true", help="change your own file instead of the store's")
-    parser.add_argument("--unset", action="store_true", help="take the setting out of the file")
+    parser.add_argument("--unset", action="store_true", help="remove the setting from the file")
     parser.add_argument(
-        "--accept", action="store_true", help="let count here what the store's file was changed to elsewhere"
+        "--accept",
+        action="store_true",
+        help="accept settings of the store's file that were changed elsewhere",
     )
 
 
@@ -85,7 +87,7 @@ def _show_all(call: Call) -> int:
 
 def _accept(call: Call) -> int:
     if call.arguments.name is not None or call.arguments.user or call.arguments.unset:
-        raise UsageError("--accept goes without a key and without other options.", accepted_settings.ACCEPT)
+        raise UsageError("--accept takes no key and no other options.", accepted_settings.ACCEPT)
     where = call.store.places
     accepted: tuple[accepted_settings.HeldBack, ...] = ()
     if where.repository is not None:
@@ -102,7 +104,7 @@ def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
     if not given.user and not key.counts_in_a_store(given.value):
         what = key.name if key.user_only else f"{key.name} = {given.value}"
-        raise UsageError(f"{what} counts only in your own file.", f"engram config {key.name} … --user")
+        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} … --user")
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )

@@ -24,9 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=("add", "remove", "list"), nargs="?", default="list", help="what to do"
     )
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="what to call the remote; the usual name is origin"
-    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the name of the remote, usually origin")
     parser.add_argument("url", metavar="URL", nargs="?", help="its address: https, ssh or a folder (for add)")
 
 

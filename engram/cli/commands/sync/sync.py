@@ -56,10 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="say what would come in, go out and be merged; change nothing here",
+        help="show what would be pulled, pushed and merged; change nothing here",
     )
     parser.add_argument(
-        "--all", action="store_true", help="every scope that has a remote; one that fails stops no other"
+        "--all",
+        action="store_true",
+        help="sync every scope that has a remote; a failure does not stop the others",
     )
 
 

@@ -23,13 +23,13 @@ EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--apply", action="store_true", help="write what is proposed into the store's .engram.toml")
+    add("--apply", action="store_true", help="write the proposed settings into the store's .engram.toml")
     add(
         "--user",
         action="store_true",
-        help="with --apply: into your own file instead; only there go weights of scopes",
+        help="with --apply: write to your own file instead, the only place for weights of scopes",
     )
-    add("--revert", action="store_true", help="give the file back as it was before the last --apply")
+    add("--revert", action="store_true", help="restore the file as it was before the last --apply")
 
 
 def run(call: Call) -> int:

@@ -24,12 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="merge, rebuild, sweep and commit what can be mended without asking",
+        help="merge, rebuild, clean up and commit whatever can be fixed without asking",
     )
     parser.add_argument(
         "--poison",
         action="store_true",
-        help="instead: test how lore is put before agents, with lore that means harm; exit 1 if any gets through",
+        help="instead: test the framing of recalled lore with malicious lore; exit 1 if any gets through",
     )
 
 

@@ -29,7 +29,7 @@ SAYS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--dry-run", action="store_true", help="say what is due; change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what is due; change nothing")
 
 
 def run(call: Call) -> int:

@@ -20,7 +20,7 @@ EXAMPLES = ("engram reindex", "engram reindex --rebuild")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--rebuild", action="store_true", help="from nothing")
+    parser.add_argument("--rebuild", action="store_true", help="rebuild from scratch")
 
 
 def run(call: Call) -> int:
