@@ -82,7 +82,7 @@ def of_shape(error: ValidationError, at: str = "") -> ProblemError:
     said = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
     return ProblemError(
         422,
-        errors.ValidationError(where[0]["field"], f"The request is not as it should be: {said}."),
+        errors.ValidationError(where[0]["field"], f"The request is not valid: {said}."),
         where=where,
     )
 

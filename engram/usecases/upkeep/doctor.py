@@ -101,7 +101,11 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
         if missing and fix:
             complete(store, missing)
     except EngramError as error:
-        return [Finding(DRIVER, "", f"git cannot be told how to merge lore: {error.message}", error.hint)]
+        return [
+            Finding(
+                DRIVER, "", f"the merge driver for lore cannot be configured: {error.message}", error.hint
+            )
+        ]
     hint = "`engram doctor --fix` sets it up."
     return [Finding(DRIVER, what, _UNTOLD[what], hint, fix) for what in missing]
 
@@ -116,7 +120,7 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
         return []
     if fix:
         hidden_tree.register(store.places.repository)
-    message = "git does not know that this work tree is here to stay"
+    message = "this work tree is not registered in its git repository"
     return [Finding("worktree", store.places.root, message, "`engram doctor --fix` sets it up.", fix)]
 
 
@@ -201,8 +205,8 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     soon = store.clock.now().timestamp() - _SOON_SECONDS
     if not trouble and (not waiting or waiting[0].moment > soon):
         return []  # the process that follows each command is at it
-    are = "1 change waits" if len(waiting) == 1 else f"{len(waiting):,} changes wait"
-    message = f"{are} to be committed" + (f": {trouble}" if trouble else "")
+    are = "1 change is" if len(waiting) == 1 else f"{len(waiting):,} changes are"
+    message = f"{are} not committed yet" + (f": {trouble}" if trouble else "")
     return [
         Finding(
             "git",
@@ -217,8 +221,8 @@ def _unsigned(store: Store) -> list[Finding]:
     from engram.adapters.git.write.signing import trouble
 
     why = trouble(store.places.state)
-    message = f"commits are not signed, though git is to sign them (commit.gpgsign): {why}"
-    hint = "Have the key in an agent, or make `git commit -S` work without a question; the next commit tries again."
+    message = f"commits are not signed, although git is configured to sign them (commit.gpgsign): {why}"
+    hint = "Load the key into an agent, or make `git commit -S` work without a prompt; the next commit tries again."
     return [Finding("signing", store.places.root, message, hint)] if why else []
 
 
@@ -261,14 +265,14 @@ def _beside(store: Store) -> list[Finding]:
         for path in listed
         if OTHER_VERSION.search(path) and os.path.lexists(os.path.join(places.root, path))
     ]
-    message = "a sync put this version beside the file, which had been changed here and there"
-    hint = "Take what you want of it into {0}, delete this version, and `git commit` what you changed."
+    message = "a sync wrote this version next to the file, because both sides had changed it"
+    hint = "Copy what you need from it to {0}, delete this version, and `git commit` your changes."
     return [Finding(CONFLICT, path, message, hint.format(OTHER_VERSION.sub("", path))) for path in found]
 
 
 def _settings(store: Store) -> list[Finding]:
     """What of the store's own file does not count here."""
-    hint = f"If it is meant: {ACCEPT}"
+    hint = f"If this is intended: {ACCEPT}"
     broken = [Finding("settings", CONFIG_NAME, note, "Correct that line.") for note in store.notes]
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
