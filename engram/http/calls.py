@@ -78,7 +78,7 @@ def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
         unknown = [name for name in body if name not in known]
         if unknown:
             field = f"{at}.{unknown[0]}" if at else unknown[0]
-            message = f"The request is not as it should be: there is no '{safe_text(unknown[0])[:100]}'."
+            message = f"The request is not valid: there is no '{safe_text(unknown[0])[:100]}'."
             raise ProblemError(
                 422, ValidationError(field[:200], message, f"It may have: {', '.join(known)}.")
             )

@@ -19,7 +19,7 @@ def checked_name(request: Request) -> str:
     name = str(request.path_params["id"])
     if not _NAME.fullmatch(name):
         raise NotFoundError(
-            f"There is no lore '{safe_text(name)[:60]}'.",
+            f"There is no entry '{safe_text(name)[:60]}'.",
             "Give an id, the start of one, or a session ref like L1.",
         )
     return name

@@ -88,7 +88,7 @@ def _check_parameters(request: Request, resource: Resource) -> None:
     unknown = next((name for name in request.query_params if name not in known), None)
     if unknown is not None:
         name = safe_text(unknown)[:100]
-        message = f"The query string is not as it should be: there is no '{name}'."
+        message = f"The query string is not valid: there is no '{name}'."
         hint = f"It may have: {', '.join(known)}." if known else "This resource takes nothing there."
         raise problems.ProblemError(422, ValidationError(name, message, hint))
 

@@ -217,7 +217,7 @@ def _named(engram: Engram, name: str) -> Item:
 
     found = find_item(engram.store, name)
     if found.kind not in REVIEWED or not _readable(engram, [found]):
-        raise NotFoundError(f"{found.id} waits for a person.", "A person looks: `engram review`.")
+        raise NotFoundError(f"{found.id} waits for a person.", "A person can review it: `engram review`.")
     return found
 
 
@@ -229,7 +229,9 @@ def _checked(item: Item, decision: str) -> str:
 def _check(kinds: Sequence[str]) -> None:
     for kind in kinds:
         if kind not in REVIEWED:
-            raise UsageError(f"'{kind}' is no kind that agents review.", f"Kinds: {', '.join(REVIEWED)}.")
+            raise UsageError(
+                f"'{kind}' is not a kind that agents can review.", f"Kinds: {', '.join(REVIEWED)}."
+            )
 
 
 def _readable(engram: Engram, items: Sequence[Item]) -> list[Item]:

@@ -170,7 +170,7 @@ def _readable(shown: Shown, engram: Engram) -> tuple[Tier, Counted]:
     if trust.tier == QUARANTINED:
         raise NotFoundError(
             f"{shown.lore.id} waits for a person and is not shown to agents.",
-            "A person looks: `engram review`.",
+            "A person can review it: `engram review`.",
         )
     return trust, counts
 

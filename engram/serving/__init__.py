@@ -116,8 +116,8 @@ def transport_rules(address: Address) -> TransportSecuritySettings:
 
     if address.host in _EVERYWHERE and not address.names:
         raise UsageError(
-            f"The address '{address.host}' listens to every network.",
-            "Say by which name clients reach it: --allow-host NAME.",
+            f"The address '{address.host}' listens on every network.",
+            "Give the name that clients use for it: --allow-host NAME.",
         )
     names = dict.fromkeys((*_LOOPBACK, *map(named, address.names)))
     if address.host not in _EVERYWHERE:
@@ -171,7 +171,7 @@ def listen(address: Address) -> socket.socket:
         return socket.create_server((address.host.strip("[]"), address.port), family=family)
     except OSError as error:
         raise EngramError(
-            f"Nobody can be served at {address.host} port {address.port}: {error.strerror or error}.",
+            f"The server cannot listen at {address.host} port {address.port}: {error.strerror or error}.",
             "Choose another with --port" + ("." if address.host in _LOOPBACK else " or --host."),
         ) from None
 

@@ -130,7 +130,7 @@ async def _read(scope: Scope, receive: Receive) -> bytes | None:
         more = message.get("more_body", False)
     if too_large:
         raise RefusedError(
-            413, "too-large", f"A request has at most {MOST_BYTES:,} bytes.", "Send less at once."
+            413, "too-large", f"A request has at most {MOST_BYTES:,} bytes.", "Send less in one request."
         )
     return bytes(body)
 

@@ -80,7 +80,7 @@ def test_what_only_looks_like_a_skill_is_none(engram: Engram) -> None:
     pending = skill(engram, TAGGED, status="pending")
     assert engram.recall_skill("find lore that carry a tag") is None
     assert engram.skills() == []
-    with pytest.raises(UsageError, match="no skill"):
+    with pytest.raises(UsageError, match="not a skill"):
         engram.run_skill(engram.list(tags="queue").lore[0].lore.id)
     with pytest.raises(NotFoundError):
         engram.run_skill("L99")

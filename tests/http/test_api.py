@@ -363,6 +363,6 @@ async def test_a_scope_that_would_not_be_honoured_is_an_error_and_nothing_is_wri
         await posted(client, "/lore?user_id=alex", {"lore": [salaries]}, 422)
         for path in ("/lore", "/lore/delta", "/lore/snapshot"):
             said = await got(client, path, 422, scope="user")
-            assert said["error"]["message"] == "The query string is not as it should be: there is no 'scope'."
+            assert said["error"]["message"] == "The query string is not valid: there is no 'scope'."
         await got(client, "/health", scope="user")
         assert (await got(client, "/lore"))["total"] == 0

@@ -143,7 +143,7 @@ def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch:
 
 
 def test_a_server_open_to_every_network_must_be_named() -> None:
-    with pytest.raises(UsageError, match="listens to every network"):
+    with pytest.raises(UsageError, match="listens on every network"):
         transport_rules(Address("0.0.0.0", 1))
     rules = transport_rules(Address("0.0.0.0", 1, ("lore.example",)))
     assert {"lore.example", "lore.example:*", "localhost:*"} <= set(rules.allowed_hosts)

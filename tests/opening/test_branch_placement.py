@@ -279,7 +279,7 @@ def test_a_moved_repository_goes_on(code: Path, tmp_path: Path) -> None:
     moved = code.rename(tmp_path / "elsewhere")
     record(moved, TIDES)
     assert (listed(moved), subjects(moved)[0]) == (2, f"record: {TIDES}")
-    assert "here to stay" in cli("doctor", cwd=moved).out
+    assert "not registered" in cli("doctor", cwd=moved).out
     ok("doctor", "--fix", cwd=moved)
     assert str(hidden(moved)) in git(moved, "worktree", "list")
     assert ok("doctor", cwd=moved).out == "All is well.\n"

@@ -92,7 +92,7 @@ def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
     return SecretFoundError(
         f"Nothing was written: {what} holds what looks like a secret "
         f"({first.rule} {first.preview}, {where}{more}).",
-        "Take it out, or pass --redact to store it as [redacted: …]. If it is none, end its line with "
+        "Remove it, or pass --redact to store it as [redacted: …]. For a false positive, end its line with "
         f'"{ALLOW_MARKERS[0]}".',
         tuple(finding.as_dict() for finding in findings),
     )

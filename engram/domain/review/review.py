@@ -41,7 +41,7 @@ ALLOWED = {
     DUPLICATE: {**_PAIR, MERGE: "they become one"},
     JUNK: {ACCEPT: "it stays active", REJECT: "it is forgotten"},
     STALE: {ACCEPT: "it is still valid", REJECT: "it is forgotten"},
-    WEAK: {ACCEPT: "it stays as it is", REJECT: "it is forgotten"},
+    WEAK: {ACCEPT: "keep it unchanged", REJECT: "it is forgotten"},
 }  # fmt: skip
 _ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
 
@@ -93,7 +93,7 @@ def allowed(kind: str) -> dict[str, str]:
     """Return the decisions allowed for a kind of item, with their effects."""
     found = dict(ALLOWED[kind])
     if kind in _ONE_ENTRY:
-        found |= {EDIT: "change it in your editor", ARCHIVE: "it is kept, but not recalled"}
+        found |= {EDIT: "change it in your editor", ARCHIVE: "keep it, but do not recall it"}
     return found | {SNOOZE: "ask again later"}
 
 

@@ -57,7 +57,7 @@ def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
         raise SecretFoundError(
             f"{path} holds what looks like a secret ({first.rule}, line {first.line}), here or in a commit that the"
             " remote does not have; nothing was pushed.",
-            "Renew the secret and take it out, of history too; a false alarm goes into `secrets.allow`.",
+            "Revoke the secret and remove it, from the history too; add a false positive to `secrets.allow`.",
             tuple(found.as_dict() for found in new),
         )
 

@@ -51,8 +51,8 @@ def read_source(path: str) -> bytes:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
             raise UsageError(
-                f"{path} is no regular file of at most {MOST_BYTES >> 20} MiB.",
-                "Give the part of it that matters.",
+                f"{path} is not a regular file of at most {MOST_BYTES >> 20} MiB.",
+                "Give the relevant part of it.",
             )
         with open(path, "rb") as file:
             return file.read()

@@ -92,7 +92,9 @@ def run_skill(
     shown = get(store, name)
     skill = Skill(shown.lore, shown.ref, shown.scope, query_of(shown.lore.content), NEVER)
     if not is_skill(shown.lore):
-        raise UsageError(f"{shown.lore.id} is no skill.", f"Skills are procedural lore with the tag '{TAG}'.")
+        raise UsageError(
+            f"{shown.lore.id} is not a skill.", f"Skills are procedural lore with the tag '{TAG}'."
+        )
     if not skill.query:
         raise UsageError(
             f"{shown.lore.id} is a recipe without a query.",

@@ -128,7 +128,7 @@ def _check(store: Store, wanted: LinkRequest) -> None:
     if wanted.type:
         check_type(wanted.type)
     if (wanted.kind or wanted.since) and not wanted.to:
-        raise UsageError("A relationship needs two entities.", "Name the entity that it leads to.")
+        raise UsageError("A relationship needs two entities.", "Name the target entity.")
     for key in wanted.metadata:
         check_metadata_key(key)
     texts = (wanted.name, *wanted.aliases, wanted.to, wanted.text, *wanted.metadata.values())

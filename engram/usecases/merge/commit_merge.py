@@ -165,7 +165,7 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
         and not tree.entries(repo, theirs, [CONFIG_NAME])
     ):
         raise SyncBlockedError(
-            "The remote's branch has nothing in common with this store and holds no store of its own.",
+            "The remote's branch shares no history with this store and does not contain a store.",
             "Check its address (`engram remote list`), or give the store an empty repository.",
         )
     incoming_paths.check_commits(repo, ours, theirs, incoming_paths.NOT_SYNCED)
@@ -178,7 +178,7 @@ def _check_incoming_files(
     if CONFIG_NAME in files and files[CONFIG_NAME] is None:
         raise SyncBlockedError(
             f"The remote deleted {CONFIG_NAME}, which makes a folder a store; nothing was changed here.",
-            "Have it put back on the remote's branch, then sync again.",
+            "Have it restored on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
     repo, so = store.repository, incoming_paths.NOT_SYNCED

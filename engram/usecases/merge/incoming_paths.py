@@ -66,7 +66,7 @@ def check_names(repo: Repository, commit: str, added: Iterable[str], so: str) ->
             if new[folder].intersection(same):
                 one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
                 raise SyncBlockedError(
-                    f"{one!r} and {other!r} are one and the same on many file systems; {so}.",
+                    f"{one!r} and {other!r} are the same path on many file systems; {so}.",
                     "Rename one of them, here or on the remote's branch, then try again.",
                 )
 
@@ -85,12 +85,12 @@ def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> N
             check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
         except GitError as error:
             raise SyncBlockedError(
-                f"The remote's branch is not taken: {error.message} So {so}.", error.hint
+                f"The remote's branch is refused: {error.message} So {so}.", error.hint
             ) from None
     for oid, size in measuring.result().items():
         if size > sync_plan.LARGEST_COMMIT:
             limit = f"{sync_plan.LARGEST_COMMIT:,}"
             raise SyncBlockedError(
                 f"The remote's commit {oid[:10]} itself has {size:,} bytes, more than the {limit} allowed; {so}.",
-                "Have it taken out of the remote's branch, then try again.",
+                "Have it removed from the remote's branch, then try again.",
             )

@@ -291,7 +291,7 @@ class _Sync:
         store = self._store
         found = in_force(store.places.root, store.places.state)
         store.held_back, store.notes = found.held_back, found.trouble
-        notes = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
+        notes = (*found.trouble, *(f"{one.message} If this is intended: {ACCEPT}" for one in found.held_back))
         self.done = self.done._replace(notes=(*self.done.notes, *notes))
 
     def _fold(self, *, has_changes: bool) -> None:

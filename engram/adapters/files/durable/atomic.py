@@ -125,7 +125,7 @@ def check_unchanged(path: str, before: str | None) -> None:
         what = "was deleted" if now is None else "was changed" if before else "appeared"
         raise ConflictError(
             f"{path} {what} by someone else while it was being written.",
-            "Nothing was overwritten; look at the file and try again.",
+            "Nothing was overwritten; check the file and try again.",
         )
 
 

@@ -21,7 +21,7 @@ def read(path: str) -> bytes | None:
     except OSError as error:
         raise atomic.unreadable(path, error) from None
     if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-        raise StoreError(f"{path} is not a file that Engram would change.", "Look at what is there.")
+        raise StoreError(f"{path} is not a file that Engram would change.", "Check what is at that path.")
     return atomic.read(os.path.realpath(path))
 
 
