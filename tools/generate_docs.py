@@ -362,7 +362,7 @@ def house_map() -> str:
     for layer in layers:
         packages = layer.replace(" ", "").split("|")
         for package, edge in zip(packages, _edges(len(packages)), strict=True):
-            lines.append(f"{edge} {package:<17}{_purpose(package)}")
+            lines.append(f"{edge} {package:<19}{_purpose(package)}")
             within = inside.get(package, [])
             edges = _edges(len(within) if within == inside["engram.adapters"] else 1)
             lines += [

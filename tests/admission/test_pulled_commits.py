@@ -1,4 +1,4 @@
-"""What a person pulled with git is weighed once, when it is there, and only what others wrote."""
+"""What a person pulled with git is mark_checked once, when it is there, and only what others wrote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from apikit import opened as opened_plain
 from storekit import commit
 from sync_kit import SOON, Clones
 
-from engram.usecases.admission.pulled_commits import weigh_pulled
+from engram.usecases.admission.pulled_commits import quarantine_pulled
 from engram.usecases.sync.sync import sync
 from tests.admission.test_quarantine import hold
 
@@ -50,14 +50,14 @@ def test_what_was_pulled_is_held_and_counted_once(clones: Clones, home: Path) ->
     reopened(clones)
     root, store = clones.root("a"), clones["a"].store
     found = {learn(clones, "The archive has two doors."), learn(clones, "The cellar has none.")}
-    assert weigh_pulled(store) == 0, "nothing is there yet"
+    assert quarantine_pulled(store) == 0, "nothing is there yet"
     git(root, "fetch", "-q", "origin")
-    assert weigh_pulled(store) == 0, "it was fetched and nothing else"
+    assert quarantine_pulled(store) == 0, "it was fetched and nothing else"
     git(root, "merge", "-q", "--ff-only", "origin/main")
-    assert weigh_pulled(store) == 2
+    assert quarantine_pulled(store) == 2
     assert set(waiting(clones)) == found
     assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
-    assert weigh_pulled(store) == 0
+    assert quarantine_pulled(store) == 0
 
 
 def test_what_this_clone_wrote_next_to_it_does_not_wait(clones: Clones, home: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_this_clone_wrote_next_to_it_does_not_wait(clones: Clones, home: Pa
     commit(a)
     theirs = learn(clones, "The archive has two doors.")
     git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
-    assert weigh_pulled(a.store) == 1
+    assert quarantine_pulled(a.store) == 1
     assert waiting(clones) == [theirs]
     assert mine not in waiting(clones)
 
@@ -90,7 +90,7 @@ def test_what_this_clone_pushed_does_not_wait_when_the_branch_is_looked_at_again
             git(root, "push", "-q", "origin", "main")
     git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
     assert len(a.query("archive doors cellar").lore) == 2
-    assert (weigh_pulled(a.store), waiting(clones)) == (0, [])
+    assert (quarantine_pulled(a.store), waiting(clones)) == (0, [])
 
 
 def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clones, home: Path) -> None:
@@ -108,7 +108,7 @@ def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clo
     clones.record("a", "My own archive has no window.")
     commit(a)
     git(root, "push", "-q", "origin", "main")
-    assert weigh_pulled(a.store) == 2
+    assert quarantine_pulled(a.store) == 2
     assert sorted(waiting(clones)) == sorted(theirs)
 
 
@@ -126,7 +126,7 @@ def test_what_was_pulled_by_hand_waits_though_a_sync_pushes_next(
     assert sync(a.store, SOON._replace(pull=pull)).pushed == 1
     assert waiting(clones) == [theirs]
     git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
-    assert (weigh_pulled(a.store), waiting(clones)) == (0, [theirs])
+    assert (quarantine_pulled(a.store), waiting(clones)) == (0, [theirs])
 
 
 def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clones, home: Path) -> None:
@@ -136,7 +136,7 @@ def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clon
     theirs = learn(clones, "The cellar has a window.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
     (root / ".git/logs/refs/remotes/origin/main").unlink()
-    assert weigh_pulled(a.store) == 1
+    assert quarantine_pulled(a.store) == 1
     assert waiting(clones) == [theirs]
 
 
@@ -144,14 +144,14 @@ def test_what_came_before_anything_was_held_does_not_wait_later(clones: Clones, 
     root = clones.root("a")
     before = learn(clones, "The archive has two doors.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
-    assert weigh_pulled(clones["a"].store) == 0
+    assert quarantine_pulled(clones["a"].store) == 0
     assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
     hold(home, "foreign")
     reopened(clones)
-    assert weigh_pulled(clones["a"].store) == 0
+    assert quarantine_pulled(clones["a"].store) == 0
     after = learn(clones, "The cellar has none.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
-    assert weigh_pulled(clones["a"].store) == 1
+    assert quarantine_pulled(clones["a"].store) == 1
     assert waiting(clones) == [after]
     assert before not in waiting(clones)
 
@@ -163,7 +163,7 @@ def test_a_clone_that_never_noted_how_far_it_is_begins_with_what_is_there(clones
     learn(clones, "The archive has two doors.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
     (root / MARK).unlink()
-    assert weigh_pulled(store) == 0
+    assert quarantine_pulled(store) == 0
     assert waiting(clones) == []
     assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
 
@@ -177,8 +177,8 @@ def test_on_no_branch_and_without_a_repository_nothing_is_weighed(
     learn(clones, "The archive has two doors.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
     git(root, "checkout", "-q", "--detach")
-    assert weigh_pulled(clones["a"].store) == 0
+    assert quarantine_pulled(clones["a"].store) == 0
     git(root, "checkout", "-q", "main")
-    assert weigh_pulled(clones["a"].store) == 1
+    assert quarantine_pulled(clones["a"].store) == 1
     with opened_plain(tmp_path / "plain") as plain:
-        assert weigh_pulled(plain.store) == 0
+        assert quarantine_pulled(plain.store) == 0

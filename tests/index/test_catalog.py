@@ -211,9 +211,9 @@ def twins() -> list[Entry]:
 
 def test_of_files_with_one_id_the_first_path_has_it_and_the_others_are_a_problem(catalog: Catalog) -> None:
     catalog.put(twins())
-    [lore_id] = catalog.twin_ids()
+    [lore_id] = catalog.duplicate_ids()
     assert catalog.count() == 3
-    catalog.settle_twins([lore_id])
+    catalog.shadow_duplicates([lore_id])
     assert sorted(hit.row for hit in catalog.hits([1, 2, 3])) == [1, 3]
     assert sorted(hit.row for hit in catalog.select("1")) == sorted(catalog.select_rows("1", ())) == [1, 3]
     assert (catalog.count(), catalog.count("row = ?", [2]), catalog.count_rows()) == (2, 0, 3)
@@ -225,8 +225,8 @@ def test_of_files_with_one_id_the_first_path_has_it_and_the_others_are_a_problem
     assert [line.row for line in catalog.texts(["active"])] == [1, 3]
     assert damaged(catalog.connection) == []
     catalog.remove(["lore/1.md"])
-    assert catalog.twin_ids() == []
-    catalog.settle_twins([lore_id])
+    assert catalog.duplicate_ids() == []
+    catalog.shadow_duplicates([lore_id])
     assert sorted(hit.row for hit in catalog.hits([2, 3])) == [2, 3]
 
 

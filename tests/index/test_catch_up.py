@@ -81,7 +81,7 @@ def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: En
         ("lore/secret.md", 2),
     ]
     large, secret = generation.catalog.problems()[1:]
-    assert large.message == "this file has 262,145 bytes; lore are small notes"
+    assert large.message == "this file has 262,145 bytes; entries are small notes"
     assert (secret.message, SECRET in secret.hint) == (
         "it holds what looks like a secret (aws-access-key-id), so it is not recalled or committed",
         False,
@@ -173,10 +173,10 @@ def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: P
     root = lore.parent
     (root / moved.path).rename(lore / "moved.md")
     assert engram.refresh().rebuilt == ""
-    assert engram.store.state.gone.all() == []
+    assert engram.store.state.tombstones.all() == []
     (root / gone.path).unlink()
     engram.refresh()
-    assert [one for one, _ in engram.store.state.gone.all()] == [gone.lore.id]
+    assert [one for one, _ in engram.store.state.tombstones.all()] == [gone.lore.id]
 
 
 @pytest.mark.usefixtures("never_compacted")
@@ -186,7 +186,7 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     generation = generation_of(engram)
     first = clock.nanoseconds()
     assert (generation.head, generation.swept_ns, generation.rules) == (
-        freshness.head(engram.store),
+        freshness.head_commit(engram.store),
         first,
         "",
     )
@@ -200,11 +200,11 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     refresh(engram.store)
     assert generation.swept_ns == first + SECONDS, "of a small store it is not worth a write"
     generation.next_row, generation.dead = generation.next_row + 1, generation.dead + 1
-    monkeypatch.setattr(freshness, "NOT_NOTED", 1)
+    monkeypatch.setattr(freshness, "UNRECORDED_SWEEP_LIMIT", 1)
     refresh(engram.store)
     assert generation.swept_ns == first + SECONDS, "what was removed makes it no larger"
     generation.next_row, generation.dead = generation.next_row - 1, generation.dead - 1
-    monkeypatch.setattr(freshness, "NOT_NOTED", 0)
+    monkeypatch.setattr(freshness, "UNRECORDED_SWEEP_LIMIT", 0)
     refresh(engram.store)
     assert generation.swept_ns == first + 2 * SECONDS
     refresh(engram.store, rebuild="test")
@@ -269,7 +269,7 @@ def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engra
     with opened(lore.parent) as other:
         assert refresh(other.store, thorough=False).rebuilt == "the settings changed"
         assert refresh(other.store, thorough=False).rebuilt == ""
-        assert generation_of(other).rules == freshness.rules(other.store) != ""
+        assert generation_of(other).rules == freshness.settings_digest(other.store) != ""
 
 
 @pytest.mark.usefixtures("never_compacted")

@@ -53,10 +53,10 @@ class Scanned:
         return self.store.clock.nanoseconds()
 
     def swept(self) -> Delta:
-        return file_scan.swept(self.store, self.generation, self.now())
+        return file_scan.sweep(self.store, self.generation, self.now())
 
     def in_folders(self, *folders: str) -> Delta:
-        return file_scan.in_folders(self.store, self.generation, self.now(), folders)
+        return file_scan.scan_folders(self.store, self.generation, self.now(), folders)
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_file_in_place_of_a_folder_takes_its_files_along(scanned: Scanned) -> 
 
 def test_named_files_are_looked_at_whatever_their_times_say(scanned: Scanned) -> None:
     paths = ["lore/a.md", "lore/none.md"]
-    found = file_scan.named(scanned.store, scanned.generation, paths)
+    found = file_scan.scan_files(scanned.store, scanned.generation, paths)
     assert (list(found.files), found.gone, list(found.known)) == (
         ["lore/a.md"],
         ["lore/none.md"],
@@ -219,7 +219,7 @@ def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) 
 def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
     scanned.write("c.md", "The cache is cold.\n")
     (scanned.lore / "a.md").unlink()
-    scan = file_scan.in_folders
+    scan = file_scan.scan_folders
     found = scan(
         scanned.store, scanned.generation, scanned.now(), (), ["lore/c.md", "lore/a.md"], touched={"lore"}
     )
@@ -249,7 +249,7 @@ def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) ->
         lore.mkdir()
         assert file_scan.folders_changed(engram.store, generation)
         (lore / "a.md").write_text("The parser is flaky.\n")
-        found = file_scan.in_folders(engram.store, generation, engram.store.clock.nanoseconds())
+        found = file_scan.scan_folders(engram.store, generation, engram.store.clock.nanoseconds())
         assert list(found.files) == ["lore/a.md"]
 
 

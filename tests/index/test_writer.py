@@ -15,7 +15,7 @@ from engram.adapters.index.catalog import Entry
 from engram.adapters.index.damage import DamagedIndexError
 from engram.adapters.index.generation import Generation
 from engram.adapters.index.pending_vectors import waiting
-from engram.adapters.index.ranks import KeptFor, kept_for
+from engram.adapters.index.ranks import RankedGraph, ranked_graph
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.entry.lore import Lore
 
@@ -336,14 +336,14 @@ def test_another_process_sees_a_commit_when_it_looks_again(generation: Generatio
 
 def test_the_importance_of_nodes_is_kept_until_the_graph_is_another_one(generation: Generation) -> None:
     assert generation.ranks() == {}
-    assert generation.keep_ranks(KeptFor("one", "graph"), {"a": 0.5, "b": 0.25})
+    assert generation.save_ranks(RankedGraph("one", "graph"), {"a": 0.5, "b": 0.25})
     assert generation.ranks() == {"a": 0.5, "b": 0.25}
     assert generation.ranks(["b", "c"]) == {"b": 0.25}
-    assert generation.keep_ranks(KeptFor("two", "graph"), None)
+    assert generation.save_ranks(RankedGraph("two", "graph"), None)
     other = Generation(generation.folder, "model", WIDTH)
-    assert (other.ranks(["a"]), kept_for(other.catalog)) == ({"a": 0.5}, KeptFor("two", "graph"))
+    assert (other.ranks(["a"]), ranked_graph(other.catalog)) == ({"a": 0.5}, RankedGraph("two", "graph"))
     writer = GenerationWriter(other, bulk=False)
-    assert not generation.keep_ranks(KeptFor("three", "graph"), {"a": 0.75}), "another process is writing"
+    assert not generation.save_ranks(RankedGraph("three", "graph"), {"a": 0.75}), "another process is writing"
     writer.abandon()
-    assert generation.keep_ranks(KeptFor("three", "none"), {})
+    assert generation.save_ranks(RankedGraph("three", "none"), {})
     assert generation.ranks() == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import posixpath
 import re
 import subprocess
 import sys
@@ -23,20 +22,6 @@ MOST_MODULES = 40
 DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc"}
 NOT_OURS = {"__pycache__", "dist", "bundled"}
 OWN_DOT_FOLDERS = {".ci", ".github"}
-# Packages in which modules still import one another in a circle. Take a package out once it has none.
-WITH_CIRCLES = {
-    "engram.adapters.embed",
-    "engram.adapters.git.run",
-    "engram.adapters.state",
-    "engram.mcp.tools",
-    "engram.serving",
-    "engram.usecases.merge",
-    "engram.usecases.opening",
-    "engram.usecases.recall",
-    "engram.usecases.tuning",
-    "engram_tui",
-    "engram_tui.widgets",
-}
 
 
 def project_files() -> Iterator[Path]:
@@ -153,17 +138,7 @@ def test_circles_of_imports_are_found_wherever_the_import_stands() -> None:
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
     ours = [path for path in MODULES if path.relative_to(ROOT).parts[0] in ("engram", "tui")]
-    found = {
-        shared_package(group): group
-        for group in circles({dotted(path): path.read_text("utf-8") for path in ours})
-    }
-    assert {package: group for package, group in found.items() if package not in WITH_CIRCLES} == {}
-    assert WITH_CIRCLES - set(found) == set(), "no circle is left there: take them out of the list"
-
-
-def shared_package(group: list[str]) -> str:
-    """The innermost package that all modules of a group are in."""
-    return posixpath.commonpath([name.replace(".", "/") for name in group]).replace("/", ".")
+    assert circles({dotted(path): path.read_text("utf-8") for path in ours}) == []
 
 
 def test_every_package_has_its_place_in_the_import_contracts() -> None:
