@@ -351,12 +351,13 @@ def house_map() -> str:
     }
     layers = by_container[""]
     adapters = next(contract["modules"] for contract in contracts if contract["type"] == "independence")
-    domain = [path.parent.name for path in (ROOT / "engram/domain").glob("*/__init__.py")]
-    usecases = "engram.usecases"
+    usecases, domain = "engram.usecases", "engram.domain"
     inside = {
         usecases: [f"{usecases}.{name}" for name in by_container[usecases]],
         "engram.adapters": sorted(adapters),
-        "engram.domain": [f"engram.domain.{name}" for name in sorted(domain)],
+        domain: [
+            f"{domain}.{name}" for row in by_container[domain] for name in row.replace(" ", "").split("|")
+        ],
     }
     lines = []
     for layer in layers:

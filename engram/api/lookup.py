@@ -38,7 +38,7 @@ class Looking(Part):
         return weigh(self.store, draft)
 
     def inject(self, text: str) -> str:
-        """Lore that answer `text` strongly and that this session was not shown yet, framed for a model's prompt; "" for none.
+        """Lore that answers `text` strongly and that this session was not shown yet, framed for a model's prompt; "" for none.
 
         This is passive recall as hooks do it, with the same budget. Raises StoreError.
         """

@@ -61,8 +61,8 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
-    """A store of three lore, of which `tide tables` is L1."""
-    prepared.copy("three lore", tmp_path, _make_three)
+    """A store of three entries, of which `tide tables` is L1."""
+    prepared.copy("three entries", tmp_path, _make_three)
     return tmp_path
 
 

@@ -34,7 +34,7 @@ def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
 
 
 def test_cached_answers_equal_fresh_ones(tmp_path: Path) -> None:
-    """Also where lore name one another, are archived and brought back, and one of the files is written anew."""
+    """Also where entries name one another, are archived and brought back, and one of the files is written anew."""
     engram = opened(plain(tmp_path / "store"), clock=SetClock())
     lore = []
     for part in PARTS:

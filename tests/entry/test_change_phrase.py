@@ -1,4 +1,4 @@
-"""What happened to a lore, in a phrase."""
+"""What happened to an entry, in a phrase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session refs and finding a lore by some of its words."""
+"""Session refs and finding an entry by some of its words."""
 
 from __future__ import annotations
 

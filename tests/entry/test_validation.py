@@ -1,4 +1,4 @@
-"""Validation: the bounds of every field, from both sides, and that any text gives a lore or a ValidationError."""
+"""Validation: the bounds of every field, from both sides, and that any text gives an entry or a ValidationError."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ def test_dot_quotes_what_would_end_a_text() -> None:
 
 def test_the_command_line_draws_and_exports(root: Path) -> None:
     lines = ok("graph", "billing", "--depth", "2", cwd=root).out.splitlines()
-    assert lines[0].startswith("Billing · project · 1 lore")
+    assert lines[0].startswith("Billing · project · 1 entry")
     assert [line.split(" · ")[0] for line in lines[1:5]] == [
         "├─ uses → The Queue", "│  ├─ runs_on → ZooKeeper", "│  └─ with Redis", "└─ ← owns Ada"
     ]  # fmt: skip

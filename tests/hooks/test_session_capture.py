@@ -115,7 +115,7 @@ def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
     assert all(len(one.content) <= LONGEST for one in found)
 
 
-# --- from an event to a lore
+# --- from an event to an entry
 
 
 def test_a_subagents_cause_becomes_one_pending_lore(root: Path) -> None:

@@ -76,7 +76,7 @@ NOTES = {
     "marks": "*_`[(" * 60_000,
     "html": "<div>" * 60_000,
     "brackets above": "---\na: " + "[" * 14_000 + "\n---\nBody of a note.\n",
-    "a lore of the year 10000": "---\nid: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ\n---\nBody of a note.\n",
+    "an entry of the year 10000": "---\nid: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ\n---\nBody of a note.\n",
 }
 
 
@@ -135,7 +135,7 @@ def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: P
     except (OverflowError, OSError):
         pytest.skip("this file system has no such times")
     said = held(forked("import", str(notes), cwd=root), 0)
-    assert "Imported 4 lore" in said.out
+    assert "Imported 4 entries" in said.out
     named = {line.split(":")[0].strip() for line in said.out.splitlines() if ".md: " in line}
     assert named == {"pipe.md", "large.md", "binary.md"}
     held(cli("list", cwd=root), 0)
@@ -175,7 +175,7 @@ def test_pipes_and_devices_with_a_good_name_are_not_waited_for(root: Path, tmp_p
 def test_a_link_that_was_named_is_imported(root: Path, tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("A note behind a link.")
     (tmp_path / "link.md").symlink_to("real.md")
-    assert "Imported 1 lore" in held(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
+    assert "Imported 1 entry" in held(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
 
 
 def test_a_row_too_large_for_a_file_does_not_stop_the_others(root: Path, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ FIELDS = {
     "more votes": ("votes: {A: {up: 9999999999999999}}", "votes must be made of whole numbers"),
     "escapes": ('tags: ["\\e[31m"]\nagent: "\\e]0;x\\x07\\x9b"\ncontext: "\\u202e"', ""),
     "its own relation": (f"relations: [{{kind: supersedes, id: {ID}}}]\nmerged_from: [{ID}]", ""),
-    "late relation": ("relations: [{kind: see_also, id: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ}]", "is not a lore id"),
+    "late relation": ("relations: [{kind: see_also, id: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ}]", "is not an entry id"),
     "two keys": ("agent: a\nagent: b", "the key 'agent' is here twice"),
     "alias bomb": ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "an anchor or alias"),
     "5,000 brackets": ("a: " + "[" * 5000, "nested deeper than 8 levels"),
@@ -340,7 +340,7 @@ def test_what_may_not_be_read_is_told(root: Path, tmp_path: Path) -> None:
     )
     assert "lore/shut: this folder cannot be read: Permission denied" in said
     assert "shut: this folder cannot be read" in said.split("Imported")[0]
-    assert "Imported 1 lore" in said
+    assert "Imported 1 entry" in said
 
 
 def test_a_day_folder_reached_through_a_link_is_not_written_to(root: Path, tmp_path: Path) -> None:

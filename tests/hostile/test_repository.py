@@ -26,7 +26,7 @@ COMMANDS = (
 
 @pytest.fixture(scope="session")
 def repository_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is a repository of its own, with one lore, committed."""
+    """A store that is a repository of its own, with one entry, committed."""
     root = dedicated(tmp_path_factory.mktemp("repository") / "store")
     with opened(root) as engram:
         engram.record(QUEUE, category="PATTERN_OUTCOME")

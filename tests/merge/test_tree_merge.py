@@ -88,7 +88,7 @@ class Lores:
         return rest | {self.paths[host]: self._repository.entry(codec.rewrite(one, after, CATEGORIES))}
 
     def changed(self, side: dict[str, Entry], number: int, **fields: object) -> dict[str, Entry]:
-        """A side after a change of one lore."""
+        """A side after a change of one entry."""
         file = self.file(side, number)
         raw = codec.rewrite(file, file.lore._replace(**fields), CATEGORIES)
         return side | {self.paths[number]: self._repository.entry(raw)}

@@ -79,7 +79,7 @@ def test_each_scope_has_its_own_days(tmp_path: Path, home: Path) -> None:
     rows = ok("list", "--scope", "user", "--json", cwd=project).json["lore"]
     assert {row["title"]: row["past_retention"] for row in rows} == {QUEUE: True, "Unrelated": False}
     assert f"(past retention) {QUEUE}"[:40] in ok("list", "--scope", "user", cwd=project).out
-    assert "1 lore is past retention" in ok("status", "--scope", "user", cwd=project).out
+    assert "1 entry is past retention" in ok("status", "--scope", "user", cwd=project).out
     scopes = {row["name"]: row for row in ok("status", "--json", cwd=project).json["scopes"]}
     assert (scopes["user"]["past_retention"], scopes["project"]["past_retention"]) == (1, 0)
 

@@ -67,7 +67,7 @@ def test_each_kind_has_the_number_of_queries_that_the_readme_gives() -> None:
     for kind in KINDS:
         assert counts[kind] >= 35
         assert f"| `{kind}` | {counts[kind]} |" in readme
-    assert f"{len(LORE)} lore" in readme
+    assert f"{len(LORE)} entries" in readme
     assert f"{len(QUERIES)} questions" in readme
 
 

@@ -1,4 +1,4 @@
-"""Whoever changes a lore, by whatever way, passes the gate of recording: secrets, junk, agents that are held."""
+"""Whoever changes an entry, by whatever way, passes the gate of recording: secrets, junk, agents that are held."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def known(root: Path, settings: str) -> None:
-    """A store with these settings, and a lore of a person."""
+    """A store with these settings, and an entry of a person."""
     (root / ".engram.toml").write_text(settings)
     with opened(root, agent="human", clock=Clock()) as person:
         person.put(ID, QUEUE, category="fact", tags=["queue"])

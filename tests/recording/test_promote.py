@@ -192,7 +192,7 @@ def test_a_secret_is_refused_and_nothing_of_the_call_is_written(desk: Desk) -> N
 def test_what_cannot_be_promoted_is_told(desk: Desk, tmp_path: Path) -> None:
     with desk.open() as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
-        with pytest.raises(UsageError, match="project already"):
+        with pytest.raises(UsageError, match="already in project"):
             store.promote(lore_id, to="project")
         with pytest.raises(UsageError, match="not a scope"):
             store.promote(lore_id, to="galaxy")

@@ -235,7 +235,7 @@ def test_the_commands_show_it(root: Path) -> None:
     cli("query", "queue consumer patterns", cwd=root)
     shown = cli("live", cwd=root).out
     assert "cli" in shown
-    assert "query · strong · 1 lore" in shown
+    assert "query · strong · 1 entry" in shown
     assert "queue consumer patterns" in shown
     document = cli("live", "--since", "1", "--json", cwd=root).json
     assert (document["last"], [one["action"] for one in document["entries"]]) == (2, ["query"])

@@ -177,4 +177,4 @@ def test_whose_lore_waits(
     if hold == "foreign" and accepted == ("",):
         assert (
             quarantine_reason(hold, accepted, "", ()) == ""
-        )  # a lore that names no source is named by nothing
+        )  # an entry that names no source is named by nothing

@@ -28,7 +28,7 @@ TEXTS = (
 
 
 def recorded(clones: Clones) -> list[Lore]:
-    """Four lore, of which every clone knows."""
+    """Four entries, of which every clone knows."""
     found = [clones.record(name, text) for name, text in zip("abca", TEXTS, strict=True)]
     clones.settle()
     return found

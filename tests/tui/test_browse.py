@@ -180,7 +180,9 @@ async def test_lore_that_vanished_is_one_line_and_no_traceback(store: engram.Eng
         for file in files(store):
             file.unlink()
         await user.press("h")
-        await user.sees(lambda: "There is no lore" in user.screen() or "This store is empty" in user.screen())
+        await user.sees(
+            lambda: "There is no entry" in user.screen() or "This store is empty" in user.screen()
+        )
         assert "Traceback" not in user.screen()
         await user.press("r")
         await user.sees_text("This store is empty")

@@ -217,7 +217,7 @@ async def test_lore_in_ones_own_repository_travel_with_ones_own_commits(tmp_path
         store.record("Told with the code.", category="FACT")
         async with using(store, NARROW) as user:
             await user.press("4")
-            await user.sees_text("There is nothing to sync here.", "as you do with your code")
+            await user.sees_text("There is nothing to sync here.", "as you do with your", "code.")
             assert not sync_screen(user).can_sync()
             assert not sync_screen(user).can_have_remotes()
 

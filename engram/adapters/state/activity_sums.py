@@ -50,7 +50,7 @@ class LiveSums:
         return sorted(float(row[0]) for row in self._run(query, most=most))
 
     def shown(self) -> list[str]:
-        """Return the ids of all lore that were put before somebody."""
+        """Return the ids of all entries that were shown to somebody."""
         actions = ", ".join(f"'{action}'" for action in SHOWING)
         query = (
             f"SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE {_RECENT} AND action IN ({actions})"  # noqa: S608

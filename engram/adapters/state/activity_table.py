@@ -45,7 +45,7 @@ _SELECT = f"SELECT {_COLUMNS}, number FROM retrievals"  # noqa: S608 - names onl
 
 
 class Withheld(NamedTuple):
-    """Lore that were near and not shown: why, in a few words, and their ids."""
+    """Entries that were near and not shown: why, in a few words, and their ids."""
 
     why: str
     ids: tuple[str, ...] = ()

@@ -90,7 +90,7 @@ class StateConnection:
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
         self._report(
-            "session refs, the activity log and the list of quarantined lore were damaged and start empty"
+            "session refs, the activity log and the quarantine were damaged and start empty"
             f" ({self.path}.damaged)"
         )
         return self._open()

@@ -1,4 +1,4 @@
-"""Skills: procedural lore that say how to do a thing, some with a query that can be run, and how well they did so far."""
+"""Skills: procedural entries that say how to do a thing, some with a query that can be run, and how well they did so far."""
 
 from __future__ import annotations
 

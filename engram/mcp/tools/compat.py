@@ -71,7 +71,7 @@ SOURCES = (
         Alias("memory_search", "compat_recall", "Recall lore",
               {"text": "query", "tags": "tags", "factType": "category", "limit": "k"},
               unused=("dateRange",), belonging={**_SCOPE_ID, "agentId": OWNER}),
-        Alias("memory_record_feedback", "recall_feedback", "Judge lore that were recalled",
+        Alias("memory_record_feedback", "recall_feedback", "Judge lore that was recalled",
               {"usedFactIds": "helpful", "unusedFactIds": "not_relevant"}, unused=("recallId",)),
         Alias("memory_update_fact", "update_memory", "Correct lore",
               {"factId": "memory_id", "content": "content", "tags": "tags"}, {"factType": "category"}),

@@ -63,7 +63,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
 
 
 def by_files(store: Store, files: Sequence[str]) -> str:
-    """Return the lore that name one of these files (paths as lore write them), framed; "" for none that is new."""
+    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new."""
     if not files:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)

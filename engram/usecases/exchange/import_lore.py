@@ -10,6 +10,7 @@ from engram.domain.entry.validation import check_fraction, check_words
 from engram.domain.errors import EngramError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
+from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
@@ -195,7 +196,7 @@ class _Run:
             paths += [path for _, path, _ in part]
             if not self._options.dry_run:
                 changes = [item for _, _, operation in part for item in operation.changes]
-                subject = f"import: {len(part)} lore from {name}"
+                subject = f"import: {entries(len(part))} from {name}"
                 entry_writer.write(
                     self._store, [entry_writer.operation_for(self._store, part[0][0], subject, changes)]
                 )

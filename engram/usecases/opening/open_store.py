@@ -157,4 +157,4 @@ def _enclosing(path: str) -> str:
 def _how_to_have_one(path: str) -> str:
     from engram.usecases.opening.branch_placement import branch_hint
 
-    return branch_hint(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
+    return branch_hint(path) or f"Create one: engram init{'' if path == os.getcwd() else f' {path}'}"

@@ -50,10 +50,10 @@ class Draft(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The lore as written, its path, lore that say nearly the same, and how many secrets were masked.
+    """The lore as written, its path, entries that say nearly the same, and how many secrets were masked.
 
     `status` is "recorded", or "merged" where `lore` is an older one of another clone that took in the new one;
-    `why` says why it is pending though it was to be active; `contradictions` are trusted lore that say otherwise.
+    `why` says why it is pending though it was to be active; `contradictions` are trusted entries that say otherwise.
     """
 
     lore: Lore
