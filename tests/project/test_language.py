@@ -22,7 +22,8 @@ _NOUNS = (  # "a lore file", "12 lore entries": lore says what kind they are
     "|pages?|documents?|repository|repositories|library"
 )
 COUNTED = re.compile(
-    rf"(?<![\w-])(?:(?:{_WORDS})\s+(?:\#\s+)?|(?:\d(?:[\d,.]*\d)?(?:k|\s?000)?|\}}) )lore\b(?!\s+(?:{_NOUNS})\b)(?![-/_.(\[=]\w|/|\s*=)"
+    rf"(?<![\w-])(?:(?:{_WORDS})\s+(?:\#\s+)?|(?:\d(?:[\d,.]*\d)?(?:k|\s?000)?|\}}) )lore\b"
+    rf"(?!\s+(?:{_NOUNS})\b)(?![-/_.(\[=]\w|/|\s*=)"
     r"|(?<!\bof )(?<!\bin )(?<!\bfor )(?<!\bfrom )(?<!\babout )(?<!\bwith )(?<!\bon )(?<!\bto )"
     r"\blore\s+(?:(?:that|which)\s+)?(?:are|have|were|do)\b"
     r"|\blore\s+(?:that|which)\s+(?:agree|answer|come|fit|fold|fulfil|get|go|hold|match|mean|name|need|say|share|show|stand|take|wait)\b"
