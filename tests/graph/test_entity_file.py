@@ -72,6 +72,11 @@ def read(raw: bytes) -> entity_file.EntityFile:
     return entity_file.read(raw, PATH)
 
 
+def test_a_quotation_mark_at_the_end_of_an_alias_belongs_to_it() -> None:
+    screen = BASE._replace(aliases=('27"', "screen"))
+    assert read(entity_file.write_new(screen, EARLY)).entity.aliases == ('27"', "screen")
+
+
 @quick
 @given(entities, entities)
 def test_what_is_written_is_read_and_an_edit_says_just_what_is_meant(one: Entity, other: Entity) -> None:

@@ -128,8 +128,8 @@ def _items(text: str) -> list[str] | None:
     items = text[1:-1].split(", ")
     if _WORDS.fullmatch(text):
         return items
-    found = [item for item in items if _line(item, len(item), flow=True) is not None]
-    return [item.strip('"') for item in found] if len(found) == len(items) else None
+    found = [_line(item, len(item), flow=True) for item in items]
+    return [item for item in found if item is not None] if None not in found else None
 
 
 def _words(text: str) -> tuple[str, ...] | None:
