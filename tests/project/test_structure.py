@@ -183,5 +183,7 @@ def test_script_runs_and_is_valid_bash(script: str) -> None:
 
 
 def test_ci_runs_what_everyone_runs() -> None:
-    assert "./test" in (ROOT / ".ci/run").read_text("utf-8")
+    script = (ROOT / ".ci/run").read_text("utf-8")
+    assert "./test" in script
+    assert [name for name in re.findall(r"tests/[\w/]+\.py", script) if not (ROOT / name).is_file()] == []
     assert ".ci/run" in (ROOT / ".github/workflows/tests.yml").read_text("utf-8")
