@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,12 @@ from engram.adapters.git.run.interrupts import DeferredInterrupt
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
+from engram.usecases.sync import network
 from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engram.app import Engram
 
 
@@ -112,6 +116,28 @@ def test_ctrl_c_waits_until_a_process_that_is_being_started_can_be_stopped() -> 
             held.release()
         held.release()  # once is enough
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_the_network_even_before_anybody_waits_for_it() -> None:
+    ended, pause = threading.Event(), threading.Event()
+
+    def work(report: Callable[[str], None]) -> network.Result:
+        os.kill(os.getpid(), signal.SIGINT)  # while the main thread still starts this one
+        try:
+            for _ in range(1000):
+                report("fetching")
+                pause.wait(0.01)
+        finally:
+            ended.set()
+        return "", None
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            network.Background(work).wait()
+        assert ended.wait(5), "it goes on although nobody waits for it"
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections import deque
 
@@ -12,6 +13,7 @@ from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from types import FrameType
     from typing import Self
 
     from engram.adapters.git.remote.remotes import Counterpart
@@ -84,15 +86,21 @@ class _StoppedError(Exception):
 
 
 class Background:
-    """A fetch or push in a thread of its own. Left as a context (or by `stop`), it is ended, with the git it started."""
+    """A fetch or push in a thread of its own. Left as a context (or by `stop`), it is ended, with the git it started.
+
+    Ctrl-C ends it, too, wherever the main thread is at that moment: between two statements, no `finally` would.
+    """
 
     def __init__(self, work: Callable[[Report], Result]) -> None:
         """Start the work, which is given a function to report its progress to."""
         self._work = work
         self._reports: deque[str] = deque()
         self._stopped = False
+        self._interrupted = False
         self._result: Result = "", None
         self._error: BaseException | None = None
+        self._handler: Callable[[int, FrameType | None], object] | None = None
+        self._handler = self._replace_handler()
         self._thread = threading.Thread(target=self._run, name="engram-network")
         self._thread.start()
 
@@ -111,6 +119,8 @@ class Background:
             self._forward(report)
         finally:
             self.stop()
+        if self._interrupted:  # Python drops a KeyboardInterrupt that is raised while it destroys an object
+            raise KeyboardInterrupt
         if self._error is not None:
             raise self._error
         return self._result
@@ -119,6 +129,23 @@ class Background:
         """End the work, and return when it has ended. Harmless when it has already."""
         self._stopped = True
         self._thread.join()
+        if self._handler is not None and signal.getsignal(signal.SIGINT) == self._interrupt:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _replace_handler(self) -> Callable[[int, FrameType | None], object] | None:
+        """Take over Ctrl-C, if Python handles it and this is the thread that it reaches; return the handler before."""
+        if threading.current_thread() is not threading.main_thread():
+            return None
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            return None
+        signal.signal(signal.SIGINT, self._interrupt)
+        return handler
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._stopped = self._interrupted = True
+        if self._handler is not None:
+            self._handler(number, frame)
 
     def _forward(self, report: Report | None) -> None:
         while report is not None and self._reports:
