@@ -10,6 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
 HELPFUL = "helpful"
 NOT_RELEVANT = "not_relevant"
@@ -31,6 +32,24 @@ class Vote(NamedTuple):
     up: int = 0
     down: int = 0
     n: int = 0
+
+
+class Tally(NamedTuple):
+    """What the judgements of an entry add up to on a day; confidences in thousandths.
+
+    `full` is the confidence before decay, `anchor` the day (since 1970, UTC) that decay counts from. `accounts` say how
+    much each source moved it. `supporters` and `opponents` are the sources other than the author's whose judgements of
+    the present words speak for them, and against them.
+    """
+
+    confidence: int
+    full: int
+    anchor: int
+    validation_count: int
+    last_validated: datetime | None
+    accounts: Mapping[str, Vote]
+    supporters: tuple[str, ...] = ()
+    opponents: tuple[str, ...] = ()
 
 
 def clamp(thousandths: int) -> int:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from engram.domain.entry import confidence
 from engram.domain.entry.categories import SEMANTIC
-from engram.domain.entry.confidence import DEFAULT_PRIOR, Vote
+from engram.domain.entry.confidence import DEFAULT_PRIOR, Tally, Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ class Conflict(NamedTuple):
 
 
 class Lore(NamedTuple):
-    """One piece of knowledge. Times are aware UTC datetimes; `prior` is in thousandths."""
+    """One piece of knowledge. Times are aware UTC datetimes.
+
+    `prior` is the confidence that its author stated, in thousandths. `votes` are the accounts of a file of format 1, and
+    so is `last_validated`, unless `tally` says what the ledger's judgements add up to: a store that reads an entry sets
+    both; neither is written to a file of format 2.
+    """
 
     id: str
     content: str
@@ -70,11 +75,19 @@ class Lore(NamedTuple):
     source_id: str = ""
     sources: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    tally: Tally | None = None
 
     @property
     def thousandths(self) -> int:
         """The confidence, 0..1000."""
-        return confidence.derive(self.prior, self.votes, len(self.merged_from))
+        if self.tally is not None:
+            return self.tally.confidence
+        return confidence.derive(self.prior, self.votes, len(self.merged_from) if self.votes else 0)
+
+    @property
+    def accounts(self) -> Mapping[str, Vote]:
+        """How much each clone (short id), and each account of format 1, moved the confidence."""
+        return self.votes if self.tally is None else self.tally.accounts
 
     @property
     def confidence(self) -> float:
@@ -89,7 +102,7 @@ class Lore(NamedTuple):
     @property
     def validation_count(self) -> int:
         """How often it was marked helpful, over all clones."""
-        return sum(vote.n for vote in self.votes.values())
+        return sum(vote.n for vote in self.accounts.values())
 
     @property
     def title(self) -> str:

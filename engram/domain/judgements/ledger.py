@@ -1,0 +1,233 @@
+"""The lines of a ledger of judgements: how they are written, read and united, and the names of its files.
+
+A ledger is one file for each writer and month, of JSON lines, and only ever grows. The lines hold no numbers: what they
+add up to follows from `engram.domain.judgements.tally`. docs/lore-format.md specifies the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import blake2b
+
+from engram.domain.entry import ulid
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeGuard
+
+CONFIRMED, RETRACTED, SAME = "confirmed", "retracted", "same"
+LINE_KINDS = (HELPFUL, INCORRECT, NOT_RELEVANT, CONFIRMED, RETRACTED, SAME)
+
+LARGEST_FILE = 8 * 1024 * 1024  # bytes, after which a writer goes on in another file
+LEGACY = "legacy"  # the folder of what files of format 1 held
+WHO = "who"  # the file beside a writer's ledgers that says who that is
+ERASED = "erased"
+_LONGEST_LINE = 2000  # bytes
+_LONGEST_TEXT = 100
+_MOST = 1 << 31  # of a number in a legacy line
+_PATH = re.compile(r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl")
+_LEGACY_PATH = re.compile(rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl")
+
+
+class Judgement(NamedTuple):
+    """One line: what `source` (a ULID, known from the file's path) said of an entry, at the time in the line's own id.
+
+    `of` is the line taken back, or the entry folded into this one. `text` is a digest of the words judged.
+    """
+
+    id: str
+    entry: str
+    kind: str
+    of: str = ""
+    text: str = ""
+    agent: str = ""
+    source: str = ""
+
+
+class LegacyAccount(NamedTuple):
+    """One account of votes that a file of format 1 held: thousandths up and down, times helpful, last time validated.
+
+    `at` is in milliseconds since 1970; 0: never.
+    """
+
+    entry: str
+    account: str
+    vote: Vote
+    at: int = 0
+
+    @property
+    def id(self) -> str:
+        """The id of its line, the same in every clone."""
+        digest = blake2b(f"{self.entry} {self.account}".encode(), digest_size=10).digest()
+        return ulid.encode(int(ulid.moment(self.entry).timestamp() * 1000), int.from_bytes(digest))
+
+
+class Parsed(NamedTuple):
+    """The lines of a file that can be read, and how many cannot."""
+
+    judgements: list[Judgement]
+    accounts: list[LegacyAccount]
+    malformed: int
+
+
+def path_of(source: str, line_id: str, part: int = 1) -> str:
+    """Return the path of the file for a line of this writer. Files whose names end alike are packed well by git."""
+    month = ulid.moment(line_id).strftime("%y%m")
+    more = f"-{part}" if part > 1 else ""
+    return f"{source[10:12]}/{source}/{source[-4:]}-{month}{more}.jsonl"
+
+
+def legacy_path(clone: str, entry: str) -> str:
+    """Return the path of the file in which the clone (short id) keeps what files of format 1 held of an entry."""
+    return f"{LEGACY}/{clone}-{entry[10]}.jsonl"
+
+
+def who_path(source: str) -> str:
+    """Return the path of the file that says who a writer is."""
+    return f"{source[10:12]}/{source}/{WHO}"
+
+
+def source_of(path: str) -> str | None:
+    """Return the writer of a ledger by its path; "" for legacy accounts, None for any other file."""
+    if _LEGACY_PATH.fullmatch(path):
+        return ""
+    found = _PATH.fullmatch(path)
+    if found is None or not ulid.is_valid(found[2]) or found[1] != found[2][10:12]:
+        return None
+    return found[2]
+
+
+def render(judgement: Judgement) -> bytes:
+    """Return the line of a judgement."""
+    said = {"id": judgement.id, "entry": judgement.entry, "kind": judgement.kind, "of": judgement.of}
+    said |= {"text": judgement.text, "agent": judgement.agent}
+    return _dump({key: value for key, value in said.items() if value})
+
+
+def render_account(account: LegacyAccount) -> bytes:
+    """Return the line of an account."""
+    up, down, n = account.vote
+    said: dict[str, object] = {"id": account.id, "entry": account.entry, "account": account.account}
+    return _dump(said | {"up": up, "down": down, "n": n} | ({"at": account.at} if account.at else {}))
+
+
+def parse(raw: bytes, source: str) -> Parsed:
+    """Read the lines of a writer's file (`source` "": legacy accounts), in any order and with either line end."""
+    judgements, accounts, malformed = list[Judgement](), list[LegacyAccount](), 0
+    for line in raw.split(b"\n"):
+        if not line or line == b"\r":
+            continue
+        found = _read(line, source)
+        if isinstance(found, Judgement):
+            judgements.append(found)
+        elif found is not None:
+            accounts.append(found)
+        else:
+            malformed += 1
+    return Parsed(judgements, accounts, malformed)
+
+
+def unite(one: bytes, other: bytes) -> bytes:
+    """Merge two versions of a file: the longer if it begins with the other, else the union of the lines by id, in order.
+
+    Symmetric: every clone gets the same bytes.
+    """
+    one, other = _ended(one), _ended(other)
+    if one.startswith(other):
+        return one
+    if other.startswith(one):
+        return other
+    lines: dict[str, bytes] = {}
+    strange = set[bytes]()
+    for ended in [*one.split(b"\n"), *other.split(b"\n")]:
+        line = ended.removesuffix(b"\r")
+        said = _load(line) if line else None
+        if said is None:
+            strange |= {line} if line else set()
+            continue
+        line_id = str(said["id"])
+        known = lines.get(line_id)
+        lines[line_id] = line if known is None or known == line else _larger(known, line)
+    return b"".join(
+        [lines[name] + b"\n" for name in sorted(lines)] + [one + b"\n" for one in sorted(strange)]
+    )
+
+
+def larger_accounts(accounts: Iterable[LegacyAccount]) -> dict[tuple[str, str], LegacyAccount]:
+    """Return accounts by entry and name; of several of one name the larger of each number counts."""
+    found: dict[tuple[str, str], LegacyAccount] = {}
+    for new in accounts:
+        key = new.entry, new.account
+        known = found.get(key)
+        found[key] = new if known is None else _united(known, new)
+    return found
+
+
+def _united(one: LegacyAccount, other: LegacyAccount) -> LegacyAccount:
+    vote = Vote(*map(max, one.vote, other.vote))
+    return LegacyAccount(one.entry, one.account, vote, max(one.at, other.at))
+
+
+def _larger(one: bytes, other: bytes) -> bytes:
+    """Of two lines with one id: the larger numbers of an account, else the larger line."""
+    accounts = [found for line in (one, other) if isinstance(found := _read(line, ""), LegacyAccount)]
+    if len(accounts) == 2 and accounts[0][:2] == accounts[1][:2]:
+        return render_account(_united(*accounts)).rstrip(b"\n")
+    return max(one, other)
+
+
+def _ended(raw: bytes) -> bytes:
+    return raw if not raw or raw.endswith(b"\n") else raw + b"\n"
+
+
+def _dump(said: Mapping[str, object]) -> bytes:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _load(line: bytes) -> dict[str, object] | None:
+    """Return the object of a line with an id; None for anything else."""
+    if len(line) > _LONGEST_LINE:
+        return None
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) and isinstance(said.get("id"), str) else None
+
+
+def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
+    said = _load(line)
+    if said is None:
+        return None
+    get = said.get
+    line_id, entry = get("id"), get("entry")
+    if not (_is_id(line_id) and _is_id(entry)):
+        return None
+    if not source:
+        return _account(said)
+    values = get("kind"), get("of", ""), get("text", ""), get("agent", "")
+    if not all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in values):
+        return None
+    return Judgement(line_id, entry, *values, source)  # type: ignore[arg-type]
+
+
+def _account(said: Mapping[str, object]) -> LegacyAccount | None:
+    up, down, n, at = (_number(said.get(key, 0)) for key in ("up", "down", "n", "at"))
+    name = said.get("account")
+    if up is None or down is None or n is None or at is None or not isinstance(name, str):
+        return None
+    if not 0 < len(name) <= _LONGEST_TEXT or max(up, down, n) >= _MOST:
+        return None
+    found = LegacyAccount(str(said["entry"]), name, Vote(up, down, n), at)
+    return found if found.id == said["id"] else None
+
+
+def _number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < _MOST << 16 else None
+
+
+def _is_id(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and ulid.is_valid(value)

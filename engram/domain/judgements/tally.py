@@ -1,0 +1,171 @@
+"""What the judgements of an entry add up to, by replaying them in the order of their ids.
+
+Each line moves the confidence from where it is, and it stays within 0 and 1 after each: so the sum cannot be pushed
+beyond by repetition, and nobody can write a weight of their own. Decay is subtracted on reading and never stored.
+docs/merge-rules.md has the reasons.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import (
+    HELPFUL,
+    HELPFUL_GAIN,
+    INCORRECT,
+    INCORRECT_LOSS,
+    Tally,
+    Vote,
+    clamp,
+)
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.domain.entry.lore import Lore
+    from engram.domain.judgements.ledger import Judgement
+
+CONFIRMED_GAIN = 100  # thousandths
+DECAY_LOSS = 10  # thousandths a month
+MONTH = 30  # days
+DECAY = "decay"  # the account of what an entry lost by not being validated
+UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
+IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
+_MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def day_of(moment: datetime) -> int:
+    """Return the number of the UTC day since 1970."""
+    return (moment - _EPOCH).days
+
+
+def live(lines: Iterable[Judgement]) -> list[Judgement]:
+    """Return the lines that nobody took back, by id. Only the same source takes back, and only an earlier line."""
+    taken_back = set[tuple[str, str]]()
+    found = []
+    for line in sorted(set(lines), key=lambda line: (line.id, line.source), reverse=True):
+        if (line.source, line.id) in taken_back:
+            continue
+        if line.kind == RETRACTED and line.of < line.id:
+            taken_back.add((line.source, line.of))
+        found.append(line)
+    return found[::-1]
+
+
+def tally(
+    lore: Lore, lines: Iterable[Judgement], accounts: Iterable[LegacyAccount], today: int, words: str = ""
+) -> Tally:
+    """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
+
+    They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
+    `words` is the digest of the words as they are now: judgements of others support those alone.
+    """
+    states = _Replay(lore, accounts)
+    for line in live(lines):
+        states.add(line, today)
+        states.weigh(line, words)
+    full = states.value
+    anchor = max([day_of(lore.updated_at), *([states.last // 86_400_000] if states.last else [])])
+    lost = decay(lore.type, full, min(anchor, today), today) if not lore.pinned else 0
+    votes = dict(sorted(states.votes.items()))
+    if lost:
+        votes[DECAY] = Vote(0, lost, 0)
+    last = _moment(states.last) if states.last else lore.last_validated
+    return Tally(full - lost, full, anchor, states.count, last, votes, *states.sides())
+
+
+def decay(type_name: str, full: int, anchor: int, today: int) -> int:
+    """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
+    if type_name != SEMANTIC:
+        return 0
+    return min(full, DECAY_LOSS * max(0, (today - anchor) // MONTH))
+
+
+def accounts_of(lore: Lore) -> list[LegacyAccount]:
+    """Return the accounts that the file of an entry holds, if it is of format 1."""
+    if not lore.votes:
+        return []
+    at = int(lore.last_validated.timestamp() * 1000) if lore.last_validated else 0
+    votes = {name: vote for name, vote in lore.votes.items() if not name.startswith(IDLE)}
+    votes |= {f"{_MERGED}{ulid.short(one)}": Vote(CONFIRMED_GAIN, 0, 0) for one in lore.merged_from}
+    beyond = lore.prior - clamp(lore.prior)
+    if beyond:
+        votes[UNSTATED] = Vote(max(beyond, 0), max(-beyond, 0), 0)
+    return [LegacyAccount(lore.id, name, vote, at if vote.n else 0) for name, vote in sorted(votes.items())]
+
+
+def without_accounts(lore: Lore) -> Lore:
+    """Return an entry of format 1 as format 2 has it: what its author stated, and nothing that others said."""
+    if not lore.votes and lore.last_validated is None and lore.prior == clamp(lore.prior):
+        return lore
+    return lore._replace(prior=clamp(lore.prior), votes={}, last_validated=None)
+
+
+class _Replay:
+    """The confidence (thousandths) while lines are added to it in order."""
+
+    def __init__(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
+        self._lore = lore
+        self._confirmed = {lore.source_id} if lore.source_id else set[str]()
+        known = larger_accounts([_of_heir(one, lore.id) for one in (*accounts, *accounts_of(lore))])
+        self.votes: dict[str, Vote] = {name: one.vote for (_, name), one in known.items() if any(one.vote)}
+        self.count = sum(vote.n for vote in self.votes.values())
+        self.last = max((one.at for one in known.values()), default=0)
+        self.value = clamp(clamp(lore.prior) + sum(vote.up - vote.down for vote in self.votes.values()))
+        self._verdicts: dict[str, int] = {}
+
+    def add(self, line: Judgement, today: int) -> None:
+        gain = 0
+        if line.kind == HELPFUL:
+            gain, self.count = HELPFUL_GAIN, self.count + 1
+        elif line.kind == INCORRECT:
+            gain = -INCORRECT_LOSS
+        elif line.kind == CONFIRMED and line.source not in self._confirmed:
+            gain = CONFIRMED_GAIN
+            self._confirmed.add(line.source)
+        if line.kind in (HELPFUL, CONFIRMED):
+            self.last = max(self.last, min(_milliseconds(line.id), (today + 1) * 86_400_000 - 1))
+        before, self.value = self.value, clamp(self.value + gain)
+        self._count_vote(line, self.value - before)
+
+    def weigh(self, line: Judgement, words: str) -> None:
+        """Note what the line says of the words as they are now, unless it is the author's own."""
+        sign = {HELPFUL: 1, CONFIRMED: 1, INCORRECT: -1}.get(line.kind, 0)
+        if sign and line.text == words and line.source != self._lore.source_id:
+            self._verdicts[line.source] = self._verdicts.get(line.source, 0) + sign
+
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the sources that speak for the words, and those that speak against them."""
+        found = sorted(self._verdicts.items())
+        return tuple([one for one, sum_ in found if sum_ > 0]), tuple(
+            [one for one, sum_ in found if sum_ < 0]
+        )
+
+    def _count_vote(self, line: Judgement, change: int) -> None:
+        helpful = line.kind == HELPFUL
+        if not change and not helpful:
+            return
+        name = ulid.short(line.source)
+        vote = self.votes.get(name, Vote())
+        self.votes[name] = Vote(vote.up + max(change, 0), vote.down + max(-change, 0), vote.n + helpful)
+
+
+def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
+    """Return an account as the entry that took in its own has it: format 1 adds the entry to the clone's name."""
+    if account.entry == heir:
+        return account
+    name = account.account if "." in account.account else f"{account.account}.{ulid.short(account.entry)}"
+    return account._replace(entry=heir, account=name)
+
+
+def _milliseconds(line_id: str) -> int:
+    return int(ulid.moment(line_id).timestamp() * 1000)
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -1,0 +1,154 @@
+"""What judgements add up to: replayed in order, kept within 0 and 1, taken back by their source alone, faded by time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.entry import ulid
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Lore
+from engram.domain.judgements import tally as tallies
+from engram.domain.judgements.ledger import Judgement, LegacyAccount
+from engram.domain.judgements.tally import tally
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+TODAY = tallies.day_of(NOW)
+AUTHOR, ADA, BOB = ("01KJPY44E0" + letter * 16 for letter in "ABC")
+ENTRY = ulid.encode(int(NOW.timestamp() * 1000), 7)
+
+
+def lore(stated: int = 700, **more: object) -> Lore:
+    return Lore(
+        ENTRY, "Retries need jitter", "PATTERN_OUTCOME", NOW, NOW, prior=stated, source_id=AUTHOR
+    )._replace(**more)
+
+
+def line(number: int, kind: str = "helpful", source: str = ADA, of: str = "", text: str = "") -> Judgement:
+    return Judgement(ulid.encode(int(NOW.timestamp() * 1000) + number, 0), ENTRY, kind, of, text, "", source)
+
+
+def value(*lines: Judgement, stated: int = 700, day: int = TODAY) -> int:
+    return tally(lore(stated), lines, (), day).confidence
+
+
+def test_each_judgement_moves_the_confidence_by_its_weight() -> None:
+    assert value() == 700
+    assert value(line(1)) == 780
+    assert value(line(1, "incorrect")) == 550
+    assert value(line(1, "not_relevant"), line(2, "same"), line(3, "unheard of")) == 700
+
+
+def test_twenty_helpful_on_a_high_confidence_are_one_and_no_more() -> None:
+    found = tally(lore(950), [line(n) for n in range(20)], (), TODAY)
+    assert (found.confidence, found.validation_count) == (1000, 20)
+    assert value(*[line(n) for n in range(20)], line(21, "incorrect"), stated=950) == 850
+
+
+def test_a_confirmation_counts_once_for_each_source_and_never_for_the_author() -> None:
+    assert value(line(1, "confirmed"), line(2, "confirmed")) == 800
+    assert value(line(1, "confirmed"), line(2, "confirmed", BOB)) == 900
+    assert value(line(1, "confirmed", AUTHOR)) == 700
+
+
+def test_taking_back_and_taking_that_back_leave_the_count_as_it_was() -> None:
+    first = line(1)
+    undo = line(2, "retracted", of=first.id)
+    redo = line(3, "retracted", of=undo.id)
+    again = line(4, "retracted", of=first.id)
+    for lines, count in (([first, undo], 0), ([first, undo, redo], 1), ([first, undo, redo, again], 0)):
+        found = tally(lore(), lines, (), TODAY)
+        assert (found.validation_count, found.confidence) == (count, 700 + 80 * count), lines
+        assert found.last_validated is None or count
+
+
+def test_nobody_takes_back_what_another_source_said_nor_what_it_has_yet_to_say() -> None:
+    assert value(line(1), line(2, "retracted", BOB, of=line(1).id)) == 780
+    assert value(line(5), line(2, "retracted", of=line(5).id)) == 780
+
+
+@given(
+    st.permutations(
+        [line(1), line(2, "incorrect", BOB), line(3, "confirmed", BOB), line(4, "retracted", of=line(1).id)]
+    )
+)
+def test_the_order_in_which_lines_arrive_and_copies_of_them_do_not_matter(lines: list[Judgement]) -> None:
+    assert value(*lines, *lines) == 650
+
+
+def test_accounts_of_format_1_come_first_and_the_larger_of_two_counts_once() -> None:
+    mine = LegacyAccount(ENTRY, "6R2H5F8K", Vote(160, 0, 2), int(NOW.timestamp() * 1000))
+    found = tally(
+        lore(votes={"6R2H5F8K": Vote(80, 0, 1), "idle.2026-02": Vote(0, 10, 0)}),
+        [line(1)],
+        [mine, mine],
+        TODAY,
+    )
+    assert (found.confidence, found.validation_count) == (940, 3)
+
+
+def test_an_entry_of_format_1_has_the_confidence_that_its_file_says() -> None:
+    votes = {"6R2H5F8K": Vote(80, 150, 1), "same.6R2H5F8K": Vote(0, 100, 0)}
+    old = lore(votes=votes, merged_from=("01KJPY44E039MMV97SZGY6V9EQ", "01KJPY44E039MMV97SZGY6V9ER"))
+    moved = tally(tallies.without_accounts(old), (), tallies.accounts_of(old), TODAY)
+    assert old.thousandths == tally(old, (), (), TODAY).confidence == moved.confidence == 730
+    assert (moved.validation_count, tallies.without_accounts(old).votes) == (1, {})
+
+
+def test_what_format_1_stated_beyond_one_is_kept_as_an_account() -> None:
+    old = lore(1200, votes={"6R2H5F8K": Vote(0, 300, 0)})
+    moved = tally(tallies.without_accounts(old), (), tallies.accounts_of(old), TODAY)
+    assert old.thousandths == moved.confidence == 900
+
+
+def test_accounts_of_a_folded_entry_count_as_format_1_carried_them() -> None:
+    folded = "01KJPY44E039MMV97SZGY6V9EQ"
+    carried = LegacyAccount(ENTRY, f"6R2H5F8K.{ulid.short(folded)}", Vote(80, 0, 1))
+    theirs = LegacyAccount(folded, "6R2H5F8K", Vote(80, 0, 1))
+    assert tally(lore(), (), [carried, theirs], TODAY).confidence == 780
+
+
+@pytest.mark.parametrize(("days", "lost"), [(29, 0), (30, 10), (59, 10), (60, 20), (10_000, 700)])
+def test_a_semantic_entry_fades_by_a_hundredth_for_each_full_month(days: int, lost: int) -> None:
+    assert value(day=TODAY + days) == 700 - lost
+
+
+def test_what_is_episodic_or_pinned_does_not_fade() -> None:
+    for change in ({"type": "episodic"}, {"pinned": True}):
+        assert tally(lore(**change), (), (), TODAY + 300).confidence == 700
+
+
+def test_a_live_helpful_judgement_begins_the_months_anew_and_one_taken_back_does_not() -> None:
+    later = Judgement(
+        ulid.encode(int((NOW + timedelta(days=90)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
+    )
+    undo = Judgement(
+        ulid.encode(int((NOW + timedelta(days=91)).timestamp() * 1000), 0),
+        ENTRY,
+        "retracted",
+        later.id,
+        source=ADA,
+    )
+    assert value(later, day=TODAY + 100) == 780
+    assert value(later, undo, day=TODAY + 100) == 670
+
+
+def test_a_clock_ten_years_ahead_moves_nothing_beyond_today() -> None:
+    ahead = Judgement(
+        ulid.encode(int((NOW + timedelta(days=3650)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
+    )
+    found = tally(lore(updated_at=NOW + timedelta(days=3650)), [ahead], (), TODAY)
+    assert found.confidence == 780
+    assert found.last_validated is not None
+    assert found.last_validated < NOW + timedelta(days=1)
+
+
+def test_only_others_who_judged_these_very_words_support_or_oppose_them() -> None:
+    lines = [line(1, text="now"), line(2, source=BOB, text="before"), line(3, source=AUTHOR, text="now")]
+    assert tally(lore(), lines, (), TODAY, "now").supporters == (ADA,)
+    assert tally(lore(), [*lines, line(4, "incorrect", BOB, text="now")], (), TODAY, "now").opponents == (
+        BOB,
+    )
