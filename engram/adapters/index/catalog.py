@@ -11,6 +11,8 @@ import sqlite3
 from functools import partial
 
 from engram.adapters.index import row_details
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import DECAY_LOSS, DECAY_MONTH
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
-FORMAT = 12
+FORMAT = 13
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -33,7 +35,7 @@ CREATE TABLE files (
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
     agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT,
-    conflicts INTEGER, line_check INTEGER NOT NULL
+    conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, line_check INTEGER NOT NULL
 );
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
@@ -55,10 +57,11 @@ COLUMNS = (
     "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
-    "length", "files", "conflicts",
+    "length", "files", "conflicts", "full", "anchor", "accounts",
 )  # fmt: skip
 _SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
 _ROW = COLUMNS.index("row")
+_CONFIDENCE, _FULL = COLUMNS.index("confidence"), COLUMNS.index("full")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
     for table in row_details.TABLES
@@ -244,6 +247,12 @@ class Catalog:
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
         row_details.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
 
+    def fade(self, day: int) -> None:
+        """Give every entry the confidence that it has on a day (since 1970, UTC): 0.01 less for each month unvalidated."""
+        faded = f"max(0, full - {DECAY_LOSS} * max(0, (? - anchor) / {DECAY_MONTH}))"
+        query = f"UPDATE files SET confidence = {faded} WHERE full IS NOT NULL AND confidence != {faded}"  # noqa: S608
+        self.connection.execute(query, (day, day))
+
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
         query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"
@@ -258,6 +267,12 @@ class Catalog:
     def _forget_beside(self, paths: Sequence[tuple[str]]) -> None:
         for statement in _DELETE_BESIDE:
             self.connection.executemany(statement, paths)
+
+    def paths_of(self, ids: Sequence[str]) -> set[str]:
+        """Return the files of these entries, and of those that they were folded into."""
+        found = {row[0] for row in self.where_in("SELECT path FROM files", "id", ids)}
+        query = "SELECT path FROM row_merged JOIN files USING (row)"
+        return found | {row[0] for row in self.where_in(query, "row_merged.id", ids)}
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """Return the ids of the entries in these files."""
@@ -379,8 +394,10 @@ def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str
     """Return the check number of a file's line, its tags and what it names."""
     import zlib  # only writing needs it
 
-    # Format 2 of marshal is the last in which equal values always give equal bytes.
-    return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags)), sorted(named)), 2))
+    # Format 2 of marshal is the last in which equal values always give equal bytes. What fades is not of the file.
+    confidence = None if values[_FULL] is not None else values[_CONFIDENCE]
+    kept = (*values[_SEEN:_CONFIDENCE], confidence, *values[_CONFIDENCE + 1 :])
+    return zlib.crc32(marshal.dumps((values[0], kept, sorted(set(tags)), sorted(named)), 2))
 
 
 def _values(entry: Entry) -> tuple[object, ...]:
@@ -395,5 +412,12 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
-        len(lore.conflicts),
+        len(lore.conflicts), *_fading(lore), len(lore.votes),
     )  # fmt: skip
+
+
+def _fading(lore: Lore) -> tuple[int | None, int | None]:
+    """Return the confidence before decay, and the day that decay counts from; None for what does not fade."""
+    if lore.tally is None or lore.type != SEMANTIC or lore.pinned:
+        return None, None
+    return lore.tally.full, lore.tally.anchor

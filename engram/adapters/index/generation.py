@@ -99,6 +99,8 @@ class Generation:
         self.head = meta.get("head", "")
         self.swept_ns = int(meta.get("swept_ns", "0"))
         self.rules = meta.get("rules", "")
+        self.judged = meta.get("judged", "")
+        self.day = int(meta.get("day", "0"))
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
         self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
         self._words_sizes = {

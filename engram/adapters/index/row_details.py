@@ -18,12 +18,16 @@ SCHEMA = """
 CREATE TABLE row_tokens (row INTEGER PRIMARY KEY, tokens BLOB NOT NULL, check_number INTEGER NOT NULL);
 CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (row, kind, id)) WITHOUT ROWID;
 CREATE TABLE row_entities (row INTEGER, entity TEXT NOT NULL, PRIMARY KEY (row, entity)) WITHOUT ROWID;
+CREATE TABLE row_merged (row INTEGER, id TEXT NOT NULL, PRIMARY KEY (row, id)) WITHOUT ROWID;
 CREATE TABLE row_mentions (row INTEGER, name TEXT NOT NULL, PRIMARY KEY (row, name)) WITHOUT ROWID;
 CREATE TABLE ranks (node TEXT PRIMARY KEY, importance REAL NOT NULL) WITHOUT ROWID;
 CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_also', 'refines', 'caused_by');
 """
-INDEXES = "CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);"
-TABLES = ("row_tags", "row_relations", "row_entities", "row_mentions")
+INDEXES = """
+CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);
+CREATE INDEX IF NOT EXISTS row_merged_id ON row_merged (id);
+"""
+TABLES = ("row_tags", "row_merged", "row_relations", "row_entities", "row_mentions")
 # The part that `line_check` covers, in the form of `names`.
 NAMES = (
     "SELECT row, name FROM (SELECT row, kind || ' ' || id AS name FROM row_relations"
@@ -61,7 +65,7 @@ def mentions(lore: Lore) -> list[str]:
     return sorted({link.target for link in text_links(lore.content) if link.is_wiki})
 
 
-def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, Lore | None]]) -> None:
+def put_names(connection: sqlite3.Connection, lore: Sequence[tuple[int | None, Lore | None]]) -> None:
     """Store what the entries of these rows name."""
     linking = [(row, one) for row, one in lore if one is not None and _LINKS in one.content]
     naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
@@ -70,6 +74,8 @@ def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, L
     entities = [(row, entity) for row, one in naming for entity in one.entities]
     connection.executemany("INSERT OR IGNORE INTO row_entities VALUES (?, ?)", entities)
     mentioned = [(row, name) for row, one in linking for name in mentions(one)]
+    merged = [(row, other) for row, one in lore if one is not None for other in one.merged_from]
+    connection.executemany("INSERT OR IGNORE INTO row_merged VALUES (?, ?)", merged)
     connection.executemany("INSERT OR IGNORE INTO row_mentions VALUES (?, ?)", mentioned)
 
 

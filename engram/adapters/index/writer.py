@@ -146,6 +146,11 @@ class GenerationWriter:
             self._paths.update([stamp[-1] for stamp in stamps])
             self._generation.catalog.touch(stamps)
 
+    def fade(self, day: int) -> None:
+        """Give every entry the confidence that it has on a day (since 1970, UTC)."""
+        with damage_noticed():
+            self._generation.catalog.fade(day)
+
     def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
         """Set the times of folders."""
         with damage_noticed():

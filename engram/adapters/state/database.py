@@ -97,8 +97,8 @@ class StateDatabase(StateConnection):
         self.run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
 
     def forget_judgement(self, session: str, lore_id: str, kind: str) -> None:
-        """Delete reverted feedback, so that it can be given again."""
-        query = "DELETE FROM feedback WHERE session = ? AND id = ? AND kind = ?"
+        """Delete reverted feedback of a session ("": of any), so that it can be given again."""
+        query = "DELETE FROM feedback WHERE ? IN (session, '') AND id = ? AND kind = ?"
         self.run(query, (session, lore_id, kind))
 
     def vote(self, lore_id: str) -> Vote:

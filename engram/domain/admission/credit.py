@@ -7,7 +7,7 @@ like. What another clone wrote counts as unpinned and as 0.70 at most, until a n
 from __future__ import annotations
 
 from engram.domain.entry import confidence
-from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, STATES
+from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, STATES, Tally
 from engram.domain.entry.ulid import short
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -98,8 +98,8 @@ def counted(lore: Lore, limit: Limit, own_source: str) -> Counted:
 
 def in_effect(lore: Lore, what: Counted) -> Lore:
     """Return the entry with the confidence and the pin that count: to be ranked or shown, never to be written."""
-    prior = confidence.prior_for(what.confidence, lore.votes, len(lore.merged_from))
-    return lore._replace(prior=prior, pinned=what.pinned)
+    known = lore.tally or Tally(0, 0, 0, lore.validation_count, lore.last_validated, lore.votes)
+    return lore._replace(tally=known._replace(confidence=what.confidence), pinned=what.pinned)
 
 
 def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation | None:
@@ -122,5 +122,5 @@ def _is_judged(lore: Lore, own_source: str) -> bool:
     author = short(lore.source_id)
     return len(lore.sources) > 1 or any(
         vote.n and vote.up >= vote.down and (clone != author or clone == own)
-        for clone, vote in lore.votes.items()
+        for clone, vote in lore.accounts.items()
     )

@@ -57,7 +57,7 @@ def tier_of(
         if not voucher:
             return Tier(FOREIGN, f"{said}, bad signature" if signature and signature.state == BAD else said)
         return Tier(_by_writer(lore), f"{said}, {voucher}")
-    if any(text.startswith(_IMPORTED) for text in lore.context) or "IMPORTED" in lore.votes:
+    if any(text.startswith(_IMPORTED) for text in lore.context) or "IMPORTED" in lore.accounts:
         return Tier(IMPORT, f"{who}, taken from elsewhere")
     return Tier(_by_writer(lore), who if lore.source_id or lore.agent else "written by hand")
 

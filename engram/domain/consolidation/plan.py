@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.domain.entry.confidence import Vote
     from engram.domain.entry.lore import Lore
 
 MERGE, SUPERSEDE, ARCHIVE, PROMOTE, DECAY = KINDS = ("merge", "supersede", "archive", "promote", "decay")
@@ -19,7 +18,7 @@ EFFECTS = {
     SUPERSEDE: "replaced by another entry",
     ARCHIVE: "kept, but not recalled",
     PROMOTE: "copied to a wider scope",
-    DECAY: "0.01 off for each month without use",
+    DECAY: "nothing: what fades is computed when it is read",
 }
 
 
@@ -29,7 +28,7 @@ class Step(NamedTuple):
     `lore` has the ids concerned, for a merge the one that stays first; `paths` and `digests` are those of their files when
     the plan was made. `before` and `after` are the confidence in thousandths of the entry that stays, `result` is that
     entry afterwards (merges and promotions from sessions). `cosine` is the lowest between texts of a merge (0 elsewhere).
-    `accounts` has the months that decay takes off or gives back. `to` is the scope promoted to, `session` the root of the
+    `to` is the scope promoted to, `session` the root of the
     session store promoted from. A step with `confirm` is done only on request; `selected` says whether the plan does it.
     """
 
@@ -44,7 +43,6 @@ class Step(NamedTuple):
     after: int
     result: Lore | None = None
     cosine: float = 0.0
-    accounts: Mapping[str, Vote] = {}
     to: str = ""
     session: str = ""
     confirm: bool = False

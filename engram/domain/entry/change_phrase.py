@@ -18,7 +18,17 @@ NEW, CHANGED, MERGED, FOLDED, CONFLICT, FORGOTTEN = (
     "conflict",
     "forgotten",
 )
-_SILENT = ("id", "updated_at", "votes", "prior", "last_validated", "merged_from", "conflicts", "sources")
+_SILENT = (
+    "id",
+    "updated_at",
+    "votes",
+    "prior",
+    "last_validated",
+    "merged_from",
+    "conflicts",
+    "sources",
+    "tally",
+)
 _SAID = ("content", "status", "tags", "pinned", "category")
 _WORDS = {"created_at": "its date", "expires_at": "its end", "type": "its type"}
 
@@ -51,10 +61,10 @@ def phrase(before: Sequence[Lore], after: Lore | None) -> Phrase:
 def _parts(before: Lore, after: Lore) -> Iterator[str]:
     """Yield each difference that a reader would ask for, what moves recall first."""
     if before.thousandths != after.thousandths:
-        by = [source for source, vote in after.votes.items() if before.votes.get(source) != vote]
+        by = [source for source, vote in after.accounts.items() if before.accounts.get(source) != vote]
         voted = f" by {', '.join(by)}" if 0 < len(by) <= 2 else ""
         yield f"confidence {_fraction(before)} → {_fraction(after)}{voted}"
-    elif before.votes != after.votes:
+    elif before.accounts != after.accounts:
         yield "judged, confidence stays"
     if before.content != after.content:
         yield "text changed"

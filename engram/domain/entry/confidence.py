@@ -21,6 +21,8 @@ DEFAULT_PRIOR = 700
 HELPFUL_GAIN = 80
 INCORRECT_LOSS = 150
 MERGE_GAIN = 100
+DECAY_LOSS = 10  # thousandths for each month
+DECAY_MONTH = 30  # days
 FULL = 1000
 
 STATES = ("cold", "warm", "trusted", "authoritative")
@@ -76,6 +78,15 @@ def two_decimals(thousandths: int) -> str:
     """Return a confidence as it is written: `0.71`; halves round up."""
     hundredths = (thousandths + 5) // 10
     return f"{hundredths // 100}.{hundredths % 100:02d}"
+
+
+def stated_text(thousandths: int) -> str:
+    """Return a stated confidence as a file has it: `0.70`, or `0.705` where it has thousandths."""
+    return (
+        two_decimals(thousandths)
+        if thousandths % 10 == 0
+        else f"{thousandths // 1000}.{thousandths % 1000:03d}"
+    )
 
 
 def judge(vote: Vote, confidence: int, kind: str) -> Vote:

@@ -23,6 +23,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "context": _context(lore.context),
         "category": lore.category,
         "confidence": lore.confidence,
+        "stated": lore.prior / 1000,
         "state": lore.state,
         "validation_count": lore.validation_count,
         "last_validated": _time(lore.last_validated),
@@ -41,7 +42,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "sources": list(lore.sources),
         "created_at": render(lore.created_at),
         "updated_at": render(lore.updated_at),
-        "votes": {clone: vote._asdict() for clone, vote in lore.votes.items()},
+        "votes": {clone: vote._asdict() for clone, vote in lore.accounts.items()},
         "conflicts": [
             {"field": c.field, "value": c.value, "from": c.source, "at": c.at} for c in lore.conflicts
         ],

@@ -38,3 +38,13 @@ def moment(ulid: str) -> datetime:
 def short(ulid: str) -> str:
     """Return the last eight letters: random, and enough to tell the clones of one team apart."""
     return ulid[-8:]
+
+
+def later(new: str, last: str) -> str:
+    """Return `new`, or the ULID that follows `last` if that is not the earlier of the two ("": there is none)."""
+    if new > last:
+        return new
+    value = 0
+    for letter in last:
+        value = value << 5 | _VALUES[letter]
+    return "".join([ALPHABET[value + 1 >> shift & 31] for shift in range(125, -1, -5)])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TypeGuard
 
+    from engram.domain.entry.lore import Lore
+
 CONFIRMED, RETRACTED, SAME = "confirmed", "retracted", "same"
 LINE_KINDS = (HELPFUL, INCORRECT, NOT_RELEVANT, CONFIRMED, RETRACTED, SAME)
 
@@ -156,17 +158,23 @@ def unite(one: bytes, other: bytes) -> bytes:
     )
 
 
+def words_digest(lore: Lore) -> str:
+    """Return a digest of the words of an entry: a judgement supports those that it was made of."""
+    return blake2b("\n".join([lore.content, *lore.context]).encode(), digest_size=6).hexdigest()
+
+
 def larger_accounts(accounts: Iterable[LegacyAccount]) -> dict[tuple[str, str], LegacyAccount]:
     """Return accounts by entry and name; of several of one name the larger of each number counts."""
     found: dict[tuple[str, str], LegacyAccount] = {}
     for new in accounts:
         key = new.entry, new.account
         known = found.get(key)
-        found[key] = new if known is None else _united(known, new)
+        found[key] = new if known is None else larger_of(known, new)
     return found
 
 
-def _united(one: LegacyAccount, other: LegacyAccount) -> LegacyAccount:
+def larger_of(one: LegacyAccount, other: LegacyAccount) -> LegacyAccount:
+    """Return one account with the larger of each number of two."""
     vote = Vote(*map(max, one.vote, other.vote))
     return LegacyAccount(one.entry, one.account, vote, max(one.at, other.at))
 
@@ -175,7 +183,7 @@ def _larger(one: bytes, other: bytes) -> bytes:
     """Of two lines with one id: the larger numbers of an account, else the larger line."""
     accounts = [found for line in (one, other) if isinstance(found := _read(line, ""), LegacyAccount)]
     if len(accounts) == 2 and accounts[0][:2] == accounts[1][:2]:
-        return render_account(_united(*accounts)).rstrip(b"\n")
+        return render_account(larger_of(*accounts)).rstrip(b"\n")
     return max(one, other)
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import (
+    DECAY_LOSS,
+    DECAY_MONTH,
     HELPFUL,
     HELPFUL_GAIN,
     INCORRECT,
@@ -19,7 +21,7 @@ from engram.domain.entry.confidence import (
     Tally,
     Vote,
     clamp,
-)
+)  # fmt: skip
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
 from engram.domain.typed import TYPE_CHECKING
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from engram.domain.judgements.ledger import Judgement
 
 CONFIRMED_GAIN = 100  # thousandths
-DECAY_LOSS = 10  # thousandths a month
-MONTH = 30  # days
 DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
@@ -83,7 +83,7 @@ def decay(type_name: str, full: int, anchor: int, today: int) -> int:
     """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
     if type_name != SEMANTIC:
         return 0
-    return min(full, DECAY_LOSS * max(0, (today - anchor) // MONTH))
+    return min(full, DECAY_LOSS * max(0, (today - anchor) // DECAY_MONTH))
 
 
 def accounts_of(lore: Lore) -> list[LegacyAccount]:
@@ -168,4 +168,4 @@ def _milliseconds(line_id: str) -> int:
 
 
 def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return datetime.fromtimestamp(milliseconds // 1000, UTC)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
-from engram.domain.entry.confidence import larger
+from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import MAX_CONTENT, Conflict, Lore
 from engram.domain.entry.validation import MAX_ITEMS
 from engram.domain.merge.text_merge import merge_text
@@ -93,10 +93,7 @@ def merge(
     found.update(_lists(before, winner, loser, losses, tight))
     found["content"] = _content(base, winner, loser, losses, tight)
     found["merged_from"] = united(one.merged_from, other.merged_from)
-    found["votes"] = {
-        clone: vote if one.votes.get(clone, vote) == vote else larger([one.votes[clone], vote])
-        for clone, vote in sorted({**one.votes, **other.votes}.items())
-    }
+    found["votes"] = _votes(before, one, other)
     found["created_at"] = min(one.created_at, other.created_at)
     found["updated_at"] = latest_of([one.updated_at, other.updated_at], now)
     found["last_validated"] = latest_of([one.last_validated, other.last_validated], now)
@@ -209,6 +206,16 @@ def _items(lore: Lore, name: str) -> tuple[Any, ...]:
         return (lore.source_id,)
     found: tuple[Any, ...] = getattr(lore, name)
     return found
+
+
+def _votes(before: Lore, one: Lore, other: Lore) -> dict[str, Vote]:
+    """Return the accounts of format 1 of both; those that one side has moved to the ledger only where the other grew."""
+    moved = before.votes if not (one.votes and other.votes) else {}
+    return {
+        name: larger([side.votes[name] for side in (one, other) if name in side.votes])
+        for name in sorted(one.votes.keys() | other.votes.keys())
+        if any(side.votes[name] != moved.get(name) for side in (one, other) if name in side.votes)
+    }
 
 
 def _stated_type(lore: Lore, categories: Categories) -> str:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from engram.domain.entry import ulid
-from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.entry.validation import MAX_ITEMS
 from engram.domain.merge.merge import PASSING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.domain.entry.lore import Lore
@@ -46,24 +44,11 @@ def may_fold(one: Lore, other: Lore) -> bool:
 def fold(older: Lore, younger: Lore) -> Lore | None:
     """Return the older entry with what the younger adds; None if their lists do not fit into one file.
 
-    `updated_at` becomes the later of the two, as when versions are merged. Repetition by the same source does not
-    make an entry more certain: a vote account of its own takes the gain of such a fold back.
-    """
-    folded = fold_later(older, younger)
-    if folded is None or _sources(folded) != _sources(older):
-        return folded
-    account = {f"same.{ulid.short(younger.id)}": Vote(0, MERGE_GAIN, 0)}
-    return folded._replace(votes=dict(sorted({**folded.votes, **account}.items())))
-
-
-def fold_later(older: Lore, younger: Lore) -> Lore | None:
-    """Return the older entry, which has taken in the younger, with what the younger took in elsewhere in the meantime.
-
-    None if their lists do not fit into one file.
+    `updated_at` becomes the later of the two, as when versions are merged. What was said of the younger counts for the
+    older from then on, as its `merged_from` says.
     """
     sources = _joined(_sources(older), _sources(younger))
     folded = older._replace(
-        votes=carry_votes(older.votes, younger.votes, younger.id),
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
         context=_joined(older.context, younger.context),
         tags=_joined(older.tags, younger.tags),
@@ -75,7 +60,6 @@ def fold_later(older: Lore, younger: Lore) -> Lore | None:
         importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
         pinned=older.pinned or younger.pinned,
         expires_at=_latest(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,
-        last_validated=_latest(older.last_validated, younger.last_validated),
         created_at=min(older.created_at, younger.created_at),
         updated_at=max(older.updated_at, younger.updated_at),
     )  # fmt: skip
@@ -89,19 +73,6 @@ def may_follow(before: Lore, after: Lore) -> bool:
     names = ("merged_from", *_CHANGED, *(["status"] if archived else []))
     grown = {*before.merged_from} < {*after.merged_from}
     return (grown or archived) and after._replace(**{name: getattr(before, name) for name in names}) == before
-
-
-def carry_votes(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:
-    """Return the votes of an entry together with those of the entry `lore_id` that was folded into it.
-
-    The latter keep an account of their own, `CLONE.LORE`: so a vote that arrives later, or twice, is counted once,
-    which it would not be if the numbers were added to the clone's own.
-    """
-    found = dict(votes)
-    for clone, vote in others.items():
-        name = clone if "." in clone else f"{clone}.{ulid.short(lore_id)}"
-        found[name] = larger([vote, *([found[name]] if name in found else [])])
-    return dict(sorted(found.items()))
 
 
 def _sources(lore: Lore) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import sqlite3
 
 from engram.domain.admission import credit
 from engram.domain.admission.credit import Confirmation, Counted, Limit
-from engram.domain.entry.confidence import DEFAULT_PRIOR, HELPFUL
+from engram.domain.entry.confidence import DEFAULT_PRIOR, HELPFUL, Vote
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -106,7 +106,7 @@ def withdraw(store: Store, ids: Sequence[str]) -> None:
 
 def judged(store: Store, lore: Lore, kind: str) -> None:
     """Confirm an entry that this clone found helpful; no longer one that it called wrong more than that."""
-    vote = lore.votes[store.source]
+    vote = lore.accounts.get(store.source, Vote())
     if kind == HELPFUL and vote.up >= vote.down:
         confirm(store, lore)
     elif vote.down > vote.up:

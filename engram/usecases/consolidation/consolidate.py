@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
 from engram.domain.consolidation.plan import (
     ARCHIVE,
-    DECAY,
     MERGE,
     PROMOTE,
     SUPERSEDE,
@@ -23,7 +21,6 @@ from engram.domain.consolidation.plan import (
     counts,
 )
 from engram.domain.entry import times
-from engram.domain.entry.decay import decayed
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -151,7 +148,7 @@ def _do_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> No
         {
             step.paths[0]: (_STATUS.get(step.kind, ACTIVE), step.after)
             for step in steps
-            if step.kind in (ARCHIVE, SUPERSEDE, DECAY)
+            if step.kind in (ARCHIVE, SUPERSEDE)
         }
     )
 
@@ -169,7 +166,7 @@ def _undo_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> 
             }
     replayer.write(files)
     replayer.set_facts(
-        {step.paths[0]: (ACTIVE, step.before) for step in steps if step.kind in (ARCHIVE, SUPERSEDE, DECAY)}
+        {step.paths[0]: (ACTIVE, step.before) for step in steps if step.kind in (ARCHIVE, SUPERSEDE)}
     )
 
 
@@ -300,14 +297,12 @@ def _changes_of(store: Store, step: Step) -> list[Change]:
             for other, digest in zip(step.paths[1:], step.digests[1:], strict=True)
         ]
         return [_rewritten(store, path, file, step.result), *gone]
-    if step.kind == DECAY:
-        return [_rewritten(store, path, file, decayed(lore, step.accounts))]
     stamp = times.after(store.clock.now(), lore.updated_at)
     return [_rewritten(store, path, file, lore._replace(status=_STATUS[step.kind], updated_at=stamp))]
 
 
 def _rewritten(store: Store, path: str, file: LoreFile, lore: Lore) -> Change:
-    return Change(path, codec.rewrite(file, lore, store.categories), atomic.digest(file.raw))
+    return Change(path, entry_writer.rewritten(store, file, lore), atomic.digest(file.raw))
 
 
 def _changes_of_promotion(store: Store, step: Step) -> list[Change]:
@@ -322,13 +317,6 @@ def _was_done(store: Store, step: Step, raws: Sequence[bytes | None]) -> bool:
     lore = entry_writer.load(store, step.paths[0]).lore
     if step.kind == MERGE:
         return all(raw is None for raw in raws[1:]) and {*step.lore[1:]} <= {*lore.merged_from}
-    if step.kind == DECAY:
-        return all(
-            lore.votes[name].up >= vote.up and lore.votes[name].down >= vote.down
-            if name in lore.votes
-            else False
-            for name, vote in step.accounts.items()
-        )
     return lore.status == _STATUS[step.kind]
 
 

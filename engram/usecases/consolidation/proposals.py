@@ -1,4 +1,4 @@
-"""Propose the steps of a consolidation: merge, supersede, archive, promote, decay, in this order of precedence.
+"""Propose the steps of a consolidation: merge, supersede, archive, promote, in this order of precedence.
 
 An entry is in one step at most: the first that applies takes it.
 """
@@ -9,11 +9,9 @@ import re
 from datetime import UTC, datetime
 
 from engram.adapters.files import scan
-from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, Step, Unresolved
+from engram.domain.consolidation.plan import ARCHIVE, MERGE, PROMOTE, SUPERSEDE, Step, Unresolved
 from engram.domain.consolidation.usefulness import PROMOTED_FROM, PROMOTED_USES, importance
-from engram.domain.entry import decay, ulid
-from engram.domain.entry.categories import SEMANTIC
-from engram.domain.entry.confidence import FULL, Vote, clamp, two_decimals
+from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import DUPLICATE, STALE, item_id
@@ -21,7 +19,6 @@ from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
-from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.usefulness import usefulness_by_id
 from engram.usecases.index.index_query import consult
@@ -34,7 +31,7 @@ from engram.usecases.review import detectors
 from engram.usecases.review.detectors import find_duplicates, mark
 from engram.usecases.similarity.deduplicate import own_keys
 from engram.usecases.similarity.pairs import pairs
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,24 +54,20 @@ def propose(
     `answers` are those of past queries; `to` is the scope that promotions are proposed to ("": the user scope).
     """
     old = find_stale(survey) if ARCHIVE in kinds else {}
-    found, unresolved = propose_merges(survey, old, decays=DECAY in kinds) if MERGE in kinds else ([], [])
+    found, unresolved = propose_merges(survey, old) if MERGE in kinds else ([], [])
     if SUPERSEDE in kinds:
         found += propose_superseded(survey)
     found += propose_archives(survey, old)
     if PROMOTE in kinds:
         found += propose_from_sessions(survey)
         found += propose_promotions(survey, usefulness_by_id(survey, answers), to)
-    if DECAY in kinds:
-        found += propose_decay(survey)
     return found, unresolved
 
 
-def propose_merges(
-    survey: Survey, old: Mapping[str, str], *, decays: bool
-) -> tuple[list[Step], list[Unresolved]]:
+def propose_merges(survey: Survey, old: Mapping[str, str]) -> tuple[list[Step], list[Unresolved]]:
     """Merge groups of equivalent entries, and list pairs that are as near but disagree.
 
-    Groups of stale entries only (`old`) are left to be archived. With `decays`, decay is applied to the result.
+    Groups of stale entries only (`old`) are left to be archived.
     """
     from engram.adapters.embed.provider import open_embedder
 
@@ -86,7 +79,7 @@ def propose_merges(
     for group in groups([pair for pair in found if pair.kind == SAME]):
         ids = [lore_id for lore_id in group if lore_id in survey.hits]
         if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
-            step = _merge(survey, embedder, ids, decays)
+            step = _merge(survey, embedder, ids)
             if step is not None:
                 survey.planned.update(step.lore)
                 steps.append(step)
@@ -116,7 +109,7 @@ def propose_superseded(survey: Survey) -> list[Step]:
     return sorted(steps, key=lambda step: step.lore)
 
 
-def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str], decays: bool) -> Step | None:
+def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str]) -> Step | None:
     """Fold a group into its oldest entry, leaving out those that are not equivalent to it."""
     files = {lore_id: file for lore_id in sorted(ids) if (file := survey.file(lore_id)) is not None}
     if len(files) < 2:
@@ -125,8 +118,7 @@ def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str], decays: bool)
     lore, members = _folded({one: file for one, file in files.items() if cosines[one] >= NEAR})
     if len(members) == 1:
         return None
-    if decays:
-        lore = decay_merged(survey, lore, members)
+    lore = judgements.with_tally(survey.store, lore)
     near = min(cosines[one] for one in members)
     why = f"say the same (cosine at least {near:.2f}); confidence afterwards {two_decimals(lore.thousandths)}"
     return Step(
@@ -209,72 +201,10 @@ def propose_archives(survey: Survey, old: Mapping[str, str]) -> list[Step]:
     return [_time_step(survey, ARCHIVE, hit, old[hit.id], hit.confidence) for hit in wanted]
 
 
-def propose_decay(survey: Survey) -> list[Step]:
-    """Take 0.01 off semantic entries for each month in which they were neither used nor validated."""
-    steps = []
-    for hit in survey.hits.values():
-        if hit.type != SEMANTIC or hit.pinned or hit.id in survey.planned:
-            continue
-        known, total = _accounts_of(survey, hit)
-        accounts = _account_changes(survey, hit, known, total)
-        if accounts:
-            after = clamp(total + decay.balance(known, accounts))
-            steps.append(_time_step(survey, DECAY, hit, _decay_reason(accounts), after, accounts))
-    return steps
-
-
-def decay_merged(survey: Survey, lore: Lore, members: Sequence[str]) -> Lore:
-    """Apply decay to the result of a merge, counting every use of its members."""
-    if lore.type != SEMANTIC or lore.pinned:
-        return lore
-    uses = survey.uses(*members) + [ulid.moment(one) for one in members[1:]]
-    start = max(lore.created_at, lore.last_validated or lore.created_at)
-    idle = decay.idle_months(start, uses, survey.now)
-    used = decay.used_months([*uses, lore.last_validated])
-    return decay.decayed(lore, decay.account_changes(lore.votes, decay.total_of(lore), idle, used))
-
-
-def _account_changes(survey: Survey, hit: Hit, known: Mapping[str, Vote], total: int) -> dict[str, Vote]:
-    """Compute the months to take off, and those to give back."""
-    uses = survey.uses(hit.id)
-    start = max(hit.created_at, hit.last_validated or 0.0)
-    idle = decay.idle_months(_moment(start), uses, survey.now)
-    if not idle and not known:
-        return {}
-    used = decay.used_months([*uses, *([_moment(hit.last_validated)] if hit.last_validated else [])])
-    return decay.account_changes(known, total, idle, used)
-
-
-def _accounts_of(survey: Survey, hit: Hit) -> tuple[Mapping[str, Vote], int]:
-    """Read the idle months of a file, and its confidence before it is clamped to 0..1.
-
-    The file is parsed only if it is not formatted as Engram writes it, or its confidence is 0 or 1.
-    """
-    raw = survey.raw.get(hit.id, b"")
-    head = raw.partition(b"\n---")[0] if b"idle." in raw else b""
-    found = {name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)}
-    if len(found) == head.count(b"idle.") and 0 < hit.confidence < FULL:
-        return found, hit.confidence
-    file = survey.file(hit.id)
-    return (file.lore.votes, decay.total_of(file.lore)) if file else ({}, hit.confidence)
-
-
-def _decay_reason(accounts: Mapping[str, Vote]) -> str:
-    idle = sum(vote.up < vote.down for vote in accounts.values())
-    back = len(accounts) - idle
-    parts = [f"{counted(idle, 'month')} neither used nor validated"] if idle else []
-    parts += [f"{back} given back, as it was used after all"] if back else []
-    return ", ".join(parts)
-
-
-def _time_step(
-    survey: Survey, kind: str, hit: Hit, why: str, after: int, accounts: Mapping[str, Vote] | None = None
-) -> Step:
-    if kind == DECAY:
-        why = f"{why}; confidence {two_decimals(hit.confidence)} → {two_decimals(after)}"
+def _time_step(survey: Survey, kind: str, hit: Hit, why: str, after: int) -> Step:
     return Step(
         item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), (survey.digests[hit.id],), hit.title, why,
-        hit.confidence, after, accounts=accounts or {},
+        hit.confidence, after,
     )  # fmt: skip
 
 

@@ -272,7 +272,8 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
     lore_id = own_id(str(fields.get("id", "")))
     if not lore_id or not ({"source_id", "votes"} & set(fields)):
         return None
-    votes = _votes(fields.get("votes"))
+    # What format 2 exports states what judgements had come to; those stay with the store that has their ledgers.
+    votes = {} if "stated" in fields else _votes(fields.get("votes"))
     merged = tuple(name for name in _texts(fields.get("merged_from")) if ulid.is_valid(name))
     shown = fields.get("confidence")
     shown = round(shown * 1000) if isinstance(shown, float | int) else confidence.DEFAULT_PRIOR
@@ -283,7 +284,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
         category=category,
         created_at=created,
         updated_at=time_of(fields.get("updated_at")) or created,
-        prior=confidence.prior_for(shown, votes, len(merged)),
+        prior=confidence.prior_for(shown, votes, len(merged)) if votes else shown,
         votes=votes,
         last_validated=time_of(fields.get("last_validated")),
         merged_from=merged,
@@ -298,7 +299,7 @@ def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
     """Return an entry about to be imported with the past of `own`; what the importer asked for stays."""
     prior = own.prior
     if confidence_given:
-        prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from))
+        prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from)) if own.votes else lore.prior
     return lore._replace(
         created_at=own.created_at,
         updated_at=own.updated_at,

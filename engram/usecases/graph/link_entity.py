@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change, Operation
-from engram.adapters.files.frontmatter import codec, entity_file
+from engram.adapters.files.frontmatter import entity_file
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
@@ -273,7 +273,7 @@ class _Attempt:
         if names != file.lore.entities:
             stamp = times.after(self._store.clock.now(), file.lore.updated_at)
             after = file.lore._replace(entities=names, updated_at=stamp)
-            content = codec.rewrite(file, after, self._store.categories)
+            content = entry_writer.rewritten(self._store, file, after)
             self._changes.append(Change(self._found.path, content, atomic.digest(file.raw)))
         return self._found.id
 

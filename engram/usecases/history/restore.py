@@ -7,13 +7,13 @@ from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
-from engram.domain.entry.confidence import Vote, larger
 from engram.domain.errors import NotFoundError
+from engram.domain.judgements.tally import accounts_of
 from engram.domain.merge.merge import united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.lineage import in_store, repository_of
 
 if TYPE_CHECKING:
@@ -65,13 +65,14 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     if findings:
         raise refuse(findings, "that version of the entry")
     now = _current(store, path)
-    lore = _with_votes(store, then.lore, now.lore if now else None)
+    judgements.keep_accounts(store, accounts_of(then.lore))
+    lore = _with_merged(then.lore, now.lore if now else None)
     if now is not None and lore._replace(updated_at=now.lore.updated_at) == now.lore:
         return Restored(now.lore, path, commit, False)
     if now is not None or lore != then.lore:
         previous = now.lore.updated_at if now else then.lore.updated_at
         lore = lore._replace(updated_at=times.after(store.clock.now(), previous))
-    content = then.raw if lore == then.lore else codec.rewrite(then, lore, store.categories)
+    content = then.raw if lore == then.lore else entry_writer.rewritten(store, then, lore)
     edited = Change(path, content, atomic.digest(now.raw) if now else None)
     trailers = [("Engram-Restored-From", commit)]
     operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
@@ -86,13 +87,6 @@ def _current(store: Store, path: str) -> LoreFile | None:
         return None
 
 
-def _with_votes(store: Store, then: Lore, now: Lore | None) -> Lore:
-    """Add every vote since to the old version, including this clone's on a forgotten entry."""
-    known = {**then.votes}
-    mine = store.state.vote(then.id)
-    for clone, vote in [*(now.votes.items() if now else ()), *([(store.source, mine)] if any(mine) else [])]:
-        known[clone] = larger([vote, known.get(clone, Vote())])
-    folded = united(then.merged_from, now.merged_from) if now else then.merged_from
-    if known == then.votes and folded == then.merged_from:
-        return then
-    return then._replace(votes=dict(sorted(known.items())), merged_from=folded)
+def _with_merged(then: Lore, now: Lore | None) -> Lore:
+    """Return the old version with what was folded in since."""
+    return then._replace(merged_from=united(then.merged_from, now.merged_from)) if now else then

@@ -6,12 +6,13 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
-from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
+from engram.domain.entry.confidence import MERGE_GAIN, Vote
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.merge.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Reversed(NamedTuple):
-    """The changes that revert commits, the ids of the entries, and this clone's votes afterwards.
+    """The changes that revert commits, the ids of the entries, and this clone's accounts of format 1 afterwards.
 
     `kept` has a sentence for each thing that is kept.
     """
 
     changes: tuple[Change, ...]
     lore: tuple[str, ...]
-    votes: Mapping[str, Vote]
+    accounts: Mapping[str, Vote]
     kept: tuple[str, ...]
 
 
@@ -53,7 +54,7 @@ class _Reversal:
         self._repository = repository
         self._found: dict[str, bytes | None] = {}
         self._now: dict[str, bytes | None] = {}
-        self._votes: dict[str, Vote] = {}
+        self._accounts: dict[str, Vote] = {}
         self._lore: dict[str, None] = {}
         self._kept: list[str] = []
 
@@ -74,7 +75,7 @@ class _Reversal:
             for path, content in self._now.items()
             if content != self._found[path]
         )
-        return Reversed(changes, tuple(self._lore), self._votes, tuple(self._kept))
+        return Reversed(changes, tuple(self._lore), self._accounts, tuple(self._kept))
 
     def _restore_exactly(self, path: str, before: bytes | None, after: bytes | None) -> bool:
         """Restore the old bytes if the file is unchanged since; returns whether it was."""
@@ -117,41 +118,34 @@ class _Reversal:
     def _finish(
         self, path: str, now: bytes, after: bytes | None, before: bytes | None, content: bytes
     ) -> bytes:
-        """Give the merged file votes that do not shrink, and a new date."""
+        """Give the merged file a new date, and keep what was folded in."""
         files = [self._file(path, raw) for raw in (now, after, before, content)]
         current, done, undone, result = (file.lore if file else None for file in files)
         if files[3] is None or result is None or current is None:
             return content
-        settled = result._replace(
-            votes={**current.votes, **_grown(current, result)},
-            merged_from=united(current.merged_from, result.merged_from),
-        )
+        settled = result._replace(merged_from=united(current.merged_from, result.merged_from))
         if done is not None and undone is not None:
-            settled = settled._replace(votes=self._votes_without(current, done, undone))
-            if current.last_validated == done.last_validated:
-                settled = settled._replace(last_validated=undone.last_validated)
+            self._take_back_votes(current, done, undone)
         if settled._replace(updated_at=current.updated_at) == current:
             return now
         stamp = times.after(self._store.clock.now(), current.updated_at)
-        return codec.rewrite(files[3], settled._replace(updated_at=stamp), self._store.categories)
+        return entry_writer.rewritten(self._store, files[3], settled._replace(updated_at=stamp))
 
-    def _votes_without(self, current: Lore, done: Lore, undone: Lore) -> dict[str, Vote]:
-        """Return the present votes, with the reverted weight added on the other side of this clone's vote.
+    def _take_back_votes(self, current: Lore, done: Lore, undone: Lore) -> None:
+        """Add the weight of votes of format 1 that are reverted on the other side of this clone's account.
 
-        Numbers only grow, so that merges keep them; the count of helpful judgements stays.
+        Numbers only grow, so that they unite; the count of helpful judgements stays.
         """
-        source = self._store.source
         clones = done.votes.keys() | undone.votes.keys()
         pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
         up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
-        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))  # `merged_from` only grows, too
-        votes = dict(current.votes)
+        if done.votes:
+            up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))
         if up or down:
-            remembered = self._votes.get(current.id) or self._store.state.vote(current.id)
-            mine = larger([votes.get(source, Vote()), remembered])
-            back = Vote(mine.up + max(down, 0) + max(-up, 0), mine.down + max(up, 0) + max(-down, 0), mine.n)
-            votes[source] = self._votes[current.id] = back
-        return dict(sorted(votes.items()))
+            mine = self._accounts.get(current.id) or judgements.own_account(self._store, current)
+            self._accounts[current.id] = Vote(
+                mine.up + max(down, 0) + max(-up, 0), mine.down + max(up, 0) + max(-down, 0), mine.n
+            )
 
     def _where(self, path: str, after: bytes | None) -> str:
         """Return the present path of a file that may have been renamed."""
@@ -184,8 +178,3 @@ class _Reversal:
     def _parse(self, path: str, raw: bytes) -> Lore | None:
         file = self._file(path, raw)
         return file.lore if file else None
-
-
-def _grown(current: Lore, result: Lore) -> dict[str, Vote]:
-    """Return the votes of the result, none smaller than at present."""
-    return {clone: larger([vote, current.votes.get(clone, Vote())]) for clone, vote in result.votes.items()}

@@ -1,7 +1,7 @@
 """Undo and redo Engram's last operations by a new commit, so that pushed history stays.
 
-Each file is merged (base: after the operation, ours: now, theirs: before it), so later changes stay. Votes only grow:
-undoing one adds the same weight on the other side. docs/merge-rules.md has the rules.
+Each file is merged (base: after the operation, ours: now, theirs: before it), so later changes stay. A judgement is
+taken back by a line in the ledger, and so is taking it back. docs/merge-rules.md has the rules.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
+from engram.domain.judgements.ledger import RETRACTED, LegacyAccount
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.store.judgement_words import kind_of
+from engram.usecases.store import judgements
+from engram.usecases.store.judgement_words import judged_subject, kind_of
 from engram.usecases.store.store import BY_ITSELF
 
 if TYPE_CHECKING:
@@ -110,6 +112,12 @@ def last_undo(commits: Iterable[OwnCommit]) -> OwnCommit | None:
 
 
 def _own(store: Store) -> Iterable[OwnCommit]:
+    """Yield this clone's operations, newest first: commits, as far as Engram commits here, and lines of its ledger."""
+    from heapq import merge
+
+    lines = _judgements(store)
+    if not store.places.owns_branch and lines:
+        return lines
     from engram.adapters.git.read.operations import own_commits
     from engram.usecases.store.commit import commit_pending
 
@@ -117,7 +125,27 @@ def _own(store: Store) -> Iterable[OwnCommit]:
     commit_pending(store, wait=_WAIT_SECONDS)
     if not store.files.journal.is_empty():
         raise StoreError("Another process is committing.", "Nothing was undone; try again.")
-    return own_commits(repository, store.source)
+    return merge(own_commits(repository, store.source), lines, key=lambda one: one.op, reverse=True)
+
+
+def _judgements(store: Store) -> list[OwnCommit]:
+    """Return the lines of this clone's ledger as operations, newest first."""
+    from engram.adapters.git.read.operations import OwnCommit
+
+    found: dict[str, OwnCommit] = {}
+    for line in judgements.own_lines(store):
+        before = found.get(line.of)
+        if line.kind != RETRACTED:
+            made = OwnCommit(line.id, judged_subject(line.kind, line.entry), (line.entry,), (), (), op=line.id)
+        elif before is None:
+            continue
+        else:
+            subject = f"{'redo' if before.undoes else 'undo'}: {before.subject}"
+            made = OwnCommit(line.id, subject, (line.entry,), (line.of,), (), op=line.id)
+            if before.undoes:
+                made = made._replace(undoes=(), redoes=(line.of,))
+        found[line.id] = made
+    return list(found.values())[::-1]
 
 
 def _repository(store: Store) -> Repository:
@@ -132,51 +160,70 @@ def _repository(store: Store) -> Repository:
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
     """Undo the next `count` operations; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import UNDO
-    from engram.usecases.history.reverse import reverse
 
     wanted = list(islice(operations, count))
     if len(wanted) < count:
         raise _too_few_error(len(wanted))
     targets = list(chain.from_iterable(wanted))
-    repository = _repository(store)
-    found = reverse(store, repository, [target.oid for target in targets], _exact_commits(targets))
+    found = _reversed(store, targets)
     idle: list[OwnCommit] = []
     kept = found.kept
-    while not found.changes:
+    while not found.changes and not any(map(_is_line, targets)):
         idle += targets
         targets = next(operations, [])
         if not targets:
             raise _nothing_left_error(f"undo: {_subject(idle)}", kept)
-        found = reverse(store, repository, [target.oid for target in targets], _exact_commits(targets))
+        found = _reversed(store, targets)
         kept += found.kept
     # Operations of which nothing was left count as undone from now on.
-    trailers = [(UNDO, target.oid) for target in (*idle, *targets)]
-    if not _write(store, f"undo: {_subject(targets)}", trailers, found):
+    trailers = [(UNDO, target.oid) for target in (*idle, *targets) if not _is_line(target)]
+    if found.changes and not _write(store, f"undo: {_subject(targets)}", trailers, found):
         return None
+    judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets if _is_line(target)])
     for target in (*idle, *targets):
         if kind_of(target.subject):
             credit.withdraw(store, target.lore)
         for lore_id in target.lore:
             store.state.forget_judgement(target.session, lore_id, kind_of(target.subject))
-    return _undone(targets, found, kept)
+    return _undone(store, targets, found, kept)
+
+
+def _is_line(operation: OwnCommit) -> bool:
+    """Whether an operation is a line of the ledger, and no commit."""
+    return operation.oid == operation.op
+
+
+def _reversed(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
+    """Compute what reverts those of the operations that are commits."""
+    from engram.usecases.history.reverse import Reversed, reverse
+
+    commits = [target.oid for target in targets if not _is_line(target)]
+    if not commits:
+        return Reversed(
+            (), tuple(dict.fromkeys(chain.from_iterable(target.lore for target in targets))), {}, ()
+        )
+    found = reverse(store, _repository(store), commits, _exact_commits(targets))
+    judged = chain.from_iterable(target.lore for target in targets if _is_line(target))
+    return found._replace(lore=tuple(dict.fromkeys([*found.lore, *judged])))
 
 
 def _redo(store: Store, target: OwnCommit) -> Undone | None:
     """Redo; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import REDO
-    from engram.usecases.history.reverse import reverse
 
-    found = reverse(store, _repository(store), [target.oid], _exact_commits([target]))
-    if not found.changes:
+    found = _reversed(store, [target])
+    if _is_line(target):
+        judgements.take_back(store, [(target.oid, target.lore[0])])
+    elif not found.changes:
         raise _nothing_left_error(f"redo: {_subject([target])}", found.kept)
-    if not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
+    elif not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
         return None
     now = store.clock.now().timestamp()
     for operation in _own(store):
         kind = kind_of(operation.subject) if operation.oid in target.undoes else ""
         for lore_id in operation.lore if kind else ():
-            store.state.judged(operation.session, lore_id, kind, now)
-    return _undone([target], found, found.kept)
+            store.state.judged(operation.session or store.caller.session, lore_id, kind, now)
+    return _undone(store, [target], found, found.kept)
 
 
 def _exact_commits(targets: Sequence[OwnCommit]) -> set[str]:
@@ -184,9 +231,16 @@ def _exact_commits(targets: Sequence[OwnCommit]) -> set[str]:
     return {one.oid for one in targets if one.subject.removeprefix("undo: ").startswith("consolidate: ")}
 
 
-def _undone(targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]) -> Undone:
+def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]) -> Undone:
+    from engram.usecases.lookup.resolve import hits_by_id
+
     subjects = tuple(target.subject.removeprefix("undo: ") for target in targets)
-    return Undone(subjects, found.lore, tuple(change.path for change in found.changes), kept)
+    judged = chain.from_iterable(target.lore for target in targets if _is_line(target))
+    paths = [
+        *(change.path for change in found.changes),
+        *(hit.path for one in judged for hit in hits_by_id(store, one)),
+    ]
+    return Undone(subjects, found.lore, tuple(dict.fromkeys(paths)), kept)
 
 
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
@@ -203,8 +257,8 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
         change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, found.changes)])
     except ConflictError:
         return False
-    for lore_id, vote in found.votes.items():
-        store.state.keep_vote(lore_id, vote)
+    accounts = [LegacyAccount(lore_id, store.source, vote) for lore_id, vote in found.accounts.items()]
+    judgements.keep_accounts(store, accounts)
     return True
 
 

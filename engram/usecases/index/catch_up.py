@@ -14,13 +14,15 @@ from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableErro
 from engram.adapters.index.malloc_trim import give_back
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.judgements.tally import day_of
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.indexing import Indexer
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.usecases.index.file_scan import Delta
@@ -95,23 +97,44 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         else:
             delta = file_scan.scan_folders(store, generation, now, *freshness.reported_changes(store))
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
+    mark = judgements.refresh(store)
+    day = day_of(store.clock.now())
+    judged = _judged_since(store, generation, mark)
+    delta = file_scan.with_judged(generation, delta, judged.paths)
     if (
         in_step
         and delta.is_empty
+        and (mark, day) == (generation.judged, generation.day)
         and (not sweep or (small and generation.head == freshness.head_commit(store)))
     ):
         return Refreshed()
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
-        done = _apply(store, writer, delta, now, None)
-        writer.commit({"head": freshness.head_commit(store), "swept_ns": str(now)} if sweep else {})
+        done = _apply(store, writer, delta, now, None, judged.paths)
+        if generation.day != day:
+            writer.fade(day)
+        swept = {"head": freshness.head_commit(store), "swept_ns": str(now)} if sweep else {}
+        writer.commit(swept | {"judged": mark, "day": str(day)})
     except BaseException:
         writer.abandon()
         raise
+    store.judgements.settle(judged.entries)
     if went:
         _note_gone(store, generation, went)
     return done
+
+
+class _Judged(NamedTuple):
+    """Entries whose judgements changed since the index was told, and the files that count them."""
+
+    entries: list[str]
+    paths: set[str]
+
+
+def _judged_since(store: Store, generation: Generation, mark: str) -> _Judged:
+    entries = store.judgements.pending() if mark and mark != generation.judged else []
+    return _Judged(entries, generation.catalog.paths_of(entries) if entries else set())
 
 
 def _note_gone(store: Store, generation: Generation, ids: set[str]) -> None:
@@ -130,6 +153,7 @@ def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
 
 def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     now = store.clock.nanoseconds()
+    mark, pending = judgements.refresh(store), store.judgements.pending() if store.judged_mark else []
     generation = store.index.create(store.clock.new_id())
     writer = GenerationWriter(generation, bulk=True)
     try:
@@ -140,8 +164,11 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
                 "head": freshness.head_commit(store),
                 "swept_ns": str(now),
                 "rules": freshness.settings_digest(store),
+                "judged": mark,
+                "day": str(day_of(store.clock.now())),
             }
         )
+        store.judgements.settle(pending)
         store.index.switch(generation)
         if store.model is not None:
             store.model.drop_unused()
@@ -160,8 +187,9 @@ def _apply(
     delta: Delta,
     now: int,
     progress: Progress | None,
+    judged: Collection[str] = (),
 ) -> Refreshed:
-    indexer = Indexer(store, writer, delta.known, now)
+    indexer = Indexer(store, writer, delta.known, now, judged)
     for number, path in enumerate(sorted(delta.files)):
         indexer.index_file(path, delta.files[path])
         if progress is not None and number % 64 == 0:

@@ -16,7 +16,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import freshness
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
     from engram.adapters.files.scan import Settled
     from engram.adapters.index.catalog import Known
@@ -163,6 +163,15 @@ def scan_files(store: Store, generation: Generation, paths: Sequence[str]) -> De
     there = {path: stamp for path, stamp in stamps.items() if stamp is not None}
     gone = [path for path in paths if path not in there]
     return Delta(there, gone, {}, [], {}, generation.catalog.known(paths))
+
+
+def with_judged(generation: Generation, delta: Delta, paths: Collection[str]) -> Delta:
+    """Return the differences together with files that did not change themselves, but what was said of them did."""
+    known = generation.catalog.known(sorted(set(paths) - {*delta.files, *delta.gone})) if paths else {}
+    if not known:
+        return delta
+    stamps = {path: FileStamp(*one.stamp) for path, one in known.items()}
+    return delta._replace(files={**stamps, **delta.files}, known={**known, **delta.known})
 
 
 def folders_changed(store: Store, generation: Generation) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 
 from engram.domain.errors import GitError
+from engram.domain.judgements.tally import day_of
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,6 +124,11 @@ def is_moved_by_others(store: Store, generation: Generation) -> bool:
     return repository is None or not branch_move_log.lead(
         repository, store.places.state, generation.head, now
     )
+
+
+def is_judged_since(store: Store, generation: Generation) -> bool:
+    """Test whether a ledger has more than the index knows, or a day has begun on which entries fade further."""
+    return generation.day != day_of(store.clock.now()) or generation.judged != judgements.mark(store)
 
 
 def sweep_interval_ns(generation: Generation) -> int:

@@ -12,11 +12,12 @@ from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import judgements
 from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.writer import GenerationWriter
@@ -30,14 +31,22 @@ _MAX_BYTES = 256 * 1024
 class Indexer:
     """Feeds files to a writer in batches and counts them."""
 
-    def __init__(self, store: Store, writer: GenerationWriter, known: dict[str, Known], now: int) -> None:
-        """`known` is what the catalog has of the files; `now` is in ns."""
+    def __init__(
+        self,
+        store: Store,
+        writer: GenerationWriter,
+        known: dict[str, Known],
+        now: int,
+        judged: Collection[str] = (),
+    ) -> None:
+        """`known` is what the catalog has of the files, `judged` are those to be read for their judgements; `now` is in ns."""
         self.added = 0
         self.changed = 0
         self.problems = 0
         self._store = store
         self._writer = writer
         self._known = known
+        self._judged = judged
         self._now = now
         self._texts: list[NewText] = []
         self._entries: list[Entry] = []
@@ -60,7 +69,10 @@ class Indexer:
             return
         digest = atomic.digest(raw)
         if before is not None and before.digest == digest and _needs_no_reading(before, stamp):
-            self._touched.append((*stamp, self._now, path))
+            if path in self._judged:
+                self._take(path, stamp, digest, raw, before)
+            else:
+                self._touched.append((*stamp, self._now, path))
             return
         self.added += before is None
         self.changed += before is not None
@@ -122,11 +134,10 @@ class Indexer:
             hint = "Take the secret out and renew it; a false alarm goes into `secrets.allow`."
             self._bad(path, stamp, digest, message, hint, first.line)
             return
-        said = searchable(file.lore)
+        lore = judgements.with_tally(self._store, file.lore)
+        said = searchable(lore)
         mark = text_digest(said)
-        self._index(
-            Entry(path, stamp, digest, self._now, file.lore, file.adopted, None, None, mark), said, before
-        )
+        self._index(Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark), said, before)
 
     def _index(self, entry: Entry, text: str, before: Known | None) -> None:
         if before is not None and before.row is not None:

@@ -45,13 +45,15 @@ def refresh(
         elif generation is not None and just_opened and _is_of_another_model(store, generation, patient):
             rebuild = "it was made for another embedding model"
         elif generation is not None and not paths:
+            judged = freshness.is_judged_since(store, generation)
             freshness.start_watching(store, generation)
             thorough = thorough or sweep
-            if not thorough and freshness.is_unchanged(store):
+            if not thorough and not judged and freshness.is_unchanged(store):
                 return Refreshed()
             thorough = thorough or freshness.is_sweep_due(store, generation)
             if (
                 not thorough
+                and not judged
                 and not freshness.has_reported_changes(store)
                 and not file_scan.folders_changed(store, generation)
             ):

@@ -15,6 +15,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import incoming_paths
 from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,6 +221,7 @@ def _commit(
     parents = sorted((one, other))
     times = merging.moments(repo, parents)
     made = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
+    judgements.keep_accounts(store, made.accounts)
     clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
     if clash:
         raise SyncBlockedError(

@@ -18,15 +18,15 @@ from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merging
 from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
-from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
+from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.merge.merge import NEVER, united
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one
-from engram.usecases.store import watermarks
+from engram.usecases.store import judgements, watermarks
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -146,24 +146,20 @@ class _Repair:
         folder = self._store.places.folder
         if _is_made_of(there, sides) and (is_named(path, folder) or self._lore(path, there) is not None):
             return merge_one(there, now, wanted, path, folder, self._store.categories, NEVER).content
-        return self._with_votes(path, now, wanted)
+        return self._with_merged(path, now, wanted)
 
-    def _with_votes(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
-        """Return the file with the votes and `merged_from` of both; None where one of them is no entry."""
+    def _with_merged(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
+        """Return the file with the `merged_from` of both, their votes kept in the ledger; None where one is no entry."""
         file, other = self._lore(path, now), self._lore(path, wanted)
         if file is None or other is None or file.lore.id != other.lore.id:
             return None
         lore, more = file.lore, other.lore
-        clones = sorted(lore.votes.keys() | more.votes.keys())
-        votes = {
-            clone: larger([side.votes[clone] for side in (lore, more) if clone in side.votes])
-            for clone in clones
-        }
-        after = lore._replace(votes=votes, merged_from=united(lore.merged_from, more.merged_from))
+        judgements.keep_accounts(self._store, [*accounts_of(lore), *accounts_of(more)])
+        after = lore._replace(merged_from=united(lore.merged_from, more.merged_from))
         if after == lore:
             return now
         try:
-            return codec.rewrite(file, after, self._store.categories)
+            return codec.rewrite(file, without_accounts(after), self._store.categories)
         except ValidationError:
             return None
 

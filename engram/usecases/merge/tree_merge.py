@@ -16,9 +16,10 @@ from engram.adapters.files.merge.merge_file import may_follow
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.tree import Entry
 from engram.domain.errors import LoreFileError, SyncBlockedError
+from engram.domain.judgements.tally import accounts_of
 from engram.domain.merge.merge import reference_time
 from engram.domain.merge.text_merge import merge_text
-from engram.domain.similarity.deduplicate import carry_votes, fold_later
+from engram.domain.similarity.deduplicate import fold
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
-    from engram.domain.entry.lore import Lore
+    from engram.domain.judgements.ledger import LegacyAccount
 
     Changed = Mapping[str, Difference]
     Reader = Callable[[Iterable[str]], dict[str, bytes]]
@@ -72,6 +73,7 @@ class Tree(NamedTuple):
     merged: tuple[str, ...]
     conflicts: int
     followed: dict[str, bytes]
+    accounts: tuple[LegacyAccount, ...] = ()  # of format 1, of entries that another took in
 
 
 def merge_trees(rules: Rules, first: Side, second: Side, read: Reader) -> Tree:
@@ -84,6 +86,7 @@ class _Merge:
 
     def __init__(self, rules: Rules, first: Side, second: Side, read: Reader) -> None:
         self._rules, self._first, self._second, self._read = rules, first, second, read
+        self._accounts: list[LegacyAccount] = []
 
     def run(self) -> Tree:
         """Return the merged tree."""
@@ -98,7 +101,7 @@ class _Merge:
         lore = [path for path in todo.to_merge if self._is_by_fields(path)]
         conflicts = self._merge_lore(made, lore)
         conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
-        return made._replace(conflicts=conflicts)
+        return made._replace(conflicts=conflicts, accounts=tuple(self._accounts))
 
     def _is_by_fields(self, path: str) -> bool:
         """Return whether both sides have a file of a kind that is merged by its fields."""
@@ -133,7 +136,7 @@ class _Merge:
                 by = (first if ours is None else second).changed
                 deleted.append(_Deleted(path, left, by, done.content is not None))
             conflicts += len(done.conflicts) + len(done.kept)
-        folded = _follow_folds(self._rules, self._read, deleted, first.changed, made)
+        folded = _follow_folds(self._rules, self._read, deleted, first.changed, made, self._accounts)
         made.followed.update({path: made.contents[path] for path, (_, raw) in folded.items() if raw is None})
         for path, (entry, content) in folded.items():
             self._put(made, path, entry.mode, content)
@@ -211,16 +214,26 @@ class _Deleted(NamedTuple):
 
 
 def _follow_folds(
-    rules: Rules, read: Reader, deleted: Sequence[_Deleted], first: Changed, made: Tree
+    rules: Rules,
+    read: Reader,
+    deleted: Sequence[_Deleted],
+    first: Changed,
+    made: Tree,
+    accounts: list[LegacyAccount],
 ) -> dict[str, tuple[Entry, bytes | None]]:
     """Return the files that change because a deleted entry was folded: the entry of each so far, and its new bytes.
 
-    An entry stays deleted that one side folded into another while the other side, which did not know, changed it. But its
-    votes go to the entry that it was folded into, and so does all that was folded into it, along the folds of both sides.
-    Each is counted once, however often it comes. New bytes of None delete a file. The merged tree is that of the side
-    that changed `first`, with the edits of `made`.
+    An entry stays deleted that one side folded into another while the other side, which did not know, changed it. But
+    what it adds goes to the entry that it was folded into, along the folds of both sides, and its votes of format 1 to
+    `accounts`. New bytes of None delete a file. The merged tree is that of the side that changed `first`, with the
+    edits of `made`.
     """
-    return _FoldFollower(rules, read, deleted, first, made).run() if deleted else {}
+    if not deleted:
+        return {}
+    follower = _FoldFollower(rules, read, deleted, first, made)
+    found = follower.run()
+    accounts += follower.accounts
+    return found
 
 
 class _FoldFollower:
@@ -235,6 +248,7 @@ class _FoldFollower:
             id(changed): self._host_paths(changed) for changed in (one.deleted_by for one in deleted)
         }
         self._found: dict[str, tuple[Entry, bytes | None]] = {}
+        self.accounts: list[LegacyAccount] = []  # of format 1, of entries that another took in
 
     def run(self) -> dict[str, tuple[Entry, bytes | None]]:
         """Return what changes, by path."""
@@ -243,7 +257,8 @@ class _FoldFollower:
             file = self._parsed(host, self._bytes(host)) if lost and host else None
             if lost is None or file is None:
                 continue
-            after = fold_later(file.lore, lost.lore) if item.stays else _with_votes(file.lore, lost.lore)
+            self.accounts += accounts_of(lost.lore)
+            after = fold(file.lore, lost.lore) if item.stays else None
             if after is None:
                 continue
             self._found[host] = self._entry(host), codec.rewrite(file, after, self._rules.categories)
@@ -300,13 +315,3 @@ class _FoldFollower:
             return codec.read(raw, path, self._rules.categories, datetime.fromtimestamp(0, UTC))
         except LoreFileError:
             return None
-
-
-def _with_votes(host: Lore, lost: Lore) -> Lore:
-    """Return the host with the votes of an entry that was folded into it."""
-    stamps = [stamp for stamp in (host.last_validated, lost.last_validated) if stamp is not None]
-    return host._replace(
-        votes=carry_votes(host.votes, lost.votes, lost.id),
-        last_validated=max(stamps, default=None),
-        updated_at=max(host.updated_at, lost.updated_at),
-    )

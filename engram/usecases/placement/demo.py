@@ -148,7 +148,7 @@ class _Demonstration:
         shares = tuple(
             Share(who, vote.up - vote.down)
             for who in (ADA, BOB)
-            if (vote := file.lore.votes.get(self._stores[who].source))
+            if (vote := file.lore.accounts.get(self._stores[who].source))
         )
         heads = [_head(store) for store in (ada, bob)]
         equal = heads[0] == heads[1] and _tree(ada) == _tree(bob)

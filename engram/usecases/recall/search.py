@@ -21,7 +21,7 @@ from engram.usecases.admission import credit
 from engram.usecases.index.standing import standing
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.store import quarantine
+from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -341,7 +341,8 @@ def _read_entry(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
         own = codec.read_own(raw, store.categories)
-        return own or codec.read(raw, path, store.categories, _modified(store, path)).lore
+        lore = own or codec.read(raw, path, store.categories, _modified(store, path)).lore
+        return judgements.with_tally(store, lore)
     except EngramError:
         return None
 

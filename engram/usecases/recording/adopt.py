@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
@@ -50,7 +49,7 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
         source_id=file.lore.source_id or store.source_id,
         agent=file.lore.agent or store.caller.who,
     )
-    content = codec.rewrite(file, lore, store.categories)
+    content = entry_writer.rewritten(store, file, lore)
     adopted = Change(path, content, atomic.digest(file.raw))
     entry_writer.write(store, [entry_writer.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
     return Shown(lore, path)

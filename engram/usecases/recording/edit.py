@@ -6,7 +6,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
-from engram.domain.entry import confidence, times
+from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation
 from engram.domain.entry.validation import check, check_fraction
@@ -55,7 +55,7 @@ class Edit:
         expires_at: datetime | None = None,
         unset: tuple[str, ...] = (),
     ) -> None:
-        """`confidence` is 0..1 and moves the prior; votes stay. `tags` are all tags, to which those to add are added.
+        """`confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added.
 
         `unset` names those of `importance` and `expires_at` that it is not to have any more.
         """
@@ -157,7 +157,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         entry_writer.check_allowed(store, "record", file.lore.category)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         lore = file.lore._replace(id=lore_id, updated_at=stamp)
-        content = codec.rewrite(file, lore, store.categories)
+        content = entry_writer.rewritten(store, file, lore)
         edited = Change(path, content, atomic.digest(before))
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
         old = _read_before(store, path, before) if is_known else None
@@ -194,7 +194,7 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
         lore = lore._replace(context=tuple(text for text in wanted.context if text.strip()))
     if wanted.confidence is not None:
         value = round(check_fraction("confidence", wanted.confidence) * 1000)
-        lore = lore._replace(prior=confidence.prior_for(value, lore.votes, len(lore.merged_from)))
+        lore = lore._replace(prior=value)
     if wanted.type is not None:
         lore = lore._replace(type=parse_types([wanted.type])[0])
     tags = tuple(dict.fromkeys([*(lore.tags if wanted.tags is None else wanted.tags), *wanted.add_tags]))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from engram.domain.entry import confidence, times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.resolve import Found, resolve
-from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store import activity_log, entry_writer, judgements
 from engram.usecases.store.judgement_words import _WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 
@@ -53,7 +51,7 @@ def feedback(
             if kind != NOT_RELEVANT:
                 entry_writer.check_writable(lore.store)
                 entry_writer.check_allowed(lore.store, "judge", path=lore.path)
-        judged = [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
+        judged = [_judge(kind, lore, again) for kind, lore in dict.fromkeys(found)]
         counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
         activity_log.note(store, "feedback", ids=[one.id for one in judged], details=counts)
         return judged
@@ -69,45 +67,20 @@ def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
             )
 
 
-def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
+def _judge(kind: str, found: Found, again: bool) -> Judged:
     assert kind in KINDS
+    store = found.store
     repeated = store.state.has_judged(store.caller.session, found.id, kind) and not again
-    if kind == NOT_RELEVANT or repeated:
-        lore = entry_writer.load(store, found.path).lore
-        done = entry_writer.Changed(found.path, lore, lore)
-    else:
-        done = _vote(store, kind, found)
+    before = after = entry_writer.load(store, found.path).lore
+    if not repeated:
+        judgements.judge(store, [(before, kind)])
+        after = judgements.with_tally(store, before)
+        if kind != NOT_RELEVANT:
+            credit.judged(store, after, kind)
     store.state.judged(store.caller.session, found.id, kind, store.clock.now().timestamp())
-    before, after = done.before, done.after
     return Judged(
         found.id, found.ref, kind, before.confidence, after.confidence, after.validation_count, repeated
     )
-
-
-def _vote(store: Store, kind: str, found: Found) -> entry_writer.Changed:
-    done = entry_writer.update(
-        store,
-        found.path,
-        found.id,
-        lambda lore: voted(store, lore, kind),
-        f"feedback: {_WORDS[kind]} ({found.id})",
-        lambda before, after: [("Engram-Delta", f"{after.confidence - before.confidence:+.2f}")],
-    )
-    store.state.keep_vote(found.id, done.after.votes[store.source])
-    credit.judged(store, done.after, kind)
-    return done
-
-
-def voted(store: Store, lore: Lore, kind: str) -> Lore:
-    """Return the lore with one more vote of this clone.
-
-    The clone's own memory of its votes counts too: on another branch the file may not have them yet.
-    """
-    mine = confidence.larger([lore.votes.get(store.source, confidence.Vote()), store.state.vote(lore.id)])
-    known = lore._replace(votes={**lore.votes, store.source: mine})
-    vote = confidence.judge(mine, known.thousandths, kind)
-    validated = times.whole_seconds(store.clock.now()) if kind == HELPFUL else lore.last_validated
-    return known._replace(votes={**known.votes, store.source: vote}, last_validated=validated)
 
 
 def describe(judged: Judged) -> str:

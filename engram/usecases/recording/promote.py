@@ -13,7 +13,6 @@ from engram.adapters.files.frontmatter import codec, origin
 from engram.adapters.files.frontmatter.origin import Origin
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.admission.secrets import find_secrets, refuse
-from engram.domain.entry import confidence
 from engram.domain.entry.lore import NO_VOTES
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
 from engram.domain.scopes import SESSION, checked_scope
@@ -143,9 +142,8 @@ def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
 
 
 def _without_votes(lore: Lore) -> Lore:
-    """Return the lore as a store begins with it: votes are of a store's own clones, so the prior has what they came to."""
-    prior = confidence.prior_for(round(lore.confidence * 1000), NO_VOTES, len(lore.merged_from))
-    return lore._replace(votes=NO_VOTES, prior=prior)
+    """Return the lore as a store begins with it: judgements are of a store's own clones, so it states what they came to."""
+    return lore._replace(votes=NO_VOTES, prior=round(lore.confidence * 1000), tally=None, last_validated=None)
 
 
 def _refuse_secrets(target: Store, raw: bytes) -> None:

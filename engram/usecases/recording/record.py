@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
@@ -123,7 +122,7 @@ def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
     if admission.host is None or admission.folded is None:
         return None
     file, host = admission.host, admission.folded
-    content = codec.rewrite(file, host, store.categories)
+    content = entry_writer.rewritten(store, file, host)
     details = [("Engram-Folded", lore.id)]
     subject = f"record: {lore.title} (the same as {host.id})"
     operation = entry_writer.operation_for(

@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.entry.validation import check
@@ -140,7 +139,7 @@ def _write(
             stamp = times.after(store.clock.now(), file.lore.updated_at)
             dated = lore._replace(updated_at=stamp)
             check(dated, store.categories)
-            content = codec.rewrite(file, dated, store.categories)
+            content = entry_writer.rewritten(store, file, dated)
             wanted[lore_id] = dated
         changes.append(Change(path, content, atomic.digest(file.raw)))
     first = files[item.lore[0]][1].lore

@@ -11,7 +11,6 @@ import contextlib
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
@@ -171,7 +170,7 @@ class _Folding:
         folded = fold(one.lore, other.lore)
         if folded is None or own_keys(other) - own_keys(one):
             return False
-        content = codec.rewrite(one, folded, store.categories)
+        content = entry_writer.rewritten(store, one, folded)
         changes = [
             Change(path, content, atomic.digest(one.raw)),
             Change(younger_path, None, atomic.digest(other.raw)),

@@ -12,7 +12,9 @@ from engram.domain.entry import times, ulid
 from engram.domain.entry.slug import slug
 from engram.domain.entry.validation import check
 from engram.domain.errors import ConflictError, NotFoundError, StaleError, StoreError
+from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +42,17 @@ def load(store: Store, path: str) -> LoreFile:
     raw = store.files.read(path)
     stamp = walk.stamp(store.files.absolute(path))
     modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
-    return codec.read(raw, path, store.categories, modified, store.parsed)
+    file = codec.read(raw, path, store.categories, modified, store.parsed)
+    return file._replace(lore=judgements.with_tally(store, file.lore))
+
+
+def rewritten(store: Store, file: LoreFile, lore: Lore) -> bytes:
+    """Return the file edited to say `lore`, in format 2; what it held of format 1 is in the ledger by then.
+
+    Raises ValidationError, StoreError.
+    """
+    judgements.keep_accounts(store, accounts_of(file.lore))
+    return codec.rewrite(file, without_accounts(lore), store.categories)
 
 
 def update(
@@ -72,7 +84,7 @@ def update(
             return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories)
-        content = _with_keys(codec.rewrite(file, after, store.categories), keys)
+        content = _with_keys(rewritten(store, file, after), keys)
         operation = operation_for(
             store,
             after,
@@ -86,7 +98,7 @@ def update(
             if attempt == _TRIES - 1:
                 raise
             continue
-        return Changed(path, file.lore, after, atomic.digest(content))
+        return Changed(path, file.lore, judgements.with_tally(store, after), atomic.digest(content))
     raise AssertionError("unreachable")
 
 
@@ -110,7 +122,8 @@ def create(
 ) -> tuple[str, Operation]:
     """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
-    content = _with_keys(codec.write_new(lore, store.categories), keys)
+    judgements.keep_accounts(store, accounts_of(lore))
+    content = _with_keys(codec.write_new(without_accounts(lore), store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
 
 

@@ -7,9 +7,11 @@ import os
 from _thread import RLock
 
 from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.index.index import Index
 from engram.adapters.state.database import StateDatabase
+from engram.adapters.state.judgement_cache import JudgementCache
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import HUMAN
@@ -128,6 +130,9 @@ class Store:
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
+        self.ledgers = LedgerFolder(os.path.join(places.state, "judgements"))
+        self.judged_mark: str | None = None  # of the ledgers as they were when they were last read
+        self.judgements = JudgementCache(places.state)
         self.built_graph: BuiltGraph | None = None  # the graph built last
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)
@@ -251,6 +256,7 @@ class Store:
             self._index = None
         for database in self.durable.values():
             database.close()
+        self.judgements.close()
         self.state.close()
         self.session_state.close()
 

@@ -1,4 +1,4 @@
-"""Periodic maintenance of a store: observations, decay, archiving, garbage, sessions, git objects.
+"""Periodic maintenance of a store: observations, migration, archiving, garbage, sessions, git objects.
 
 It is idempotent, and runs in the background after a sync, at most once a day.
 """
@@ -10,7 +10,6 @@ import os
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.domain.consolidation.plan import DECAY
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
@@ -112,14 +111,13 @@ def _observations(store: Store, dry_run: bool) -> int:
     return observations.waiting(store) if dry_run else observations.enrich(store)
 
 
-def _decay(store: Store, dry_run: bool) -> int:
-    if store.scope.readonly:
+def _migrate(store: Store, dry_run: bool) -> int:
+    """Move the votes in files of format 1 to the ledger; not in the background, where nobody expects files to change."""
+    if store.scope.readonly or store.caller.session == BY_ITSELF:
         return 0
-    from engram.usecases.consolidation.consolidate import apply, plan
-
-    found = plan(store, kinds=(DECAY,))
-    found = found._replace(steps=found.steps[: _most(store)])
-    return sum(step.selected for step in found.steps) if dry_run else sum(apply(store, found).done.values())
+    return _change(
+        store, _hits(store, "accounts > 0", ()), "move the votes of", lambda _, lore: lore, dry_run=dry_run
+    )
 
 
 def _most(store: Store) -> int | None:
@@ -183,7 +181,7 @@ def _importance(store: Store, dry_run: bool) -> int:
 
 STEPS: Mapping[str, Callable[[Store, bool], int]] = {
     "observations": _observations,
-    "decay": _decay,
+    "migrate": _migrate,
     "importance": _importance,
     "archive": _archive,
     "garbage": _garbage,
@@ -208,7 +206,6 @@ def _change(
     dry_run: bool,
 ) -> int:
     """Change or delete these files as one commit; returns their number. Unreadable files are skipped."""
-    from engram.adapters.files.frontmatter import codec
 
     changes, lore = [], []
     for hit in hits[: _most(store)]:
@@ -218,9 +215,7 @@ def _change(
             continue
         if file.lore.id != hit.id or file.lore.conflicts:
             continue  # a person must resolve it first
-        content = (
-            None if compute is None else codec.rewrite(file, compute(store, file.lore), store.categories)
-        )
+        content = None if compute is None else entry_writer.rewritten(store, file, compute(store, file.lore))
         changes.append(Change(hit.path, content, atomic.digest(file.raw)))
         lore.append(file.lore)
     if changes and not dry_run:

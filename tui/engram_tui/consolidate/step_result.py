@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, SUPERSEDE
+from engram.domain.consolidation.plan import ARCHIVE, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_item
 from engram_tui.shell.sanitize import safe_line, safe_lines
@@ -113,10 +113,6 @@ def _changed(step: Step, lore: Lore) -> Text:
     found.append(f"{safe_line(step.why)}\n", "bold")
     if step.kind in _BECOMES:
         found.append(f"{lore.status} → {_BECOMES[step.kind]}; the file stays, queries do not show it.\n")
-    if step.kind == DECAY:
-        found.append(
-            f"{len(step.accounts)} months without use; being recalled does not restore confidence, a judgement does.\n"
-        )
     if step.to:
         found.append(f"copied to {safe_line(step.to)}\n")
     found.append("\n")

@@ -128,7 +128,7 @@ def _usefulness(values: Mapping[str, float]) -> str:
 def _votes(lore: Lore) -> str:
     votes = [
         f"{clone} +{vote.up / 1000:.2f}{f' −{vote.down / 1000:.2f}' if vote.down else ''}"
-        for clone, vote in lore.votes.items()
+        for clone, vote in lore.accounts.items()
     ]
     return f"{lore.prior / 1000:.2f} at first; {', '.join(votes)}" if votes else ""
 

@@ -214,11 +214,12 @@ def _valid(lore: Lore, categories: Categories) -> Lore:
 def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
     """Return what a reader of the edited file takes for a key that is not in it."""
     implied: dict[str, object] = statement.defaults(lore, categories)
-    # What follows from the votes is shown anew with every vote, but not added by an edit of something else.
-    voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
-    before = statement.file_values(file.lore)
-    for key in ("confidence", "validation_count"):
-        implied[key] = None if voted else before[key]
+    if lore.votes:
+        # What follows from the votes of format 1 is shown anew with them, but not added by an edit of something else.
+        voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
+        before = statement.file_values(file.lore)
+        for key in ("confidence", "validation_count"):
+            implied[key] = None if voted else before[key]
     if file.adopted:
         implied["category"] = DEFAULT_CATEGORY
         implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import TYPES
-from engram.domain.entry.confidence import Vote, two_decimals
+from engram.domain.entry.confidence import Vote, stated_text
 from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Relation
 from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING
@@ -129,7 +129,7 @@ def _confidence(value: Value) -> str:
     found = thousandths_of(value) if isinstance(value, str) else None
     if found is None or not 0 <= found <= 1000:
         raise ExpectedError("a number from 0.00 to 1.00")
-    return two_decimals(found)
+    return stated_text(found)
 
 
 def _prior(value: Value) -> int:

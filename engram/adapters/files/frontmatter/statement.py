@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files.frontmatter.frontmatter import normalise
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY
-from engram.domain.entry.confidence import DEFAULT_PRIOR, two_decimals
+from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
 from engram.domain.entry.lore import ACTIVE, NO_VOTES, Lore
 from engram.domain.typed import TYPE_CHECKING
 
@@ -56,17 +56,24 @@ def build_lore(
 
 
 def _prior(said: dict[str, Any]) -> int:
-    """Return the prior, adjusted to the confidence where a person edited that."""
-    prior: int = said.get("prior", DEFAULT_PRIOR)
+    """Return the confidence that the author stated: of a file of format 1 the prior, adjusted where a person edited."""
     shown: str | None = said.get("confidence")
-    if shown is None:
-        return prior
-    votes, merged = said.get("votes") or NO_VOTES, len(said.get("merged_from", ()))
-    if shown == two_decimals(confidence.derive(prior, votes, merged)):
-        return prior
-    from engram.adapters.files.frontmatter.fields import thousandths_of  # a rare edit by hand
+    votes = said.get("votes") or NO_VOTES
+    if not votes and "prior" not in said:
+        return DEFAULT_PRIOR if shown is None else _stated(shown)
+    prior, merged = said.get("prior", DEFAULT_PRIOR), len(said.get("merged_from", ()))
+    derived = confidence.derive(prior, votes, merged)
+    if shown is None or shown == two_decimals(derived):
+        return prior if votes else derived
+    return confidence.prior_for(_stated(shown), votes, merged) if votes else _stated(shown)
 
-    return confidence.prior_for(thousandths_of(shown) or 0, votes, merged)
+
+def _stated(shown: str) -> int:
+    if len(shown) == 4:
+        return int(shown[0]) * 1000 + int(shown[2:]) * 10
+    from engram.adapters.files.frontmatter.fields import thousandths_of  # rarely more digits
+
+    return thousandths_of(shown) or 0
 
 
 def normalize(lore: Lore) -> Lore:
@@ -80,26 +87,33 @@ def normalize(lore: Lore) -> Lore:
 
 
 def file_values(lore: Lore) -> dict[str, Any]:
-    """Return the values that the file of a normalized entry has to hold, in file form, with the derived ones."""
+    """Return the values that the file of a normalized entry has to hold, in file form.
+
+    With votes it is of format 1, which holds what they add up to as well.
+    """
     found = lore._asdict()
     del found["content"]
     for name in ("created_at", "updated_at", "last_validated", "expires_at"):
         if found[name] is not None:
             found[name] = times.whole_milliseconds(found[name])
-    found["confidence"] = two_decimals(lore.thousandths)
-    found["validation_count"] = lore.validation_count
+    if lore.votes:  # format 1
+        derived = confidence.derive(lore.prior, lore.votes, len(lore.merged_from))
+        found["confidence"] = two_decimals(derived)
+        found["validation_count"] = sum(vote.n for vote in lore.votes.values())
+    else:
+        found["confidence"] = stated_text(confidence.clamp(lore.prior))
+        found |= {"prior": DEFAULT_PRIOR, "validation_count": 0, "last_validated": None}
     return found
 
 
 def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
     """Return the values that are left out of the file of this entry; None where a key is always written."""
-    voted = bool(lore.votes or lore.merged_from)
     return {
         "id": None,
         "category": None,
         "type": categories.type_of(lore.category),
         "status": ACTIVE,
-        "confidence": None if voted else two_decimals(DEFAULT_PRIOR),
+        "confidence": None if lore.votes else stated_text(DEFAULT_PRIOR),
         "prior": DEFAULT_PRIOR,
         "votes": NO_VOTES,
         "validation_count": 0,

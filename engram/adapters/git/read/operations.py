@@ -29,7 +29,7 @@ _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
 class OwnCommit(NamedTuple):
     """A commit of one operation, made in `session` and as part of `deed` ("" unknown).
 
-    `undoes` names the commits that it takes back, `redoes` the undo that it takes back.
+    `undoes` names the commits that it takes back, `redoes` the undo that it takes back. `op` is the operation's id, a ULID.
     """
 
     oid: str
@@ -39,6 +39,7 @@ class OwnCommit(NamedTuple):
     redoes: tuple[str, ...]
     session: str = ""
     deed: str = ""
+    op: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -67,6 +68,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 values.get(REDO, ()),
                 session,
                 values.get(DEED, ("",))[0],
+                values[trailers.OPERATION][0],
             )
         skip += _PAGE
 

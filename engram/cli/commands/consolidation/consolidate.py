@@ -127,7 +127,7 @@ def step_json(step: Step) -> dict[str, object]:
         "confidence": {"previous": step.before / 1000, "current": step.after / 1000},
         "result": step.result and lore_as_dict(step.result, step.paths[0]),
         "cosine": step.cosine or None,
-        "months": sorted(step.accounts),
+        "months": [],
         "to": step.to or None,
         "confirm": step.confirm,
         "selected": step.selected,

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Do what is due: turn observations into pending lore, let unused lore fade, archive old summaries and\n"
-    "handoffs, delete what the settings call garbage, remove old sessions, let git pack its objects. Running it\n"
+    "Do what is due: turn observations into pending lore, move votes of an earlier format to the ledger, archive\n"
+    "old summaries and handoffs, delete what the settings call garbage, remove old sessions, let git pack its objects. Running it\n"
     "again does nothing more. After a sync it runs by itself, in the background, at most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
     "observations": "pending lore made of observations",
-    "decay": "lore faded",
+    "migrate": "entries whose votes moved to the ledger",
     "importance": "graph whose importance was computed anew",
     "archive": "old summaries and handoffs archived",
     "garbage": "lore deleted (history keeps them)",

@@ -1,0 +1,115 @@
+"""The folder of a clone's own ledgers: files that only grow, whose every line is on disk before it counts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.adapters.files.durable.lock import FileLock
+from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_LOCK_SECONDS = 10.0
+_TAIL = 4096  # bytes, more than the longest line that Engram writes
+
+
+class Stamp(NamedTuple):
+    """The size (bytes) and inode of a ledger, which tell whether it only grew since."""
+
+    size: int
+    inode: int
+
+
+class LedgerFolder:
+    """The ledgers in `folder`, by their paths relative to it (`/` between the parts)."""
+
+    def __init__(self, folder: str) -> None:
+        """Nothing is made before the first line. `folder` is absolute."""
+        self.folder = folder
+
+    def stamps(self, folders: Sequence[str]) -> dict[str, Stamp]:
+        """Return the ledgers directly in these folders."""
+        found: dict[str, Stamp] = {}
+        for folder in folders:
+            with contextlib.suppress(OSError), os.scandir(os.path.join(self.folder, folder)) as entries:
+                for one in entries:
+                    if one.name.endswith(".jsonl"):
+                        facts = one.stat(follow_symlinks=False)
+                        found[f"{folder}/{one.name}"] = Stamp(facts.st_size, facts.st_ino)
+        return found
+
+    def read(self, path: str, start: int = 0) -> bytes:
+        """Return the bytes of a ledger from `start` on; b"" where there is none. Raises StoreError."""
+        try:
+            with open(os.path.join(self.folder, path), "rb") as file:
+                file.seek(start)
+                return file.read()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise _refused(self.folder, error) from None
+
+    def last_line(self, path: str, size: int) -> bytes:
+        """Return the last whole line of a ledger of so many bytes, b"" where there is none."""
+        lines = self.read(path, max(0, size - _TAIL)).rstrip(b"\n").rsplit(b"\n", 1)
+        return lines[-1]
+
+    def append(self, make: Callable[[], dict[str, bytes]]) -> None:
+        """Append lines to ledgers, which are on disk when this returns. Raises StoreError, and then nothing counts.
+
+        `make` is called while no other process writes, and returns the lines for each path.
+        """
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            lock = FileLock(os.path.join(self.folder, "lock"))
+            lock.acquire(_LOCK_SECONDS)
+            if not lock.held:
+                raise StoreError("Another process is writing judgements.", "Nothing was written; try again.")
+            try:
+                for path, lines in make().items():
+                    self._append(path, lines)
+            finally:
+                lock.release()
+        except OSError as error:
+            raise _refused(self.folder, error) from None
+
+    def _append(self, path: str, lines: bytes) -> None:
+        name = os.path.join(self.folder, path)
+        new = not os.path.exists(name)
+        if new:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "ab", buffering=0) as file:
+            size = file.tell()
+            if size and not self.read(path, size - 1).endswith(b"\n"):  # a process was killed while it wrote
+                lines = b"\n" + lines
+            try:
+                if file.write(lines) != len(lines):
+                    raise OSError(28, "No space left on device")
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(file.fileno(), size)  # half a line would be counted as malformed for ever
+                raise
+        if new:
+            self._sync_folders(os.path.dirname(name))
+
+    def _sync_folders(self, folder: str) -> None:
+        """Put the names of a new file and of its folders on disk, too."""
+        while len(folder) >= len(self.folder):
+            with contextlib.suppress(OSError):  # some systems cannot open folders
+                handle = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+            folder = os.path.dirname(folder)
+
+
+def _refused(folder: str, error: OSError) -> StoreError:
+    return StoreError(
+        f"A judgement cannot be written to {folder}: {error.strerror}.",
+        "Nothing was recorded. Check for a full disk or missing permissions, then try again.",
+    )

@@ -1,0 +1,196 @@
+"""A cache of all ledgers, by entry: which lines judge it, and what files of format 1 held of it.
+
+It is made anew from the ledgers when it is lost.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+from engram.adapters.state.connection import StateConnection
+from engram.domain.entry.confidence import Vote
+from engram.domain.judgements import ledger
+from engram.domain.judgements.ledger import Judgement, LegacyAccount
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Sequence
+
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledgers (
+    number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mark TEXT NOT NULL, malformed INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS lines (
+    entry TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, of TEXT NOT NULL, text TEXT NOT NULL,
+    agent TEXT NOT NULL, ledger INTEGER NOT NULL, PRIMARY KEY (entry, id, source, ledger)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS accounts (
+    entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger INTEGER NOT NULL,
+    PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_LINE = "id, entry, kind, of, text, agent, source"
+_AT_ONCE = 400
+
+
+class Known(NamedTuple):
+    """How much of a ledger was read: its size (bytes) and a mark that tells whether that part is still the same."""
+
+    size: int
+    mark: str
+
+
+class Said(NamedTuple):
+    """The lines and accounts of some entries."""
+
+    lines: list[Judgement]
+    accounts: list[LegacyAccount]
+
+
+class JudgementCache:
+    """The cache in a store's state folder. Entries whose judgements changed are `pending` until the index has them."""
+
+    def __init__(self, folder: str) -> None:
+        """Open nothing yet. `folder` is absolute and exists."""
+        self._state = StateConnection(os.path.join(folder, "judgements.db"), _prepare)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._state.close()
+
+    def meta(self, key: str) -> str:
+        """Return a note of the cache, "" where there is none."""
+        rows = self._state.run("SELECT value FROM meta WHERE key = ?", (key,))
+        return rows[0][0] if rows else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a note."""
+        self._state.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def known(self) -> dict[str, Known]:
+        """Return how much was read of each ledger."""
+        return {
+            path: Known(size, mark)
+            for path, size, mark in self._state.run("SELECT path, size, mark FROM ledgers")
+        }
+
+    def malformed(self) -> int:
+        """Count the lines that could not be read."""
+        return int(self._state.run("SELECT coalesce(sum(malformed), 0) FROM ledgers")[0][0])
+
+    def add(self, path: str, raw: bytes, source: str, known: Known, *, whole: bool) -> None:
+        """Add the lines of a ledger: all of them (`whole`), or what it grew by. `known` is what holds afterwards."""
+        found = ledger.parse(raw, source)
+        self._state.work(lambda connection: _add(connection, path, found, known, whole))
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Forget ledgers that are gone."""
+        nothing = ledger.Parsed([], [], 0)
+        for path in paths:
+            self._state.work(lambda connection, path=path: _add(connection, path, nothing, None, True))  # type: ignore[misc]
+
+    def of(self, entries: Sequence[str]) -> Said:
+        """Return everything that was said of these entries."""
+        lines, accounts = list[Judgement](), list[LegacyAccount]()
+        for start in range(0, len(entries), _AT_ONCE):
+            some = entries[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(some))
+            lines += map(
+                Judgement._make,
+                self._state.run(f"SELECT {_LINE} FROM lines WHERE entry IN ({marks})", some),  # noqa: S608 - marks alone
+            )
+            query = f"SELECT entry, account, up, down, n, at FROM accounts WHERE entry IN ({marks})"  # noqa: S608
+            accounts += [
+                LegacyAccount(row[0], row[1], Vote(*row[2:5]), row[5]) for row in self._state.run(query, some)
+            ]
+        return Said(lines, accounts)
+
+    def entries(self) -> set[str]:
+        """Return the entries of which anything was said."""
+        query = "SELECT DISTINCT entry FROM lines UNION SELECT entry FROM accounts"
+        return {entry for (entry,) in self._state.run(query)}
+
+    def of_source(self, source: str) -> list[Judgement]:
+        """Return all lines of a source, by id."""
+        rows = self._state.run(f"SELECT DISTINCT {_LINE} FROM lines WHERE source = ? ORDER BY id", (source,))  # noqa: S608
+        return [*map(Judgement._make, rows)]
+
+    def pending(self) -> list[str]:
+        """Return the entries whose judgements changed since the index was told."""
+        return [entry for (entry,) in self._state.run("SELECT entry FROM pending")]
+
+    def settle(self, entries: Collection[str]) -> None:
+        """Note that the index has what was said of these entries."""
+        self._state.run_many("DELETE FROM pending WHERE entry = ?", [(entry,) for entry in entries])
+
+
+def content_mark(raw: bytes) -> str:
+    """Return a mark for the bytes of a ledger."""
+    return blake2b(raw, digest_size=16).hexdigest()
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA synchronous=OFF")  # it is made anew when it is lost
+    if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT")
+
+
+def _add(
+    connection: sqlite3.Connection, path: str, found: ledger.Parsed, known: Known | None, whole: bool
+) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        row = connection.execute("SELECT number, malformed FROM ledgers WHERE path = ?", (path,)).fetchone()
+        number, malformed = row or (None, 0)
+        changed = {one.entry for one in found.judgements} | {one.entry for one in found.accounts}
+        if number is not None and whole:
+            changed |= _forget(connection, number)
+            malformed = 0
+        if known is None:
+            connection.execute("DELETE FROM ledgers WHERE path = ?", (path,))
+        else:
+            done = connection.execute(
+                "INSERT INTO ledgers (path, size, mark, malformed) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE"
+                " SET size = excluded.size, mark = excluded.mark, malformed = excluded.malformed RETURNING number",
+                (path, *known, malformed + found.malformed),
+            )
+            number = done.fetchall()[0][0]
+            _insert(connection, number, found)
+        connection.executemany("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for entry in changed])
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _forget(connection: sqlite3.Connection, number: int) -> set[str]:
+    """Delete the lines of a ledger; return the entries that they judge."""
+    changed = set[str]()
+    for table in ("lines", "accounts"):
+        changed |= {
+            row[0]
+            for row in connection.execute(f"SELECT DISTINCT entry FROM {table} WHERE ledger = ?", (number,))  # noqa: S608 - one of two
+        }
+        connection.execute(f"DELETE FROM {table} WHERE ledger = ?", (number,))  # noqa: S608
+    return changed
+
+
+def _insert(connection: sqlite3.Connection, number: int, found: ledger.Parsed) -> None:
+    lines = [
+        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent, number)
+        for one in found.judgements
+    ]
+    connection.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
+    accounts = [
+        (one.entry, one.account, *one.vote, one.at, number)
+        for one in ledger.larger_accounts(found.accounts).values()
+    ]
+    connection.executemany(
+        "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry, account, ledger) DO UPDATE SET"
+        " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n), at = max(at, excluded.at)",
+        accounts,
+    )

@@ -1,0 +1,192 @@
+"""This clone's ledger and those of others: judge, take back, and what everything said of an entry adds up to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from datetime import UTC, datetime
+
+from engram.adapters.state.judgement_cache import Known, Said
+from engram.domain.entry import ulid
+from engram.domain.entry.confidence import Tally, Vote, clamp
+from engram.domain.errors import EngramError
+from engram.domain.judgements import ledger
+from engram.domain.judgements import tally as tallies
+from engram.domain.judgements.ledger import RETRACTED, Judgement
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engram.adapters.files.durable.ledger_folder import Stamp
+    from engram.domain.entry.lore import Lore
+    from engram.domain.judgements.ledger import LegacyAccount
+    from engram.usecases.store.store import Store
+
+_OWN = "own:"  # before the path of a file in the state folder, in the cache
+_LONGEST_AGENT = 40
+
+
+def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
+    """Append a line for each entry and kind of judgement; they are on disk when this returns. Raises StoreError."""
+    agent = plain_name(store.caller.agent)
+    drafts = [
+        Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent) for lore, kind in judged
+    ]
+    return append(store, drafts)
+
+
+def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
+    """Append a line that takes back each of these lines (id, entry) of this clone. Raises StoreError."""
+    agent = plain_name(store.caller.agent)
+    return append(store, [Judgement("", entry, RETRACTED, line_id, agent=agent) for line_id, entry in lines])
+
+
+def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
+    """Give these lines ids that are later than all before, and write them. Raises StoreError."""
+    made: list[Judgement] = []
+
+    def make() -> dict[str, bytes]:
+        source, stamps = store.source_id, _stamps(store)
+        last = _last_id(store, stamps)
+        found: dict[str, bytes] = {}
+        for draft in drafts:
+            last = ulid.later(store.clock.new_id(), last)
+            line = draft._replace(id=last, source=source)
+            path, part = ledger.path_of(source, last), 1
+            while (size := stamps[path].size if path in stamps else 0) >= ledger.LARGEST_FILE:
+                part += 1
+                path = ledger.path_of(source, last, part)
+            assert size < ledger.LARGEST_FILE
+            found[path] = found.get(path, b"") + ledger.render(line)
+            made.append(line)
+        return found
+
+    if drafts:
+        store.ledgers.append(make)
+        refresh(store)
+    return made
+
+
+def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
+    """Write down what a file of format 1 holds, unless the ledgers have it already. Raises StoreError."""
+    wanted = ledger.larger_accounts(accounts)
+    if not wanted:
+        return
+    known = ledger.larger_accounts(store.judgements.of(sorted({entry for entry, _ in wanted})).accounts)
+    new = [
+        one
+        for key, one in wanted.items()
+        if key not in known or ledger.larger_of(known[key], one) != known[key]
+    ]
+    lines: dict[str, bytes] = {}
+    for one in new:
+        path = ledger.legacy_path(store.source, one.entry)
+        lines[path] = lines.get(path, b"") + ledger.render_account(one)
+    if lines:
+        store.ledgers.append(lambda: lines)
+        refresh(store)
+
+
+def mark(store: Store) -> str:
+    """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
+    home = store.original or store
+    home.judged_mark = _mark(_stamps(home))
+    return home.judged_mark
+
+
+def refresh(store: Store) -> str:
+    """Read what the ledgers grew by, and return their mark. Raises StoreError."""
+    stamps = _stamps(store)
+    store.judged_mark = _mark(stamps)
+    if not store.judged_mark or store.judgements.meta("mark") == store.judged_mark:
+        return store.judged_mark
+    known = store.judgements.known()
+    for path, stamp in sorted(stamps.items()):
+        source = ledger.source_of(path)
+        before = known.get(_OWN + path)
+        if source is None or before == (stamp.size, str(stamp.inode)):
+            continue
+        grew = before is not None and before.mark == str(stamp.inode) and before.size < stamp.size
+        start = before.size if grew and before else 0
+        raw = store.ledgers.read(path, start)
+        whole_lines = raw[: raw.rfind(b"\n") + 1]  # another process may be writing the last one
+        after = Known(start + len(whole_lines), str(stamp.inode))
+        store.judgements.add(_OWN + path, whole_lines, source, after, whole=not grew)
+    gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
+    store.judgements.forget(gone)
+    store.judgements.set_meta("mark", store.judged_mark)
+    return store.judged_mark
+
+
+def with_tally(store: Store, lore: Lore) -> Lore:
+    """Return the entry with what judgements make of it today; as its file says where they cannot be read."""
+    today = tallies.day_of(store.clock.now())
+    said = _said(store, [lore.id, *lore.merged_from])
+    if not (said.lines or said.accounts or lore.votes):
+        return unjudged(lore, today)
+    found = tallies.tally(lore, said.lines, said.accounts, today, ledger.words_digest(lore))
+    return lore._replace(tally=found, last_validated=found.last_validated)
+
+
+def _said(store: Store, entries: Sequence[str]) -> Said:
+    home = store.original or store
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        if home.judged_mark is None:
+            refresh(home)
+        if home.judged_mark:
+            return home.judgements.of(entries)
+    return Said([], [])
+
+
+def _stamps(store: Store) -> dict[str, Stamp]:
+    source = store.source_id
+    return store.ledgers.stamps((f"{source[10:12]}/{source}", ledger.LEGACY))
+
+
+def _mark(stamps: Mapping[str, Stamp]) -> str:
+    return ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
+
+
+def own_account(store: Store, lore: Lore) -> Vote:
+    """Return what this clone voted in format 1: in the file of an entry, and as far as the ledgers know."""
+    said = _said(store, [lore.id])
+    known = ledger.larger_accounts([*said.accounts, *tallies.accounts_of(lore)]).get((lore.id, store.source))
+    return known.vote if known else Vote()
+
+
+def unjudged(lore: Lore, today: int) -> Lore:
+    """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
+    full, anchor = clamp(lore.prior), tallies.day_of(lore.updated_at)
+    lost = 0 if lore.pinned else tallies.decay(lore.type, full, min(anchor, today), today)
+    accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
+    return lore._replace(tally=Tally(full - lost, full, anchor, 0, lore.last_validated, accounts))
+
+
+def own_lines(store: Store) -> list[Judgement]:
+    """Return all lines of this clone, by id. Raises StoreError."""
+    refresh(store)
+    return store.judgements.of_source(store.source_id)
+
+
+def plain_name(text: str) -> str:
+    """Return the name of an agent as a line may have it: letters, digits and `.@+-`."""
+    return " ".join(re.findall(r"[\w.@+-]+", text))[:_LONGEST_AGENT].strip()
+
+
+def _last_id(store: Store, stamps: Mapping[str, Stamp]) -> str:
+    """Return the id of this clone's last line, "" before the first."""
+    source, last = store.source_id, ""
+    for path, stamp in stamps.items():
+        if ledger.source_of(path) == source:
+            found = ledger.parse(store.ledgers.last_line(path, stamp.size), source).judgements
+            last = max(last, *(one.id for one in found)) if found else last
+    return last
+
+
+def moment_of(line: Judgement) -> datetime:
+    """Return the time of a line by its writer's clock."""
+    with contextlib.suppress(OverflowError, ValueError):
+        return ulid.moment(line.id)
+    return datetime.fromtimestamp(0, UTC)
