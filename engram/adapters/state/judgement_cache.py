@@ -117,6 +117,13 @@ class JudgementCache:
         rows = self._state.run(f"SELECT DISTINCT {_LINE} FROM lines WHERE source = ? ORDER BY id", (source,))  # noqa: S608
         return [*map(Judgement._make, rows)]
 
+    def latest(self, limit: int, agent: str, since: str) -> list[Judgement]:
+        """Return the last lines of all sources, newest first: of an agent ("": any), with ids from `since` on."""
+        query = (
+            f"SELECT DISTINCT {_LINE} FROM lines WHERE id >= ? AND ? IN (agent, '') ORDER BY id DESC LIMIT ?"  # noqa: S608
+        )
+        return [*map(Judgement._make, self._state.run(query, (since, agent, limit)))]
+
     def pending(self) -> list[str]:
         """Return the entries whose judgements changed since the index was told."""
         return [entry for (entry,) in self._state.run("SELECT entry FROM pending")]

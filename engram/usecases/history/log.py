@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.domain.entry import times
+from engram.domain.admission.trust import NOT_SIGNED, Signature
+from engram.domain.entry import times, ulid
+from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import with_history
 from engram.usecases.lookup.resolve import home_of, resolve
+from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.commit import commit_quietly
+from engram.usecases.store.judgement_words import judged_subjects
 from engram.usecases.store.lineage import in_git, in_store, repository_of
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeVar
+
     from engram.adapters.state.history_table import CommitRow, EventRow
-    from engram.domain.admission.trust import Signature
+    from engram.domain.judgements.ledger import Judgement
     from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 
+    T = TypeVar("T", "Event", "Operation")
+
 SHORT = 10  # characters of a commit id shown to people
+JUDGED = "judged"
 WAIT_SECONDS = 5.0  # for another process that is committing, so that acknowledged changes are shown
+
+
+UNSIGNED = Signature(NOT_SIGNED, "", "")
 
 
 class Event(NamedTuple):
     """The change of an entry by one commit: commit, time (UTC), author, and the values of its trailers ("" unknown).
 
     `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed, moved,
-    removed or merged, `fields` what changed, `path` the path afterwards. Confidence is 0.00..1.00; None if the entry does
-    not exist or is unreadable.
+    removed, merged, or judged: then it is a line of a ledger, and `commit` the end of its id. `fields` are those that
+    changed, `path` is the path afterwards. Confidence is 0.00..1.00; None if the entry does not exist or is unreadable.
     """
 
     commit: str
@@ -78,7 +91,8 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     path = in_git(store, found.path)
     rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
     known = signatures_of(store, [commit.oid for commit, _ in rows])
-    return found.id, [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
+    events = [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
+    return found.id, _latest([*events, *_judged_events(store, found.path, limit)], limit)
 
 
 def recent(
@@ -94,7 +108,38 @@ def recent(
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
     rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
-    return [Operation(*_common_fields(commit), tuple(ids)) for commit, ids in rows]
+    found = [Operation(*_common_fields(commit), tuple(ids)) for commit, ids in rows]
+    lines = judgements.latest(store, limit, agent, moment)
+    subjects = judged_subjects(judgements.lines_of(store, sorted({line.entry for line in lines})))
+    found += [Operation(*_line_fields(line, subjects), (line.entry,)) for line in lines]
+    return _latest(found, limit)
+
+
+def _latest(found: Iterable[T], limit: int) -> list[T]:
+    """Return the newest of commits and lines of ledgers, newest first; those of one second as they came."""
+    return sorted(found, key=lambda one: one.at, reverse=True)[:limit]
+
+
+def _judged_events(store: Store, path: str, limit: int) -> list[Event]:
+    """Return the judgements of an entry, newest first."""
+    lore = entry_writer.load(store, path).lore
+    subjects = judged_subjects(judgements.lines_of(store, [lore.id, *lore.merged_from]))
+    return [
+        Event(
+            *_line_fields(one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
+            (one.before + 5) // 10 / 100, (one.after + 5) // 10 / 100, one.validation_count, UNSIGNED,
+        )
+        for one in judgements.steps_of(store, lore, limit)
+    ]  # fmt: skip
+
+
+def _line_fields(
+    line: Judgement, subjects: Mapping[str, str], delta: str = ""
+) -> tuple[str, datetime, str, str, str, str, str, str, str]:
+    """Return the fields of a line of a ledger; its id stands where a commit's would."""
+    source = ulid.short(line.source)
+    at = judgements.moment_of(line).replace(microsecond=0)
+    return line.id[-SHORT:], at, source, line.agent or HUMAN, "", source, line.id, delta, subjects[line.id]
 
 
 def _check(limit: int) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
-from engram.domain.judgements.ledger import RETRACTED, LegacyAccount
+from engram.domain.judgements.ledger import LegacyAccount
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.store import judgements
-from engram.usecases.store.judgement_words import judged_subject, kind_of
+from engram.usecases.store.judgement_words import judged_subjects, kind_of
 from engram.usecases.store.store import BY_ITSELF
 
 if TYPE_CHECKING:
@@ -132,20 +132,18 @@ def _judgements(store: Store) -> list[OwnCommit]:
     """Return the lines of this clone's ledger as operations, newest first."""
     from engram.adapters.git.read.operations import OwnCommit
 
-    found: dict[str, OwnCommit] = {}
-    for line in judgements.own_lines(store):
-        before = found.get(line.of)
-        if line.kind != RETRACTED:
-            made = OwnCommit(line.id, judged_subject(line.kind, line.entry), (line.entry,), (), (), op=line.id)
-        elif before is None:
-            continue
-        else:
-            subject = f"{'redo' if before.undoes else 'undo'}: {before.subject}"
-            made = OwnCommit(line.id, subject, (line.entry,), (line.of,), (), op=line.id)
-            if before.undoes:
-                made = made._replace(undoes=(), redoes=(line.of,))
-        found[line.id] = made
-    return list(found.values())[::-1]
+    lines = judgements.own_lines(store)
+    subjects = judged_subjects(lines)
+    found = []
+    for line in lines:
+        subject = subjects[line.id]
+        made = OwnCommit(line.id, subject, (line.entry,), (), (), op=line.id)
+        if subject.startswith("undo: "):
+            made = made._replace(undoes=(line.of,))
+        elif subject.startswith("redo: "):
+            made = made._replace(redoes=(line.of,))
+        found.append(made)
+    return found[::-1]
 
 
 def _repository(store: Store) -> Repository:

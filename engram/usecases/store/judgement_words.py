@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.domain.judgements.ledger import Judgement
 
 _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
+_LINES = {CONFIRMED: "confirmed", SAME: "said again"}
 
 
-def judged_subject(kind: str, entry: str) -> str:
-    """Return what an operation that judged an entry is called."""
-    return f"feedback: {_WORDS.get(kind, kind)} ({entry})"
+def judged_subjects(lines: Iterable[Judgement]) -> dict[str, str]:
+    """Return what the operations of these lines, in the order of their ids, are called: "undo: feedback: helpful (ID)"."""
+    found: dict[str, str] = {}
+    for line in lines:
+        taken_back = found.get(line.of)
+        if line.kind != RETRACTED:
+            word = _WORDS.get(line.kind) or _LINES.get(line.kind, "unknown")
+            found[line.id] = f"feedback: {word} ({line.entry})"
+        elif taken_back is None:
+            found[line.id] = f"undo: feedback ({line.entry})"
+        elif taken_back.startswith("undo: "):
+            found[line.id] = f"redo: {taken_back}"
+        else:
+            found[line.id] = f"undo: {taken_back.removeprefix('redo: undo: ')}"
+    return found
 
 
 def kind_of(subject: str) -> str:

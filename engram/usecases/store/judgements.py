@@ -14,7 +14,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import RETRACTED, Judgement
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -168,6 +168,38 @@ def own_lines(store: Store) -> list[Judgement]:
     """Return all lines of this clone, by id. Raises StoreError."""
     refresh(store)
     return store.judgements.of_source(store.source_id)
+
+
+def latest(store: Store, limit: int, agent: str, since: float) -> list[Judgement]:
+    """Return the last judgements of all sources, newest first; of an agent (""; any), since a time (Unix seconds)."""
+    if not refresh(store):
+        return []
+    return store.judgements.latest(limit, agent, ulid.encode(max(0, int(since * 1000)), 0))
+
+
+def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
+    """Return all that was said of these entries, by id."""
+    return sorted(set(_said(store, entries).lines))
+
+
+class Step(NamedTuple):
+    """A judgement of an entry, the confidence (thousandths) before and after it, and how often it was helpful by then."""
+
+    line: Judgement
+    before: int
+    after: int
+    validation_count: int
+
+
+def steps_of(store: Store, lore: Lore, limit: int) -> list[Step]:
+    """Return the last judgements of an entry, newest first, with what each changed at its time; decay aside."""
+    said = _said(store, [lore.id, *lore.merged_from])
+    lines = sorted(set(said.lines))
+    found = []
+    for end in range(len(lines), max(0, len(lines) - limit), -1):
+        before, after = (tallies.tally(lore, lines[:upto], said.accounts, 0) for upto in (end - 1, end))
+        found.append(Step(lines[end - 1], before.full, after.full, after.validation_count))
+    return found
 
 
 def plain_name(text: str) -> str:
