@@ -11,9 +11,9 @@ from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.files.frontmatter import canonical, codec, frontmatter, scalars, yaml_events
+from engram.adapters.files.frontmatter import canonical, codec, frontmatter, yaml_events
 from engram.adapters.files.frontmatter.fields import KEYS
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError
 
@@ -149,8 +149,8 @@ def block_of(found: Lore) -> str:
 @given(st.one_of(texts, contents))
 def test_a_scalar_comes_back_from_every_kind_of_yaml_reader(text: str) -> None:
     for flow, document in (
-        (False, f"k: {scalars.scalar(text)}\n"),
-        (True, f"k: [{scalars.scalar(text, True)}]\n"),
+        (False, f"k: {scalar(text)}\n"),
+        (True, f"k: [{scalar(text, True)}]\n"),
     ):
         for loader in (yaml.BaseLoader, yaml.SafeLoader, yaml.CBaseLoader, yaml.CSafeLoader):
             found = yaml.load(document, Loader=loader)["k"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.adapters.files.frontmatter import canonical, frontmatter, scalars, yaml_events
-from engram.adapters.files.frontmatter.tree import Entry, Problem
+from engram.adapters.files.frontmatter import canonical, frontmatter, yaml_events
+from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, scalar
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_sizes_do_not_count_conflicts() -> None:
     ],
 )
 def test_quotes_stand_only_where_they_are_needed(text: str, written: str) -> None:
-    assert scalars.scalar(text) == written
+    assert scalar(text) == written

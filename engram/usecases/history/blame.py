@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.git.run.layout import hash_name
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

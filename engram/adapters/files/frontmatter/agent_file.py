@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import edit, fields, frontmatter, render
+from engram.adapters.files.frontmatter import edit, fields, frontmatter
 from engram.adapters.files.frontmatter.codec import encode
 from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
 from engram.adapters.files.frontmatter.fields import ExpectedError
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
-from engram.adapters.files.frontmatter.scalars import scalar
-from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError
 from engram.domain.graph.team import AgentProfile
 from engram.domain.typed import TYPE_CHECKING
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
 
 def read(raw: bytes, path: str) -> FileContents:
@@ -67,7 +66,7 @@ def _lines(key: str, value: Any) -> list[str]:
     if key == "settings":
         pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
         return [f"{key}: {{{', '.join(pairs)}}}"]
-    return render.WRITERS[_LIKE[key]](key, value)
+    return fields.WRITERS[_LIKE[key]](key, value)
 
 
 def _text(value: Value) -> str:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from engram.adapters.files.frontmatter.scalars import reads_plain
-from engram.adapters.files.frontmatter.tree import Entry
+from engram.adapters.files.frontmatter.frontmatter import Entry, reads_plain
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals

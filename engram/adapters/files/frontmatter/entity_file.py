@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter
 from engram.adapters.files.frontmatter.codec import encode
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
-from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter.frontmatter import Document
-    from engram.adapters.files.frontmatter.tree import Entry
+    from engram.adapters.files.frontmatter.frontmatter import Document, Entry
     from engram.domain.entry.lore import Conflict
 
 

@@ -6,15 +6,14 @@ Every other byte of the file stays as it is.
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.frontmatter.scalars import scalar
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
     Wanted = str | tuple[str, ...]
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engram.adapters.files.frontmatter.scalars import UNSAFE
-from engram.adapters.files.frontmatter.tree import FIRST_LINE, Entry, Problem, comment_of
+from engram.adapters.files.frontmatter.frontmatter import FIRST_LINE, UNSAFE, Entry, Problem, comment_of
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
 MAX_DEPTH = 8
 _QUOTES_HINT = (

@@ -14,8 +14,7 @@ from engram.adapters.files.frontmatter.fields import KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.frontmatter import Document
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Document, Value
 
 _RANK = {key: rank for rank, key in enumerate(KEYS)}
 _END = "\0"  # no key holds a NUL
