@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
-from engram.domain.entry.lore import ACTIVE, ARCHIVED
-from engram.domain.entry.validation import MAX_ITEMS
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS
 from engram.domain.merge.merge import PASSING
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.domain.entry.lore import STATUSES, Lore
-from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text
+from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_text
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult

@@ -8,8 +8,7 @@ from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence, times
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import Relation
-from engram.domain.entry.validation import check, check_fraction
+from engram.domain.entry.lore import Relation, check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit

@@ -8,8 +8,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
-from engram.domain.entry.validation import check
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check
 from engram.domain.errors import ConflictError, UsageError
 from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision

@@ -17,8 +17,7 @@ from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, Lore
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import ACTIVE, Lore, lore_as_dict
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall

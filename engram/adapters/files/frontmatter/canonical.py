@@ -14,8 +14,7 @@ from engram.adapters.files.frontmatter.frontmatter import Entry, reads_plain
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
-from engram.domain.entry.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
-from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD
+from engram.domain.entry.lore import MAX_CONTEXT, MAX_ITEMS, MAX_WORD, RELATION_KINDS, STATUSES, Relation
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter import canonical, frontmatter
 from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, normalise
-from engram.domain.entry import confidence, times, ulid, validation
+from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import DEFAULT_PRIOR, two_decimals
-from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, NO_VOTES, Lore
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, NO_VOTES, Lore, check, shows
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -196,7 +196,7 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     if said is None:
         return None
     content = frontmatter.normalise(text[end + 5 :])
-    if not content or len(content) > MAX_CONTENT or not validation.shows(content):
+    if not content or len(content) > MAX_CONTENT or not shows(content):
         return None
     lore = build_lore(said, content, said["id"], None, categories)
     return lore if lore.type in TYPES else None
@@ -302,7 +302,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
         message = f"the text has {len(lore.content):,} characters; an entry has at most {MAX_CONTENT:,}"
         raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
     try:
-        validation.check(lore, categories)
+        check(lore, categories)
     except ValidationError as error:
         lines = [entry.line for entry in entries if entry.key == error.field]
         line = lines[0] if lines else document.body_line
@@ -312,7 +312,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 def _valid(lore: Lore, categories: Categories) -> Lore:
     """Return the lore in canonical form, checked. Raises ValidationError."""
     lore = normalize(lore)
-    validation.check(lore, categories)
+    check(lore, categories)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
         raise ValidationError("content", message, "Indent that line by a blank.")

@@ -213,7 +213,7 @@ def item_lines(call: Call, item: Item) -> list[str]:
 
 
 def _decided_json(done: Decided) -> dict[str, object]:
-    from engram.domain.entry.lore_json import lore_as_dict
+    from engram.domain.entry.lore import lore_as_dict
     from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
