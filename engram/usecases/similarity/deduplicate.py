@@ -11,7 +11,7 @@ import contextlib
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.adapters.files.frontmatter import codec
+from engram.adapters.files.frontmatter import codec, keys
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
@@ -191,7 +191,7 @@ def own_keys(file: LoreFile) -> set[str]:
     """Return the keys of a file that Engram does not know."""
     from engram.adapters.files.frontmatter import fields, frontmatter
 
-    entries = frontmatter.load(frontmatter.decode(file.raw))[1]
+    entries = keys.load(frontmatter.decode(file.raw))[1]
     return {entry.key for entry in entries} - {*fields.KEYS}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import edit, fields, frontmatter
+from engram.adapters.files.frontmatter import edit, fields, frontmatter, keys
 from engram.adapters.files.frontmatter.codec import encode
 from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
 from engram.adapters.files.frontmatter.fields import ExpectedError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read(raw: bytes, path: str) -> FileContents:
     """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
+        document, entries = keys.load(frontmatter.decode(raw))
         said = fields.parse_by(_READERS, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
@@ -42,7 +42,7 @@ def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
     if wanted == read(raw, path):
         return raw
-    document, entries = frontmatter.load(frontmatter.decode(raw))
+    document, entries = keys.load(frontmatter.decode(raw))
     profile = wanted.record
     values = {**profile._asdict(), **wanted._asdict()}
     nothing: dict[str, Any] = {key: _NOTHING.get(key) for key in _READERS}

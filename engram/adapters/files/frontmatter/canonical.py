@@ -1,6 +1,6 @@
 """Readers of the frontmatter that Engram itself writes, with one `key: value` a line, which need no YAML library.
 
-They know only that form and answer None to any other, which `yaml_events` reads: importing PyYAML costs more than
+They know only that form and answer None to any other, which `keys` reads: importing PyYAML costs more than
 all the rest of a short command. Property tests compare what they accept with what PyYAML reads.
 """
 

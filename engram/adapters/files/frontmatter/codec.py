@@ -204,9 +204,9 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
 
 def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
-    from engram.adapters.files.frontmatter import fields
+    from engram.adapters.files.frontmatter import fields, keys
 
-    document, entries = frontmatter.load(text)
+    document, entries = keys.load(text)
     said = fields.parse(entries, categories)
     lore = _lore(document, entries, said, raw, path, categories, modified)
     _check(lore, document, entries, categories)
@@ -259,11 +259,11 @@ def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dic
     lines = document.block.split("\n")[:-1]
     said = canonical.canonical_fields(lines, categories) if lines else None
     if said is not None:
-        keys = [line.partition(":")[0] for line in lines]
-        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(keys)], said
-    from engram.adapters.files.frontmatter import fields
+        names = [line.partition(":")[0] for line in lines]
+        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(names)], said
+    from engram.adapters.files.frontmatter import fields, keys
 
-    document, entries = frontmatter.load(text)
+    document, entries = keys.load(text)
     return document, entries, fields.parse(entries, categories)
 
 

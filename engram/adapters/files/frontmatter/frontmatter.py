@@ -55,7 +55,6 @@ BOM = "\ufeff"
 # Compiled by `re` at their first use: a good file needs none of them.
 _MARKER = r"(?m)^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) "
 _ID_LINE = r"(?m)^id: *[\"']?([0-9A-Z]{26})\b"
-_KEY_LINE = r"(?m)^[\w\"'{-][^:\n]*:(?:\s|$)"
 _CONFLICTS = r"(?m)^conflicts:.*\n(?:[ -].*\n|\r?\n)*"
 
 
@@ -122,34 +121,6 @@ def conflict_marker(text: str) -> int:
     return found.start() if found else -1
 
 
-def load(text: str) -> tuple[Document, list[Entry]]:
-    """Split a file and read its frontmatter's keys. Raises Problem."""
-    document = split(text)
-    if not document.opening:
-        return document, []
-    check_size(document.block)
-    try:
-        entries = _entries(document.block)
-    except Problem:
-        # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
-        if re.search(_KEY_LINE, document.block):
-            raise
-        entries = None
-    return (document, entries) if entries is not None else (_only_body(document), [])
-
-
-def _entries(block: str) -> list[Entry] | None:
-    text = block.replace("\r\n", "\n") if "\r" in block else block
-    from engram.adapters.files.frontmatter import canonical
-
-    entries = canonical.canonical_entries(text)
-    if entries is not None:
-        return entries
-    from engram.adapters.files.frontmatter import yaml_events
-
-    return yaml_events.parse(text)
-
-
 def split(text: str) -> Document:
     """Return the pieces of a file, by its fences alone. Raises Problem where an Engram frontmatter is not closed."""
     bom = BOM if text.startswith(BOM) else ""
@@ -176,11 +147,6 @@ def _refuse_unclosed(text: str) -> None:
     if found and ulid.is_valid(found[1]):
         message = "the frontmatter has an id but no closing `---` line"
         raise Problem(1, message, "Write `---` on a line of its own between the fields and the text.")
-
-
-def _only_body(document: Document) -> Document:
-    body = document.opening + document.block + document.closing + document.body
-    return Document(document.bom, "", "", "", body)
 
 
 def check_size(block: str) -> None:

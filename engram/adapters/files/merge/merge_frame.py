@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.adapters.files.frontmatter import frontmatter
+from engram.adapters.files.frontmatter import keys
 from engram.adapters.files.frontmatter.fields import KEYS
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Frame(NamedTuple):
 
 
 def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
-    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `frontmatter.load` does."""
-    document, entries = frontmatter.load(text)
+    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `keys.load` does."""
+    document, entries = keys.load(text)
     lines = _lines(document.block)
     parts: dict[str, _Part] = {}
     at = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.frontmatter import codec, edit, frontmatter
+from engram.adapters.files.frontmatter import codec, edit, frontmatter, keys
 from engram.adapters.files.frontmatter.codec import defaults, file_values, normalize
 from engram.adapters.files.frontmatter.fields import parse
 from engram.adapters.files.frontmatter.frontmatter import Problem
@@ -197,7 +197,7 @@ def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> b
     lore = lore._replace(id=file.lore.id)
     if lore == file.lore:
         return file.raw
-    document, entries = frontmatter.load(file.raw.decode())
+    document, entries = keys.load(file.raw.decode())
     newline = document.newline
     before, left_out = file_values(file.lore), defaults(lore, categories)
     implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
