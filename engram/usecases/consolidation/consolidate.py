@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.consolidation.plan import Step, Unresolved
     from engram.domain.consolidation.usefulness import Answered
     from engram.domain.entry.lore import Lore

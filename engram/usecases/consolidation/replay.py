@@ -14,9 +14,9 @@ import sqlite3
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.scan import FileStamp
-from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.damage import damage_noticed
-from engram.adapters.index.generation import Generation
+from engram.adapters.index.index import Generation
+from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.writer import GenerationWriter
 from engram.adapters.numeric import numpy_module
 from engram.domain.consolidation.usefulness import Answered

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.frontmatter.entity_file import EntityFile
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 

@@ -22,7 +22,7 @@ from engram.usecases.index.indexing import Indexer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 

@@ -7,8 +7,8 @@ import os
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
+from engram.adapters.index.catalog import Waiting, waiting
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.pending_vectors import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.text.passages import passages
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.index.catch_up import Progress
     from engram.usecases.store.store import Store
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.late_interaction import QueryTokens
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.adapters.index.words import WordHits, Words
 
     Floats = NDArray[float32]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.cosines import Cosines
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
+    from engram.adapters.index.vectors import Cosines
     from engram.adapters.index.words import WordHits
     from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
     from engram.usecases.store.store import Store

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
