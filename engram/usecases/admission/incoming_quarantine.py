@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.read.differences import Difference
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

@@ -63,7 +63,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
 
     `step` gets the progress of the history table. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
-    from engram.adapters.git.read.tree import blob_oid
+    from engram.adapters.git.read.objects import blob_oid
 
     store = home_of(store, name)
     repository = repository_of(store)

@@ -117,9 +117,9 @@ def is_moved_by_others(store: Store, generation: Generation) -> bool:
     now, repository = head_commit(store), store.places.repository
     if generation.head == now:
         return False
-    from engram.adapters.git.write import branch_move_log
+    from engram.adapters.git.write import lore_branch
 
-    return repository is None or not branch_move_log.lead(
+    return repository is None or not lore_branch.own_moves_lead(
         repository, store.places.state, generation.head, now
     )
 

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.marked import holds_markers, sides_of
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merging
-from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
+from engram.adapters.git.write.merging import REPAIRS, foreign_merges
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
@@ -30,7 +30,7 @@ from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.write.external_merges import Foreign
+    from engram.adapters.git.write.merging import Foreign
     from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
@@ -75,7 +75,7 @@ class _Repair:
     def __init__(self, store: Store, repo: Repository, head: str) -> None:
         self._store, self._repo, self._head = store, repo, head
         self._files: dict[str, bytes] = {}
-        self._entries: dict[str, tree.Entry] = {}
+        self._entries: dict[str, objects.Entry] = {}
         self._merges: list[str] = []
         self._deleted: dict[str, str] = {}  # entries that were folded, and the merge that kept them
 
@@ -87,7 +87,7 @@ class _Repair:
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if self._is_by_fields(path)]
         commits = (merge.oid, self._head, *parents)
-        found = [tree.entries(self._repo, commit, paths) for commit in commits]
+        found = [objects.entries(self._repo, commit, paths) for commit in commits]
         contents = blobs(self._repo, (entry.oid for entries in found for entry in entries.values()))
         for path in paths:
             there, now, *sides = [
