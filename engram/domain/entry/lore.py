@@ -315,3 +315,19 @@ def _fold(title: str) -> str:
 
     plain = unicodedata.normalize("NFKD", text.translate(_LETTERS))
     return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+
+
+# The text of an entry that words and vectors are made from, and its digest.
+
+
+def searchable(lore: Lore) -> str:
+    """Return the text of an entry that words and vectors are made from: content, context, tags, files, entities."""
+    extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
+    return "\n".join([lore.content, *[part for part in extra if part]])
+
+
+def text_digest(text: str) -> str:
+    """Return a short digest of an entry's searchable text: equal texts need no new vector."""
+    from hashlib import blake2b  # a millisecond of start-up
+
+    return blake2b(text.encode(), digest_size=12).hexdigest()

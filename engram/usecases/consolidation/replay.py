@@ -30,8 +30,7 @@ from engram.usecases.index.indexing import Indexer
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.store.clock import Clock
-from engram.usecases.store.store import Store
+from engram.usecases.store.store import Clock, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
-    from engram.adapters.files.durable.journal import Operation
+    from engram.adapters.files.durable.write import Operation
     from engram.usecases.exchange.import_sources import Source
     from engram.usecases.store.store import Store
 

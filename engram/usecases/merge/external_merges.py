@@ -26,7 +26,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one
-from engram.usecases.store import watermarks
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -44,7 +44,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
     GitError.
     """
     repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
-    known = watermarks.read(store, _MARK)
+    known = sync_state.read_watermark(store, _MARK)
     if head == known:
         return head
     repair = _Repair(store, repo, head)
@@ -58,7 +58,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
 def mark_repaired(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.write(store, _MARK, head)
+        sync_state.write_watermark(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Journal
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.files.durable.write import Journal
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import layout

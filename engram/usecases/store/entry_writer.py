@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import check, slug

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import add_all
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.cli.parsing import add_all
 from engram.domain.errors import UsageError
 from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.text.safe_text import safe_text
