@@ -21,8 +21,7 @@ from scratch_store import FOLDER, make_plain, write_lore
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import MAX_CONTENT, Lore, title_of
-from engram.domain.entry.slug import slug
+from engram.domain.entry.lore import MAX_CONTENT, Lore, slug, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

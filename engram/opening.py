@@ -13,7 +13,7 @@ from engram.usecases.store.store import Caller
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 
 def open_engram(

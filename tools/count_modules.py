@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,7 +26,8 @@ def count_modules(arguments: list[str]) -> tuple[int, set[str]]:
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+        # The bodies of modules and of classes have no flag OPTIMIZED: importing runs them.
+        if event == "call" and frame.f_code.co_flags & CO_OPTIMIZED:
             files.add(frame.f_code.co_filename)
 
     threading.setprofile(note)

@@ -56,7 +56,7 @@ NUMBERS = (
         "rows that get a second look (48 in a store where entries name others), at least",
     ),
     (
-        "engram.adapters.embed.late_interaction.STRETCH",
+        "engram.adapters.embed.table.STRETCH",
         "tokens of the stretch of text that is compared with the question",
     ),
     (

@@ -21,7 +21,7 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
     Raises UsageError where nobody can be asked.
     """
     from engram.usecases.agents.connect import apply
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
     plans = [make(host) for host in hosts]
     for plan in plans:

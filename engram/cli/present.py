@@ -30,7 +30,7 @@ _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 def lore_json(lore: Lore, path: str) -> dict[str, object]:
     """The JSON of one entry."""
-    from engram.domain.entry.lore_json import lore_as_dict  # most answers are for people
+    from engram.domain.entry.lore import lore_as_dict  # most answers are for people
 
     return lore_as_dict(lore, path)
 

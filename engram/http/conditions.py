@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import ValidationError
 from engram.http.calls import Json, work
 from engram.usecases.store.entry_writer import ANY

@@ -12,7 +12,7 @@ from engram.domain.agents.framing import NOTICE, as_text, frame, origin_of, quot
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall.budget import tokens
 from engram.mcp import results

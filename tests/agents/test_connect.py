@@ -20,7 +20,7 @@ from engram.adapters.agents.hosts import NAMES
 from engram.adapters.files import places
 from engram.domain.errors import ConflictError
 from engram.usecases.agents import connect
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 

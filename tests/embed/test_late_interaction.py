@@ -7,28 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.embed import late_interaction
+from engram.adapters.embed import table
 from engram.adapters.embed.provider import open_embedder
 from engram.adapters.embed.table import TokenTable
 
 WORDS = 60
 DIMENSIONS = 160
 TABLE = TokenTable(np.random.default_rng(1).integers(-90, 90, (WORDS, DIMENSIONS)).astype("int8"))
-TOKENS = late_interaction.TokenDirections(TABLE)
+TOKENS = table.TokenDirections(TABLE)
 
 tokens = st.lists(st.integers(0, WORDS - 1), max_size=30)
-long = st.lists(st.integers(0, WORDS - 1), max_size=3 * late_interaction.STRETCH)
+long = st.lists(st.integers(0, WORDS - 1), max_size=3 * table.STRETCH)
 
 
 def _packed(ids: list[int]) -> bytes:
     return TOKENS.packed(np.array(ids, dtype="intc"))
 
 
-def _asked(ids: list[int]) -> late_interaction.QueryTokens:
+def _asked(ids: list[int]) -> table.QueryTokens:
     """Each of these asked, all alike."""
-    return late_interaction.QueryTokens(
-        np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids))
-    )
+    return table.QueryTokens(np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids)))
 
 
 @settings(deadline=None)
@@ -36,7 +34,7 @@ def _asked(ids: list[int]) -> late_interaction.QueryTokens:
 def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
     asked: list[int], texts: list[list[int]]
 ) -> None:
-    rows = TABLE.rows(np.arange(WORDS))[:, : late_interaction.COMPARED].astype("float64")
+    rows = TABLE.rows(np.arange(WORDS))[:, : table.COMPARED].astype("float64")
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     expected = [
         [max((rows[one] @ rows[other] for other in text), default=0) for text in texts] for one in asked
@@ -52,10 +50,9 @@ def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
 def test_the_stretch_of_a_long_text_nearest_to_the_whole_query_counts(
     asked: list[int], texts: list[list[int]]
 ) -> None:
-    step = late_interaction.STRETCH // 2
+    step = table.STRETCH // 2
     stretches = [
-        [text[at : at + late_interaction.STRETCH] for at in range(0, max(len(text) - step, 1), step)]
-        for text in texts
+        [text[at : at + table.STRETCH] for at in range(0, max(len(text) - step, 1), step)] for text in texts
     ]
     wanted = _asked(asked)
     found, anywhere = TOKENS.nearest(wanted, [_packed(text) for text in texts])
@@ -71,7 +68,7 @@ def test_shares_are_per_distinct_token_and_sum_to_one(words: list[tuple[list[int
     tokens, shares, owners = TOKENS.query_tokens(
         [tokens for tokens, _ in words], [weight for _, weight in words]
     )
-    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late_interaction.MOST_ASKED
+    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= table.MOST_ASKED
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
     )
@@ -82,7 +79,7 @@ def test_shares_are_per_distinct_token_and_sum_to_one(words: list[tuple[list[int
 def test_the_heaviest_tokens_of_a_very_long_query_are_kept() -> None:
     words = [[token] for token in range(WORDS)]
     kept = set(TOKENS.query_tokens(words, [float(token) for token in range(WORDS)]).tokens.tolist())
-    assert len(kept) == late_interaction.MOST_ASKED
+    assert len(kept) == table.MOST_ASKED
     assert {WORDS - 1, WORDS - 2} <= kept
     assert 1 not in kept
 

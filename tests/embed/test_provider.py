@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.embed import identity
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.model_files import derived_files, read_header
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
-from engram.adapters.embed.tensorfile import read_header
 from engram.domain.errors import EngramError
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def test_the_bundled_model_says_what_it_is() -> None:
 
 
 def test_the_files_derived_from_the_bundled_model_are_up_to_date() -> None:
-    for name, content in identity.derived_files(BUNDLED_FOLDER).items():
+    for name, content in derived_files(BUNDLED_FOLDER).items():
         assert Path(BUNDLED_FOLDER, name).read_bytes() == content, name
 
 

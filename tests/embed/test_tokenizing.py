@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from engram.adapters.embed import tokenizing, wordpiece
+from engram.adapters.embed import tokenizing
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.provider import BUNDLED_FOLDER
-from engram.adapters.embed.tokenizers_library import ID_FORMAT, LibraryTokenizer
-from engram.adapters.embed.wordpiece import WordPieceTokenizer
+from engram.adapters.embed.tokenizing import ID_FORMAT, LibraryTokenizer, WordPieceTokenizer
 from engram.domain.text.scripts import not_latin
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +141,7 @@ def test_ids_equal_the_library_on_texts_made_to_confuse(text: str) -> None:
 
 SCRIPTS = [
     *("push", "Git", "MAX_TABLE", "x" * 101, "café", "Straße", "İ", "记忆", "שלום", "\u0301", "🎉", "\ud800"),
-    *wordpiece._TYPOGRAPHY,
+    *tokenizing._TYPOGRAPHY,
     *(" ", "\n", "\u00a0", "\u2028", "\u2029", "\u3000", "\u200b", "\ufeff", "\u00ad"),
     *("\0", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f", "\x85", "\x9f"),
     *("[PAD]", "[UNK]", "[", "UNK", "]", "_", ".", "(", "7"),
@@ -166,8 +165,8 @@ def test_lone_surrogates_are_tokenised() -> None:
 
 
 def test_the_cache_of_words_is_bounded_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece, "_LARGEST_CACHE", 8)
-    monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 5)
+    monkeypatch.setattr(tokenizing, "_LARGEST_CACHE", 8)
+    monkeypatch.setattr(tokenizing, "_MOST_CHUNKS", 5)
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     assert isinstance(tokenizer, WordPieceTokenizer)
     words, chunks = tokenizer._word_memory, tokenizer._chunk_memory
@@ -206,7 +205,7 @@ def test_constants_of_the_bundled_tokenizer_equal_its_file() -> None:
     settings = tokenizing.read_settings(str(BUNDLED_JSON))
     tokens, unknown = tokenizing._token_ids(settings), settings["model"]["unk_token"]
     vocabulary = tokenizing.bert_vocabulary(settings)
-    assert vocabulary == wordpiece.Vocabulary(tokens, tokenizing.BUNDLED_SPECIAL)
+    assert vocabulary == tokenizing.Vocabulary(tokens, tokenizing.BUNDLED_SPECIAL)
     assert tokens[unknown] == tokenizing.BUNDLED_UNKNOWN
 
 

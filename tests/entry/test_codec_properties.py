@@ -11,9 +11,9 @@ from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.files.frontmatter import canonical, codec, frontmatter, scalars, yaml_events
+from engram.adapters.files.frontmatter import canonical, codec, frontmatter, keys
 from engram.adapters.files.frontmatter.fields import KEYS
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError
 
@@ -79,7 +79,7 @@ def test_an_edit_says_the_new_lore_and_keeps_everything_else(
     wanted = wanted._replace(sources=() if wanted.sources == (wanted.source_id,) else wanted.sources)
     edited = codec.rewrite(file, wanted, CATEGORIES)
     assert read(edited).lore == wanted
-    before, after = frontmatter.load(raw.decode()), frontmatter.load(edited.decode())
+    before, after = keys.load(raw.decode()), keys.load(edited.decode())
     assert foreign(before[1]) == foreign(after[1])
     assert before[0].bom == after[0].bom
     if wanted.content == file.lore.content:
@@ -97,7 +97,7 @@ def foreign(entries: list) -> list:
 def test_the_reader_of_our_own_form_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
     fast = canonical.canonical_entries(block)
     if fast is not None:
-        assert fast == yaml_events.parse(block)
+        assert fast == keys.parse(block)
 
 
 @settings(quick, max_examples=examples(2, 5) * quick.max_examples)
@@ -149,8 +149,8 @@ def block_of(found: Lore) -> str:
 @given(st.one_of(texts, contents))
 def test_a_scalar_comes_back_from_every_kind_of_yaml_reader(text: str) -> None:
     for flow, document in (
-        (False, f"k: {scalars.scalar(text)}\n"),
-        (True, f"k: [{scalars.scalar(text, True)}]\n"),
+        (False, f"k: {scalar(text)}\n"),
+        (True, f"k: [{scalar(text, True)}]\n"),
     ):
         for loader in (yaml.BaseLoader, yaml.SafeLoader, yaml.CBaseLoader, yaml.CSafeLoader):
             found = yaml.load(document, Loader=loader)["k"]
@@ -180,7 +180,7 @@ def test_any_bytes_are_an_entry_or_a_lore_file_error(raw: bytes) -> None:
 @given(blocks)
 def test_the_fallback_ends_in_entries_or_a_problem(block: str) -> None:
     try:
-        entries = yaml_events.parse(block) or []
+        entries = keys.parse(block) or []
     except Problem:
         return
     covered = [line for entry in entries for line in range(entry.start, entry.end)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.adapters.files.frontmatter import canonical, frontmatter, scalars, yaml_events
-from engram.adapters.files.frontmatter.tree import Entry, Problem
+from engram.adapters.files.frontmatter import canonical, frontmatter, keys
+from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, scalar
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ empty:   # nothing
 
 
 def test_each_key_covers_its_lines_and_no_more() -> None:
-    assert yaml_events.parse(BLOCK) == [
+    assert keys.parse(BLOCK) == [
         Entry("id", "x", 1, 2, " # note"),
         Entry("tags", ["a", "b"], 3, 7),
         Entry("context", "one\n two\n", 9, 12),
@@ -75,7 +75,7 @@ def test_each_key_covers_its_lines_and_no_more() -> None:
 def test_our_own_form_needs_no_yaml_library(block: str) -> None:
     entries = canonical.canonical_entries(block)
     assert entries is not None
-    assert entries == yaml_events.parse(block)
+    assert entries == keys.parse(block)
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_any_other_form_is_left_to_the_yaml_library(block: str) -> None:
 
 
 def test_frontmatter_that_is_no_mapping_is_told_apart() -> None:
-    assert yaml_events.parse("some\nprose\n") is None
-    assert yaml_events.parse("- a\n- b\n") is None
-    assert yaml_events.parse("# nothing\n\n") == []
+    assert keys.parse("some\nprose\n") is None
+    assert keys.parse("- a\n- b\n") is None
+    assert keys.parse("# nothing\n\n") == []
 
 
 def test_a_yaml_error_names_the_line_of_the_file() -> None:
     with pytest.raises(Problem) as caught:
-        yaml_events.parse("a: b\nc: d: e\n")
+        keys.parse("a: b\nc: d: e\n")
     assert caught.value.line == 3
     assert "mapping values are not allowed" in caught.value.message
 
@@ -167,4 +167,4 @@ def test_sizes_do_not_count_conflicts() -> None:
     ],
 )
 def test_quotes_stand_only_where_they_are_needed(text: str, written: str) -> None:
-    assert scalars.scalar(text) == written
+    assert scalar(text) == written

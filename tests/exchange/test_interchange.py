@@ -17,8 +17,7 @@ from engram.adapters.files.foreign.interchange import (
     write_jsonl,
 )
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import Conflict, Lore, Relation
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import Conflict, Lore, Relation, lore_as_dict
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"

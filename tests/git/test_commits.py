@@ -25,7 +25,7 @@ from gitkit import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.layout import Repository, read_head
 from engram.adapters.git.write.commits import Commit, commit_all, landed
@@ -299,12 +299,12 @@ def test_300_commits_in_one_go(plain: Repository) -> None:
     assert ended[0] - began[0] + children < 5, "CPU seconds; a git process per commit takes longer"
 
 
-@pytest.mark.parametrize("whole_tree", [100, tree.WHOLE_TREE])
+@pytest.mark.parametrize("whole_tree", [100, objects.WHOLE_TREE])
 def test_a_change_to_more_files_than_fit_a_command_line(
     plain: Repository, whole_tree: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "WHOLE_TREE", whole_tree)
-    count = tree.PATHS_PER_CALL * 2 + 1
+    monkeypatch.setattr(objects, "WHOLE_TREE", whole_tree)
+    count = objects.PATHS_PER_CALL * 2 + 1
     commit(plain, change("many", *((f"lore/n-{n}.md", b"1") for n in range(count))))
     commit(plain, change("same again", *((f"lore/n-{n}.md", b"1") for n in range(count))))
     commit(plain, change("half", *((f"lore/n-{n}.md", None if n % 2 else b"2") for n in range(count))))
@@ -354,7 +354,7 @@ def test_any_sequence_of_groups_ends_in_the_files_it_describes(
                 ).unlink(missing_ok=True)
                 expected.pop(path, None) if content is None else expected.__setitem__(path, content)
         commit_all(repo, made, f"OP{number}", state_folder(repo))
-    held = tree.entries(repo, read_head(repo).oid, expected)
-    assert held == {path: ("100644", tree.blob_oid(content, "sha1")) for path, content in expected.items()}
+    held = objects.entries(repo, read_head(repo).oid, expected)
+    assert held == {path: ("100644", objects.blob_oid(content, "sha1")) for path, content in expected.items()}
     assert status(repo) == ""
     assert_sound(repo)

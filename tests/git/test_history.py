@@ -11,8 +11,7 @@ from gitkit import AUTHOR, MOMENT, apply, change, git, make_repository, person_c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git.read import trailers
-from engram.adapters.git.read.history import log
+from engram.adapters.git.read.history import log, parse_trailers, with_trailer
 from engram.adapters.git.write.commits import commit_all
 
 if TYPE_CHECKING:
@@ -92,19 +91,19 @@ values = st.from_regex(r"\A[A-Za-z0-9+-]{1,26}\Z")
 def test_trailers_put_on_a_message_are_read_back(subject: str, pairs: list[tuple[str, str]]) -> None:
     message = subject
     for key, value in pairs:
-        message = trailers.with_trailer(message, key, value)
+        message = with_trailer(message, key, value)
     assert message.count("\n\n") == 1 + subject.rstrip().count("\n\n")
-    found = trailers.parse(message.rpartition("\n\n")[2])
+    found = parse_trailers(message.rpartition("\n\n")[2])
     assert {(key, value) for key, several in found.items() for value in several} == set(pairs)
 
 
 @given(words, keys, values)
 def test_a_trailer_is_put_on_once(subject: str, key: str, value: str) -> None:
-    once = trailers.with_trailer(subject, key, value)
-    assert trailers.with_trailer(once, key, value) == once
+    once = with_trailer(subject, key, value)
+    assert with_trailer(once, key, value) == once
 
 
 def test_a_subject_that_looks_like_a_trailer_stays_a_subject() -> None:
-    assert trailers.with_trailer("fix: a thing", "Engram-Op", "1") == "fix: a thing\n\nEngram-Op: 1\n"
-    with_body = trailers.with_trailer("fix: x\n\nNote: this\nis prose", "Engram-Op", "1")
+    assert with_trailer("fix: a thing", "Engram-Op", "1") == "fix: a thing\n\nEngram-Op: 1\n"
+    with_body = with_trailer("fix: x\n\nNote: this\nis prose", "Engram-Op", "1")
     assert with_body == "fix: x\n\nNote: this\nis prose\n\nEngram-Op: 1\n"

@@ -13,7 +13,8 @@ from gitkit import git, make_repository, repository_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git.run import environment, failures
+from engram.adapters.git.run import failures
+from engram.adapters.git.run.process import SSH_OPTIONS, batch_mode, safe_environment
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 
@@ -94,7 +95,7 @@ def test_a_remote_helper_that_runs_any_command_is_refused(repo: Repository, tmp_
 
 def test_what_a_person_forbids_stays_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "https:ext")
-    assert environment.safe_environment()["GIT_ALLOW_PROTOCOL"] == "https"
+    assert safe_environment()["GIT_ALLOW_PROTOCOL"] == "https"
 
 
 def test_a_persons_ssh_command_is_kept_and_made_silent(repo: Repository, tmp_path: Path) -> None:
@@ -103,12 +104,12 @@ def test_a_persons_ssh_command_is_kept_and_made_silent(repo: Repository, tmp_pat
     git(repo, "config", "core.sshCommand", f"{tmp_path}/ssh -i my-key")
     with pytest.raises(GitError):
         run(repo, "ls-remote", "ssh://git@example.invalid/x.git")
-    assert log.read_text().startswith(f"-i my-key {environment.SSH_OPTIONS}")
+    assert log.read_text().startswith(f"-i my-key {SSH_OPTIONS}")
 
 
 def test_another_program_than_ssh_gets_no_options_it_does_not_know() -> None:
-    assert environment.batch_mode("plink -batch") == "plink -batch"
-    assert environment.batch_mode("ssh").endswith(environment.SSH_OPTIONS)
+    assert batch_mode("plink -batch") == "plink -batch"
+    assert batch_mode("ssh").endswith(SSH_OPTIONS)
 
 
 def test_at_the_deadline_git_and_its_children_are_gone(repo: Repository, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git.read.tree import Entry, blob_oid
+from engram.adapters.git.read.objects import Entry, blob_oid
 from engram.adapters.git.run.layout import Repository, find_repository
 from engram.adapters.git.write import merging, tree_edit
 from engram.adapters.git.write.pack import BLOB, FEW, NewObjects

@@ -22,8 +22,8 @@ from engram.domain.errors import (
 )
 from engram.domain.graph.entity import Relationship
 from engram.usecases.graph.entities import list_entities, read_entities
-from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import Clock
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:

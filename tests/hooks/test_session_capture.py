@@ -25,7 +25,7 @@ from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases.agents import session_capture
 from engram.usecases.agents.session_capture import Report
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 
 CLAUDE = "claude-code"
 SESSIONS = Path(__file__).parents[1] / "data/agents/sessions"

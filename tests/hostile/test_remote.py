@@ -24,7 +24,8 @@ from malicious_kit import (
 )
 from sync_kit import executable
 
-from engram.adapters.git.run import environment
+from engram.adapters.git.run import process
+from engram.adapters.git.run.process import SETTINGS
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED, USAGE
 from engram.domain.text.safe_text import safe_text
 
@@ -198,8 +199,8 @@ def assert_works(world: World) -> None:
 
 def without_fsck(monkeypatch: pytest.MonkeyPatch) -> None:
     """Git's own look at what it fetches does not count: an older git may not know a trick."""
-    kept = tuple(one for one in environment.SETTINGS if "fsck" not in one)
-    monkeypatch.setattr(environment, "SETTINGS", (*kept, "core.protectHFS=false", "core.protectNTFS=false"))
+    kept = tuple(one for one in SETTINGS if "fsck" not in one)
+    monkeypatch.setattr(process, "SETTINGS", (*kept, "core.protectHFS=false", "core.protectNTFS=false"))
 
 
 def clone_of(world: World) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.app import Engram
 
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here

@@ -16,7 +16,7 @@ from engram.usecases.index.file_scan import Delta, safe_times
 from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 LONG_AGO = (1_700_000_000, 1_700_000_000)

@@ -10,7 +10,7 @@ from apikit import opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.index import word_forms
+from engram.adapters.index.words import _NAME, character_pairs, names, query_form, stored_form
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -77,34 +77,31 @@ def test_words_of_no_entry_find_nothing(store: Engram, asked: str) -> None:
     ],
 )
 def test_a_text_is_stored_with_the_parts_of_its_names_and_in_pairs(text: str, kept: str) -> None:
-    assert word_forms.stored_form(text) == kept
+    assert stored_form(text) == kept
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_text_without_names_is_queried_as_it_is_stored(text: str) -> None:
-    assert word_forms.query_form(text, lambda _: True) == word_forms.character_pairs(text)
-    assert word_forms.stored_form(text).startswith(word_forms.character_pairs(text))
+    assert query_form(text, lambda _: True) == character_pairs(text)
+    assert stored_form(text).startswith(character_pairs(text))
     lower = text.lower()
-    assert (
-        word_forms.stored_form(lower) == word_forms.query_form(lower, lambda _: False)
-        or lower != lower.lower()
-    )
+    assert stored_form(lower) == query_form(lower, lambda _: False) or lower != lower.lower()
 
 
 @given(st.text("数据库连接池超时", min_size=2, max_size=20), st.data())
 def test_any_two_neighbouring_characters_are_a_word_of_the_text(run: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(run) - 2))
-    assert run[place : place + 2] in word_forms.stored_form(f"Redis{run}, x").split()
+    assert run[place : place + 2] in stored_form(f"Redis{run}, x").split()
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,6}", fullmatch=True), min_size=2, max_size=5))
 def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str]) -> None:
     name = "".join(parts)
-    assert word_forms.query_form(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
-    assert word_forms.query_form(f"why {name}?", lambda _: True) == f"why {name}?"
-    assert word_forms.stored_form(name).split() == [name, *parts]
+    assert query_form(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
+    assert query_form(f"why {name}?", lambda _: True) == f"why {name}?"
+    assert stored_form(name).split() == [name, *parts]
 
 
 @given(st.text("abAB1_ é", max_size=30))
 def test_names_are_the_matches_of_the_defining_pattern(text: str) -> None:
-    assert word_forms.names(text) == word_forms._NAME.findall(text)
+    assert names(text) == _NAME.findall(text)

@@ -11,11 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engram.adapters.index.catalog import Entry
+from engram.adapters.index.catalog import Entry, RankedGraph, ranked_graph, waiting
 from engram.adapters.index.damage import DamagedIndexError
-from engram.adapters.index.generation import Generation
-from engram.adapters.index.pending_vectors import waiting
-from engram.adapters.index.ranks import RankedGraph, ranked_graph
+from engram.adapters.index.index import Generation
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.entry.lore import Lore
 

@@ -21,8 +21,7 @@ from engram.app import Engram
 from engram.cli.main import main
 from engram.domain.entry import ulid
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.store.clock import Clock
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

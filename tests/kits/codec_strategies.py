@@ -10,8 +10,7 @@ from engram.adapters.files.frontmatter.frontmatter import conflict_marker, norma
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import TYPES, Categories
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation
-from engram.domain.entry.validation import shows
+from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation, shows
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (

@@ -29,9 +29,13 @@ from engram.adapters.files.frontmatter import codec  # noqa: E402
 from engram.adapters.index.words import Words  # noqa: E402
 from engram.cli.main import main as command_line  # noqa: E402
 from engram.domain.admission.secrets import find_secrets, redact  # noqa: E402
-from engram.domain.entry import refs, slug, times, ulid  # noqa: E402
+from engram.domain.entry import refs, times, ulid  # noqa: E402
 from engram.domain.entry.categories import Categories  # noqa: E402
-from engram.domain.entry.lore import MAX_CONTENT, title_of  # noqa: E402
+from engram.domain.entry.lore import (  # noqa: E402
+    MAX_CONTENT,
+    slug,
+    title_of,
+)
 from engram.domain.errors import ConfigError, LoreFileError, ValidationError  # noqa: E402
 from engram.domain.exchange.classify import guess_category  # noqa: E402
 from engram.domain.exchange.documents import split_document  # noqa: E402
@@ -107,7 +111,7 @@ def read_texts(raw: bytes) -> None:
     assert safe_text(once, lines=True) == once
     assert all(letter in "\n\t" or (ord(letter) >= 32 and not 0x7F <= ord(letter) < 0xA0) for letter in once)
     assert safe_json(text).replace("\n", "").isprintable()
-    assert len(slug.slug(text)) <= 60
+    assert len(slug(text)) <= 60
     refs.match_snippet(text[:500], [refs.Seen("x", title_of(text), text[:4000])])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apikit import Result, cli, opened
 
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

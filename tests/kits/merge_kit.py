@@ -12,7 +12,7 @@ from effort import examples
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from engram.adapters.files.frontmatter import codec, frontmatter
+from engram.adapters.files.frontmatter import codec, frontmatter, keys
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote, judge
 from engram.domain.entry.lore import Lore
@@ -41,7 +41,7 @@ def readable(raw: bytes | None) -> codec.LoreFile | None:
 def foreign(raw: bytes) -> dict[str, object]:
     from engram.adapters.files.frontmatter.fields import KEYS
 
-    entries = frontmatter.load(frontmatter.decode(raw))[1]
+    entries = keys.load(frontmatter.decode(raw))[1]
     return {entry.key: entry.value for entry in entries if entry.key not in KEYS}
 
 

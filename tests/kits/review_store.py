@@ -10,7 +10,7 @@ import engram
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 BROKEN = "---\nid: nonsense\nconfidence: [\n---\nA file that nobody can read.\n"
 CACHE = "The cache is warmed at deploy."

@@ -14,7 +14,7 @@ from codec_strategies import CATEGORIES
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.read.differences import Difference
-from engram.adapters.git.read.tree import PLAIN, Entry, blob_oid
+from engram.adapters.git.read.objects import PLAIN, Entry, blob_oid
 from engram.domain.entry import times, ulid
 from engram.domain.entry.confidence import Vote, judge, larger
 from engram.domain.entry.lore import Lore

@@ -20,9 +20,8 @@ from engram.domain.entry import ulid
 from engram.domain.errors import EngramError
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.store.store import Caller, Store
+from engram.usecases.store.store import Caller, Clock, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."
 SOON = Options(timeout=20.0)
@@ -31,7 +31,7 @@ SOON = Options(timeout=20.0)
 # Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
 KILLED_SYNC = """
     import os, signal, sys
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
     from engram.usecases.sync.sync import Options, sync

@@ -10,7 +10,7 @@ from apikit import QUEUE, TIDES, dedicated, lore_files, opened, plain
 from mcp_kit import ERAS, answering, inside, ok, refused, text
 
 from engram.domain.agents.framing import NOTICE
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
     from engram.app import Engram

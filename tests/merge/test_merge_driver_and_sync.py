@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from merge_kit import triples
 from sync_kit import commit, files, opened
 
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 from engram.usecases.sync.local_changes import commit_local_changes
 from engram.usecases.sync.sync import merge_incoming
 

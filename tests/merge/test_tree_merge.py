@@ -15,7 +15,7 @@ from engram.domain.entry.confidence import Vote
 from engram.domain.similarity.deduplicate import fold
 
 if TYPE_CHECKING:
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
 
 MOMENT = int(START.timestamp())
 

@@ -12,8 +12,7 @@ from typing import Any
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.lore import MAX_TITLE, Lore
-from engram.domain.entry.validation import check
+from engram.domain.entry.lore import MAX_TITLE, Lore, check
 from engram.domain.text.stop_words import without_stop_words
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "recall_dev"

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.index.cosines import Cosines
+from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.words import WordHits
 from engram.domain.recall import ranking
 from engram.usecases.recall.relevance import Relevance

@@ -13,7 +13,7 @@ from engram.domain.errors import SecretFoundError, ValidationError
 from engram.usecases.recording.admission_policy import admit
 from engram.usecases.recording.edit import Edit
 from engram.usecases.similarity.near_duplicates import Similar
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
     from pathlib import Path

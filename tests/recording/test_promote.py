@@ -13,7 +13,7 @@ from sync_kit import bare
 
 import engram
 from engram.adapters.files import places
-from engram.adapters.files.frontmatter import canonical, codec, frontmatter, origin
+from engram.adapters.files.frontmatter import canonical, codec, keys, origin
 from engram.adapters.files.frontmatter.origin import Origin
 from engram.app import Engram
 from engram.domain.entry.categories import Categories
@@ -276,5 +276,5 @@ def test_a_file_with_an_origin_is_read_the_short_way_too(one: Origin) -> None:
     )
     twice = text.replace("origin: {", origin.line(one) + "\norigin: {", 1)
     assert codec.read_canonical(twice, Categories()) is None
-    block, _ = frontmatter.load(text)
+    block, _ = keys.load(text)
     assert canonical.canonical_fields(block.block.rstrip("\n").split("\n"), Categories()) is not None

@@ -14,6 +14,7 @@ from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, git, lore_f
 import engram
 from engram.adapters.state import feed_table, key_table
 from engram.adapters.state.trust_tables import QuarantinedText
+from engram.domain.entry.lore import searchable, text_digest
 from engram.domain.errors import (
     ConflictError,
     CursorGoneError,
@@ -26,7 +27,6 @@ from engram.usecases.recording import idempotency as keyed
 from engram.usecases.recording import record as recording
 from engram.usecases.store import entry_writer
 from engram.usecases.store.commit import commit_quietly
-from engram.usecases.store.lore_text import searchable, text_digest
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.files.durable.journal import Change, Operation, done, read_batch
-from engram.adapters.files.durable.write import MANY, LoreFolder
+from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, done, read_batch
 from engram.domain.errors import ConflictError, StoreError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from apikit import cli, git
 from sync_kit import Clones, commit, files
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.similarity.deduplicate import fold
 from engram.usecases.store import entry_writer

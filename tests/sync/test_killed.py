@@ -10,8 +10,8 @@ from effort import is_thorough
 from storekit import assert_settled, run
 from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
 
-from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import Clock
 from engram.usecases.sync.sync import sync
 
 

@@ -18,8 +18,8 @@ from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import transfer
-from engram.adapters.git.run.interrupts import DeferredInterrupt
 from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.run.process import DeferredInterrupt
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
 from engram.usecases.sync import network

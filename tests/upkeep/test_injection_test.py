@@ -30,7 +30,7 @@ from engram.domain.agents.leaks import (
 from engram.domain.agents.neutralization import neutralize
 from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine
-from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Clock
 from engram.usecases.upkeep import injection_test
 
 if TYPE_CHECKING:

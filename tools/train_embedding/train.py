@@ -22,7 +22,7 @@ from sources import Pair, Source, listed, pairs_of  # noqa: E402
 from teacher import FILES, LICENCE, MODEL, MODEL_SHA256, Teacher, teacher_folder  # noqa: E402
 from word_pieces import frequent_words, read_tokenizer, with_words, words_of  # noqa: E402
 
-from engram.adapters.embed.identity import derived_files  # noqa: E402
+from engram.adapters.embed.model_files import derived_files  # noqa: E402
 from engram.adapters.embed.provider import BUNDLED_FOLDER  # noqa: E402
 
 if TYPE_CHECKING:

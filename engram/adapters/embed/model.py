@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.embed.late_interaction import Nearness, TokenDirections
-from engram.adapters.embed.table import TokenTable, units
-from engram.adapters.embed.tokenizers_library import ID_FORMAT
+from engram.adapters.embed.table import Nearness, TokenDirections, TokenTable, units
+from engram.adapters.embed.tokenizing import ID_FORMAT
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 

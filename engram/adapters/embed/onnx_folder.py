@@ -6,7 +6,7 @@ import json
 import os
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.identity import TOKENIZER_FILE
+from engram.adapters.embed.model_files import TOKENIZER_FILE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

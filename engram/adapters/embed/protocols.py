@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late_interaction import Nearness
+    from engram.adapters.embed.table import Nearness
 
 
 class Embedder(Protocol):

@@ -6,9 +6,8 @@ import os
 from functools import cache
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.identity import MODEL_FILE, bundled_identity, folder_identity
+from engram.adapters.embed.model_files import HINT, MODEL_FILE, bundled_identity, folder_identity, read_header
 from engram.adapters.embed.static import StaticEmbedder
-from engram.adapters.embed.tensorfile import HINT, read_header
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

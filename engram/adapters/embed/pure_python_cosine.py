@@ -10,8 +10,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.embed.model_files import TensorFile
     from engram.adapters.embed.protocols import Tokenizer
-    from engram.adapters.embed.tensorfile import TensorFile
 
 
 def fits(file: TensorFile, tokens: int) -> bool:

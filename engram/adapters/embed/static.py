@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.tensorfile import HINT, TensorFile
+from engram.adapters.embed.model_files import HINT, TensorFile
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late_interaction import Nearness
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.table import Nearness
     from engram.adapters.embed.tokenizing import SizedTokenizer
 
 _OF_A_COMMAND = 2

@@ -16,7 +16,7 @@ from engram.domain.entry.confidence import DECAY_LOSS, DECAY_MONTH
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from engram.adapters.index.row_details import Link
@@ -62,6 +62,7 @@ COLUMNS = (
 _SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
 _ROW = COLUMNS.index("row")
 _CONFIDENCE, _FULL = COLUMNS.index("confidence"), COLUMNS.index("full")
+_CHECK = COLUMNS.index("vector_check")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
     for table in row_details.TABLES
@@ -421,3 +422,101 @@ def _fading(lore: Lore) -> tuple[int | None, int | None]:
     if lore.tally is None or lore.type != SEMANTIC or lore.pinned:
         return None, None
     return lore.tally.full, lore.tally.anchor
+
+
+# Texts whose vectors are still missing: in the catalog a mark replaces the check number of their vectors.
+
+WAITING = -1
+
+
+class Waiting(NamedTuple):
+    """A text without vectors: its row, its file, and the digest of the text."""
+
+    row: int
+    path: str
+    text_digest: str
+
+
+def waiting(catalog: Catalog, after: int, most: int) -> list[Waiting]:
+    """Return the first such texts beyond row `after`."""
+    query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
+    return [Waiting._make(line) for line in catalog.connection.execute(query, (WAITING, after, most))]
+
+
+def count_waiting(catalog: Catalog) -> int:
+    """Count such texts."""
+    query = "SELECT count(*) FROM files WHERE vector_check = ?"
+    return int(catalog.connection.execute(query, (WAITING,)).fetchone()[0])
+
+
+def set_vector_checks(catalog: Catalog, checks: Mapping[int, int]) -> None:
+    """Set the check numbers of vectors, by row, in otherwise unchanged lines."""
+    rows = list(checks)
+    tags, named = dict[int, list[str]](), dict[int, list[str]]()
+    for row, tag in catalog.where_in("SELECT row, tag FROM row_tags", "row", rows):
+        tags.setdefault(row, []).append(tag)
+    for row, other in catalog.where_in(row_details.NAMES, "row", rows):
+        named.setdefault(row, []).append(other)
+    query = f"SELECT {', '.join(COLUMNS)} FROM files"  # noqa: S608
+    for line in list(catalog.where_in(query, "row", rows)):
+        row = line[_ROW]
+        values = (*line[:_CHECK], checks[row], *line[_CHECK + 1 :])
+        update = "UPDATE files SET vector_check = ?, line_check = ? WHERE row = ?"
+        check = line_check(values, tags.get(row, ()), named.get(row, ()))
+        catalog.connection.execute(update, (checks[row], check, row))
+
+
+# The importance of each node of the graph, stored in the catalog until the graph changes.
+
+_STAMP, _DIGEST = "graph_stamp", "graph_digest"
+_WAIT_MS = 200  # for another process that writes; importance can wait
+
+
+class RankedGraph(NamedTuple):
+    """The graph of the stored importance: the stamp of its sources, and its own digest ("": nothing is stored)."""
+
+    stamp: str = ""
+    digest: str = ""
+
+
+def has_ranks(connection: sqlite3.Connection) -> bool:
+    """Test whether any importance is stored."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
+
+
+def ranked_graph(catalog: Catalog) -> RankedGraph:
+    """Return the graph of the stored importance."""
+    found = dict(
+        catalog.connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (_STAMP, _DIGEST))
+    )
+    return RankedGraph(str(found.get(_STAMP, "")), str(found.get(_DIGEST, "")))
+
+
+def load_ranks(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
+    """Return the importance of these nodes (None: of all) as far as it is known; an entry's node is its id."""
+    query = "SELECT node, importance FROM ranks"
+    return dict(
+        catalog.connection.execute(query) if nodes is None else catalog.where_in(query, "node", nodes)
+    )
+
+
+def save_ranks(catalog: Catalog, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
+    """Replace the stored importance (None: only its stamp); False if another process is writing."""
+    connection = catalog.connection
+    connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.execute("PRAGMA busy_timeout=10000")
+    try:
+        if importance is not None:
+            connection.execute("DELETE FROM ranks")
+            connection.executemany("INSERT INTO ranks VALUES (?, ?)", sorted(importance.items()))
+        catalog.set_meta({_STAMP: known.stamp, _DIGEST: known.digest})
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        connection.execute("ROLLBACK")
+        raise
+    return True

@@ -7,10 +7,250 @@ folder and then swaps `CURRENT`.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.generation import Generation
+from engram.adapters.index import catalog, row_details
+from engram.adapters.index.catalog import FORMAT, Catalog
+from engram.adapters.index.damage import (
+    DamagedIndexError,
+    IndexUnavailableError,
+    check_vectors,
+    damage_noticed,
+)
+from engram.adapters.index.words import Words
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from engram.adapters.index.catalog import RankedGraph
+    from engram.adapters.index.vectors import VectorFile
+
+# One generation of the index: a folder with its meta.json, catalog, words and vectors, of one format and one model.
+
+_FEW = 1000
+_MANAGED = ".managed.json"
+
+
+class Generation:
+    """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors.
+
+    `other_model` says that this is not the model it was opened for: its words are still valid, its vectors only for
+    that other model. `waiting` is the number of texts without vectors.
+    """
+
+    def __init__(self, folder: str, model: str, dimensions: int, *, create: bool = False) -> None:
+        """Open or create. Raises DamagedIndexError, also for another format."""
+        self.folder = folder
+        self.model = model
+        self.dimensions = dimensions
+        self.other_model = False
+        self._words: Words | None = None
+        self.words_stamp = ""
+        self._stamps: list[tuple[str, int, int, int]] | None = None
+        self._settled_ns = 0
+        self._vectors: VectorFile | None = None
+        with damage_noticed():
+            if create:
+                self._create()
+            else:
+                self._check_meta()
+            self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
+            self.reload()
+
+    def _create(self) -> None:
+        os.makedirs(self.folder)
+        with open(os.path.join(self.folder, "meta.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": FORMAT, "model": self.model, "dimensions": self.dimensions}, file)
+        self._words = Words(os.path.join(self.folder, "words"), create=True)
+
+    def _check_meta(self) -> None:
+        with open(os.path.join(self.folder, "meta.json"), encoding="utf-8") as file:
+            meta = json.load(file)
+        if meta == {"format": FORMAT, "model": self.model, "dimensions": self.dimensions}:
+            return
+        if meta["format"] != FORMAT or meta["model"] == self.model:
+            raise DamagedIndexError("it was made by another version")
+        self.other_model = True
+        self.model, self.dimensions = str(meta["model"]), int(meta["dimensions"])
+
+    @property
+    def words(self) -> Words:
+        """The word index, opened on first use. Raises DamagedIndexError.
+
+        Sizes are checked each time: reading a mapped file that was truncated kills the process.
+        """
+        with damage_noticed():
+            self._check_words()
+            if self._words is None:
+                self._words = Words(self._words_folder)
+        return self._words
+
+    @property
+    def vectors(self) -> VectorFile | None:
+        """The vectors; None in an index of words."""
+        if self._vectors is None and self.dimensions:
+            from engram.adapters.index.vectors import VectorFile  # not needed for words alone
+
+            self._vectors = VectorFile(self.folder, self.dimensions)
+        return self._vectors
+
+    @property
+    def _words_folder(self) -> str:
+        return os.path.join(self.folder, "words")
+
+    def reload(self, changed: Collection[str] | None = None) -> None:
+        """Read the metadata of the whole generation again; `changed` are the only files whose lines differ."""
+        self.version = self.catalog.version()  # first: a change while the rest is read shows next time
+        meta = self.catalog.meta()
+        self.next_row = int(meta.get("next_row", "0"))
+        self.next_slot = int(meta.get("next_slot", "0"))
+        self.dead = int(meta.get("dead", "0"))
+        self.waiting = int(meta.get("waiting", "0"))
+        self.head = meta.get("head", "")
+        self.swept_ns = int(meta.get("swept_ns", "0"))
+        self.rules = meta.get("rules", "")
+        self.judged = meta.get("judged", "")
+        self.day = int(meta.get("day", "0"))
+        words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
+        self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
+        self._words_sizes = {
+            os.path.join(self._words_folder, name): size
+            for name, (size, _) in self._words_files.items()
+            if not name.endswith(".json")  # a running writer records in them what it is about to write
+        }
+        self.folders = self.catalog.folders()
+        self.has_links = row_details.has_links(self.catalog.connection)
+        self.has_ranks = catalog.has_ranks(self.catalog.connection)
+        self._renew_stamps(changed)
+        if self._words is not None and words_stamp != self.words_stamp:
+            self.words.reload()
+        if self.dimensions:
+            check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
+
+    def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
+        """Return the importance of these nodes of the graph (None: all) as far as it is known; an entry's node is its id."""
+        return catalog.load_ranks(self.catalog, nodes) if self.has_ranks else {}
+
+    def save_ranks(self, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
+        """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
+        with damage_noticed():
+            kept = catalog.save_ranks(self.catalog, known, importance)
+            self.has_ranks = catalog.has_ranks(self.catalog.connection)
+        return kept
+
+    def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
+        """Return path, mtime (ns), size and inode of each file as it was read; cached until the catalog changes.
+
+        The size is -1 if the file was younger than `settled_ns` when it was read: its time proves nothing.
+        """
+        if self._stamps is None or self._settled_ns != settled_ns:
+            self._stamps, self._settled_ns = self.catalog.stamps(settled_ns), settled_ns
+        return self._stamps
+
+    def _renew_stamps(self, changed: Collection[str] | None) -> None:
+        """Update the cached stamps of a few changed files: reading all 10,000 again costs 5 ms."""
+        if changed is None or self._stamps is None or len(changed) > _FEW:
+            self._stamps = None
+            return
+        others = [stamp for stamp in self._stamps if stamp[0] not in changed]
+        self._stamps = others + self.catalog.stamps(self._settled_ns, list(changed))
+
+    def words_in_step(self) -> bool:
+        """Test whether the word index is the one the catalog was written with (not so if a writer was killed in between)."""
+        return self._stamp_on_disk() == self.words_stamp
+
+    def check_in_step(self) -> bool:
+        """Test the same; raise DamagedIndexError if the words lack texts that the catalog has.
+
+        Call it holding the index lock: a running writer is out of step for a moment, too.
+        """
+        if self.words_in_step():
+            return True
+        self.words.reload()
+        if self.words.count - self.words.count_from(self.next_row) != self.catalog.count_rows():
+            raise DamagedIndexError("a killed process left it half written")
+        return False
+
+    def _stamp_on_disk(self) -> str:
+        with open(os.path.join(self._words_folder, "meta.json"), encoding="utf-8") as file:
+            return str(json.load(file)["opstamp"])
+
+    def _check_words(self) -> None:
+        """Check sizes only: contents are checked by `verify`, which has to read them all."""
+        if not os.path.exists(os.path.join(self._words_folder, "meta.json")):  # an empty one has nothing else
+            raise DamagedIndexError("its words are gone")
+        wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
+        if wrong and self.words_in_step():
+            name = os.path.basename(wrong[0])
+            raise DamagedIndexError(f"words/{name} has another size than when it was written")
+
+    def note_words(self, stamp: int) -> dict[str, str]:
+        """Return the metadata of a commit of the word index: its stamp, and size and checksum of each file."""
+        before = self._words_files
+        files = {}
+        for name in sorted(os.listdir(self._words_folder)):
+            if name.startswith(".") and name.endswith(".lock"):
+                continue
+            path = os.path.join(self._words_folder, name)
+            size = os.stat(path).st_size
+            immutable = name in before and not name.endswith(".json") and before[name][0] == size
+            files[name] = before[name] if immutable else [size, _file_check(path)]
+        return {"words_stamp": str(stamp), "words_files": json.dumps(files)}
+
+    def verify(self) -> list[str]:
+        """Read everything and return what is damaged (empty: nothing). Takes seconds for 100,000 entries."""
+        from engram.adapters.index.catalog_check import damaged
+
+        found = []
+        with damage_noticed():
+            found += [f"catalog.db: {what}" for what in damaged(self.catalog.connection)]
+            for name, (_, expected) in self._words_files.items():
+                if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
+                    if name == _MANAGED and self._lists_all_words():
+                        continue  # a writer that did not commit has added its files to the list
+                    found.append(f"words/{name}: contents changed since they were written")
+            if self.vectors is not None:
+                found += self._damaged_vectors(self.vectors)
+        return found
+
+    def _lists_all_words(self) -> bool:
+        """Whether tantivy's list of its own files is readable and holds all that the catalog knows."""
+        try:
+            with open(os.path.join(self._words_folder, _MANAGED), "rb") as file:
+                listed = json.load(file)
+        except ValueError:
+            return False
+        return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
+
+    def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
+        from engram.adapters.index.catalog import WAITING
+
+        found = self.catalog.vector_checks()
+        checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
+        damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
+        return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
+
+    def close(self) -> None:
+        """Close the files."""
+        self.catalog.close()
+        self._words = None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return -1
+
+
+def _file_check(path: str) -> int:
+    import zlib  # only writing needs it
+
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())
+
 
 _CURRENT = "CURRENT"
 _GENERATION = "generation-"

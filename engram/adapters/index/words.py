@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import os
+import re
 
 import tantivy
 
-from engram.adapters.index import word_forms
+from engram.domain.text.scripts import beyond_punctuation, cjk_run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 K1 = 1.2
 MAX_TERMS = 48
@@ -97,7 +98,7 @@ class Words:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("text", word_forms.stored_form(text))
+        document.add_text("text", stored_form(text))
         assert self._writer is not None
         self._writer.add_document(document)
 
@@ -148,7 +149,7 @@ class Words:
 
     def _analysed(self, text: str) -> list[str]:
         """Return the terms of a query or of a word of it, in order."""
-        found: list[str] = self._analyser.analyze(word_forms.query_form(text, self._is_kept))
+        found: list[str] = self._analyser.analyze(query_form(text, self._is_kept))
         return found
 
     def _is_kept(self, name: str) -> bool:
@@ -226,3 +227,55 @@ def _idf(total: int, frequency: int) -> float:
     """Return the idf; a term without matches weighs as much as one in a single text, lest it drown the others in a small store."""
     frequency = max(1, frequency)
     return math.log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))
+
+
+# The forms in which the word index stores a text: names followed by their parts, scripts without spaces as pairs of letters.
+#
+# Both are done before tantivy's own analysis, whose Python package has neither.
+
+# Where a name has a part: `parseHeader`, `HTTPServer`; not `APIs`. Looking for the capital first takes a sixth of the time.
+_BOUNDARY = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Z]{2})[a-z]{2})")
+_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
+_REST = re.compile(r"[A-Za-z0-9]*")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def stored_form(text: str) -> str:
+    """Return a text as it is stored: the parts of its names after it, pairs in place of runs of characters."""
+    named = names(text)
+    return character_pairs(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
+
+
+def names(text: str) -> list[str]:
+    """Return the names in a text that have parts, in order: what `_NAME` finds, in a tenth of its time."""
+    found, end = [], 0
+    for boundary in _BOUNDARY.finditer(text):
+        place = boundary.start()
+        if place < end:
+            continue
+        start = place
+        while start > end and text[start - 1].isalnum() and text[start - 1].isascii():
+            start -= 1
+        end = _REST.match(text, place).end()  # type: ignore[union-attr]  # of nothing, too
+        found.append(text[start:end])
+    return found
+
+
+def query_form(text: str, is_kept: Callable[[str], bool]) -> str:
+    """Return a text as it is queried: only the parts of a name such as `parseHeader` that is not in the index."""
+    if not _BOUNDARY.search(text):
+        return character_pairs(text)
+    return character_pairs(
+        _NAME.sub(lambda name: name[0] if is_kept(name[0]) else " ".join(_PART.findall(name[0])), text)
+    )
+
+
+def character_pairs(text: str) -> str:
+    """Replace Chinese, Japanese or Korean text by its pairs of neighbouring characters; a single one stays."""
+    return text if text.isascii() or not beyond_punctuation().search(text) else cjk_run().sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    letters = run[0]
+    pairs = [letters[place : place + 2] for place in range(len(letters) - 1)]
+    return f" {' '.join(pairs or [letters])} "

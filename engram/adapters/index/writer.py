@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.index import row_details
+from engram.adapters.index.catalog import WAITING, count_waiting, set_vector_checks
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.pending_vectors import WAITING, count_waiting, set_vector_checks
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.index.catalog import Entry
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.adapters.index.vectors import VectorFile
     from engram.adapters.index.words import Words
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from engram.domain.admission.tiers import writer
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.entry.lore import ACTIVE
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import ACTIVE, lore_as_dict
 from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN, cut, shares, tokens
 from engram.domain.text.safe_text import safe_text

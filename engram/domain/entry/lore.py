@@ -1,4 +1,4 @@
-"""What an entry is: its fields, their defaults, and what follows from them.
+"""What an entry is: its fields, their defaults and rules, its title, the name of its file, its JSON.
 
 A NamedTuple, not a dataclass: the standard `dataclasses` module alone costs 13 ms of start-up,
 a fifth of the budget of a whole `engram query`.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from engram.domain.entry import confidence
-from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry import confidence, ulid
+from engram.domain.entry.categories import SEMANTIC, TYPES, Categories
 from engram.domain.entry.confidence import DEFAULT_PRIOR, Tally, Vote
+from engram.domain.entry.times import render
+from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
 HUMAN = "human"  # the agent of what no agent wrote
@@ -122,3 +124,224 @@ def title_of(content: str) -> str:
             title = title or text
             return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""
+
+
+# The JSON of one entry: what every `--json`, every tool answer and every export shows of it.
+
+
+def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
+    """Return every field of an entry as JSON values; `path` is its file relative to the store.
+
+    Times are RFC 3339 strings. `context` is a string, a list where merges left several, null for none.
+    """
+    return {
+        "id": lore.id,
+        "title": lore.title,
+        "content": lore.content,
+        "context": _context(lore.context),
+        "category": lore.category,
+        "confidence": lore.confidence,
+        "stated": lore.prior / 1000,
+        "state": lore.state,
+        "validation_count": lore.validation_count,
+        "last_validated": _time(lore.last_validated),
+        "type": lore.type,
+        "status": lore.status,
+        "tags": list(lore.tags),
+        "files": list(lore.files),
+        "entities": list(lore.entities),
+        "relations": [{"kind": relation.kind, "id": relation.id} for relation in lore.relations],
+        "merged_from": list(lore.merged_from),
+        "importance": lore.importance,
+        "pinned": lore.pinned,
+        "expires_at": _time(lore.expires_at),
+        "agent": lore.agent,
+        "source_id": lore.source_id,
+        "sources": list(lore.sources),
+        "created_at": render(lore.created_at),
+        "updated_at": render(lore.updated_at),
+        "votes": {clone: vote._asdict() for clone, vote in lore.accounts.items()},
+        "conflicts": [
+            {"field": c.field, "value": c.value, "from": c.source, "at": c.at} for c in lore.conflicts
+        ],
+        "path": path,
+    }
+
+
+def _context(context: tuple[str, ...]) -> str | list[str] | None:
+    if len(context) > 1:
+        return list(context)
+    return context[0] if context else None
+
+
+def _time(moment: datetime | None) -> str | None:
+    return render(moment) if moment else None
+
+
+# The rules of an entry's fields, each with an error that says which field, what is wrong and what is allowed.
+
+MAX_WORD = 200
+MAX_ITEMS = 200
+_SAY = "Say what was learned, in 1 to 4000 characters."
+
+
+def check(lore: Lore, categories: Categories) -> None:
+    """Raise ValidationError at the first field that breaks its rule."""
+    check_content(lore.content)
+    for text in lore.context:
+        check_text("context", text, MAX_CONTEXT)
+    if lore.category not in categories:
+        categories.parse(lore.category)
+    _one_of("type", lore.type, TYPES)
+    _one_of("status", lore.status, STATUSES)
+    for field in ("tags", "files", "entities", "sources"):
+        check_words(field, getattr(lore, field))
+    check_text("agent", lore.agent, MAX_WORD)
+    _check_ids("id", [lore.id])
+    _check_ids("merged_from", lore.merged_from)
+    _check_ids("relations", [relation.id for relation in lore.relations])
+    for relation in lore.relations:
+        _one_of("relations", relation.kind, RELATION_KINDS)
+    if lore.importance is not None:
+        check_fraction("importance", lore.importance)
+
+
+def check_content(content: str) -> None:
+    """1 to 4000 characters of text, of which at least one can be seen."""
+    if not content.strip():
+        raise ValidationError("content", "The content is empty.", _SAY)
+    if not shows(content):
+        raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
+    check_text(
+        "content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings."
+    )
+
+
+def shows(content: str) -> bool:
+    """Return whether any character shows; nearly always the first one is a letter."""
+    if any(map(str.isalnum, content)):
+        return True
+    from engram.domain.text.safe_text import safe_text
+
+    return bool(safe_text(content).strip())
+
+
+def check_text(field: str, text: str, limit: int, hint: str = "") -> None:
+    """At most `limit` characters, no NUL, nothing that UTF-8 cannot hold."""
+    if len(text) > limit:
+        raise ValidationError(
+            field, f"The {field} has {len(text):,} characters; at most {limit:,} fit.", hint
+        )
+    if "\0" in text:
+        raise ValidationError(
+            field, f"The {field} contains a NUL character.", "Remove it; lore is plain text."
+        )
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            message = (
+                f"The {field} contains half of a character at position {error.start} (a lone surrogate)."
+            )
+            raise ValidationError(field, message, "Send valid UTF-8 text.") from None
+
+
+def check_words(field: str, words: Iterable[str]) -> None:
+    """A list of short one-line texts, none empty."""
+    found = tuple(words)
+    if len(found) > MAX_ITEMS:
+        raise ValidationError(field, f"{len(found):,} {field} are too many; at most {MAX_ITEMS} fit.")
+    for word in found:
+        if not word.strip():
+            raise ValidationError(field, f"One of the {field} is empty.", "Leave it out.")
+        if "\n" in word or "\r" in word:
+            raise ValidationError(field, f"One of the {field} has a line break in it: {word[:40]!r}.")
+        check_text(field, word, MAX_WORD)
+
+
+def check_fraction(field: str, value: float) -> float:
+    """Return a number from 0 to 1 (not NaN); returned as it is."""
+    if not 0 <= value <= 1:
+        raise ValidationError(field, f"{field} must be a number from 0.00 to 1.00, not {value}.")
+    return value
+
+
+def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValidationError(field, f"{field} cannot be '{value}'.", f"Valid values: {', '.join(allowed)}.")
+
+
+def _check_ids(field: str, ids: Iterable[str]) -> None:
+    for found in ids:
+        if not ulid.is_valid(found):
+            raise ValidationError(
+                field, f"'{found[:40]}' in {field} is not an entry id (a ULID of 26 characters)."
+            )
+
+
+# File names from titles: short, lower case, safe on every file system.
+
+MAX_SLUG = 60
+FALLBACK = "lore"
+
+# Letters that Unicode does not decompose into a base letter and a mark.
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "ħ": "h",
+        "\u0131": "i",
+        "ł": "l",
+        "þ": "th",
+        "ŧ": "t",
+    }
+)
+_APOSTROPHES = str.maketrans("", "", "'\u2019\u02bc")
+_KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+def slug(title: str) -> str:
+    """1..60 characters of `[a-z0-9-]` that recall the title; "lore" where no letter of it can be kept.
+
+    Accents are folded (é → e), words are kept whole as long as the first one fits.
+    """
+    kept = "".join(letter if letter in _KEPT else " " for letter in _fold(title))
+    words = kept.split()
+    if not words:
+        return FALLBACK
+    name = words[0][:MAX_SLUG]
+    for word in words[1:]:
+        if len(name) + 1 + len(word) > MAX_SLUG:
+            break
+        name = f"{name}-{word}"
+    return name
+
+
+def _fold(title: str) -> str:
+    text = title.lower().translate(_APOSTROPHES)
+    if text.isascii():
+        return text
+    import unicodedata
+
+    plain = unicodedata.normalize("NFKD", text.translate(_LETTERS))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+
+
+# The text of an entry that words and vectors are made from, and its digest.
+
+
+def searchable(lore: Lore) -> str:
+    """Return the text of an entry that words and vectors are made from: content, context, tags, files, entities."""
+    extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
+    return "\n".join([lore.content, *[part for part in extra if part]])
+
+
+def text_digest(text: str) -> str:
+    """Return a short digest of an entry's searchable text: equal texts need no new vector."""
+    from hashlib import blake2b  # a millisecond of start-up
+
+    return blake2b(text.encode(), digest_size=12).hexdigest()

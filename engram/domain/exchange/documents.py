@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
-from engram.domain.entry.slug import slug
+from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, slug, title_of
 from engram.domain.exchange.document_pieces import Piece, cut, drop_blank_lines_before
 from engram.domain.exchange.markdown_blocks import HEADING, TEXT, Block, scan
 from engram.domain.typed import NamedTuple

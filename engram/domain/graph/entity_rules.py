@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.entry.lore import MAX_CONTENT
-from engram.domain.entry.slug import FALLBACK, MAX_SLUG, slug
-from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text, check_words
+from engram.domain.entry.lore import (
+    FALLBACK,
+    MAX_CONTENT,
+    MAX_ITEMS,
+    MAX_SLUG,
+    MAX_WORD,
+    check_text,
+    check_words,
+    slug,
+)
 from engram.domain.errors import AmbiguousError, ValidationError
 from engram.domain.graph.entity import TYPES, Entity, Relationship
 from engram.domain.typed import TYPE_CHECKING

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
-from engram.domain.entry.lore import MAX_CONTENT, Conflict, Lore
-from engram.domain.entry.validation import MAX_ITEMS
+from engram.domain.entry.lore import MAX_CONTENT, MAX_ITEMS, Conflict, Lore
 from engram.domain.merge.text_merge import merge_text
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.entry.validation import MAX_ITEMS
+from engram.domain.entry.lore import MAX_ITEMS
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.team import AgentProfile
 from engram.domain.merge.merge import latest_of, losing, merge_conflicts, merge_list, rank

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from engram.domain.entry.lore import ACTIVE, ARCHIVED
-from engram.domain.entry.validation import MAX_ITEMS
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS
 from engram.domain.merge.merge import PASSING
 
 if TYPE_CHECKING:

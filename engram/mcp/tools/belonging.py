@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.entry.slug import slug
+from engram.domain.entry.lore import slug
 from engram.domain.errors import UsageError
 from engram.domain.scopes import PROJECT as PROJECT_SCOPE
 from engram.domain.scopes import USER

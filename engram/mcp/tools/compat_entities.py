@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
 from engram.domain.agents.neutralization import neutralize
-from engram.domain.entry.slug import slug
+from engram.domain.entry.lore import slug
 from engram.domain.graph.entity import TYPES
 from engram.mcp.caller import use
 from engram.mcp.tools.tool import answer, lore_tool, writing

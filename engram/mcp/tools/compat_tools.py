@@ -12,8 +12,7 @@ from mcp_types import CallToolResult
 from pydantic import BeforeValidator, Field
 
 from engram.domain.entry.categories import TYPES
-from engram.domain.entry.lore import ACTIVE
-from engram.domain.entry.slug import slug
+from engram.domain.entry.lore import ACTIVE, slug
 from engram.domain.errors import NotFoundError
 from engram.mcp import present, results
 from engram.mcp.caller import use

@@ -184,7 +184,7 @@ def _notes(store: Store, ids: Sequence[str]) -> Mapping[str, Confirmation]:
 
 
 def _digest(lore: Lore) -> str:
-    from engram.usecases.store.lore_text import searchable, text_digest
+    from engram.domain.entry.lore import searchable, text_digest
 
     return text_digest(searchable(lore))
 

@@ -10,18 +10,18 @@ import contextlib
 from engram.adapters.git.read.differences import blobs
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission import trust
+from engram.domain.entry.lore import searchable, text_digest
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lineage import read_lore
-from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.read.differences import Difference
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, introduced, outgoing, sizes
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretFoundError
@@ -88,7 +88,7 @@ def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list
 
 def _text_of_remote(store: Store, theirs: str | None, path: str) -> str:
     repo = store.repository
-    entry = tree.entries(repo, theirs, [path]).get(path)
+    entry = objects.entries(repo, theirs, [path]).get(path)
     return blobs(repo, [entry.oid])[entry.oid].decode("utf-8", "replace") if entry else ""
 
 

@@ -12,7 +12,7 @@ from engram.adapters.git.run import layout
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import watermarks
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Counterpart
@@ -28,7 +28,7 @@ def quarantine_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        other, known = _counterpart(repo), watermarks.read(store, _MARK)
+        other, known = _counterpart(repo), sync_state.read_watermark(store, _MARK)
         theirs = other and layout.read_ref(repo, other.ref)
         if not other or not theirs or theirs == known:
             return 0
@@ -39,7 +39,7 @@ def quarantine_pulled(store: Store) -> int:
 def mark_checked(store: Store, theirs: str) -> None:
     """Record that a commit of the remote, and all before it, was checked; a record that cannot be written is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.write(store, _MARK, theirs)
+        sync_state.write_watermark(store, _MARK, theirs)
 
 
 def _quarantine(store: Store, repo: Repository, other: Counterpart, known: str, theirs: str) -> int:

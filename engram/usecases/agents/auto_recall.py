@@ -23,7 +23,7 @@ from engram.usecases.store.quarantine import loaded, without_quarantined
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store

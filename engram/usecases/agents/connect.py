@@ -24,7 +24,7 @@ from engram.usecases.agents.connections import Connection
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 
 class Change(NamedTuple):

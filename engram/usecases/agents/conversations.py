@@ -10,8 +10,7 @@ import re
 
 from engram.adapters.files.frontmatter import further_keys
 from engram.domain.admission.secrets import find_secrets, refuse
-from engram.domain.entry.lore import ACTIVE
-from engram.domain.entry.validation import check_content
+from engram.domain.entry.lore import ACTIVE, check_content
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

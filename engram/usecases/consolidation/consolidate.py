@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.domain.consolidation.plan import (
     ARCHIVE,
     MERGE,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.consolidation.plan import Step, Unresolved
     from engram.domain.consolidation.usefulness import Answered
     from engram.domain.entry.lore import Lore

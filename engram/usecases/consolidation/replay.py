@@ -14,9 +14,9 @@ import sqlite3
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.scan import FileStamp
-from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.damage import damage_noticed
-from engram.adapters.index.generation import Generation
+from engram.adapters.index.index import Generation
+from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.writer import GenerationWriter
 from engram.adapters.numeric import numpy_module
 from engram.domain.consolidation.usefulness import Answered
@@ -30,8 +30,7 @@ from engram.usecases.index.indexing import Indexer
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.store.clock import Clock
-from engram.usecases.store.store import Store
+from engram.usecases.store.store import Clock, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 _ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")

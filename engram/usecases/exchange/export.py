@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.listing import Shown, list_lore

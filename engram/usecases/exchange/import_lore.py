@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from engram.domain.entry.lore import Lore, Relation
-from engram.domain.entry.validation import check_fraction, check_words
+from engram.domain.entry.lore import Lore, Relation, check_fraction, check_words
 from engram.domain.errors import EngramError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
@@ -20,7 +19,7 @@ from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
-    from engram.adapters.files.durable.journal import Operation
+    from engram.adapters.files.durable.write import Operation
     from engram.usecases.exchange.import_sources import Source
     from engram.usecases.store.store import Store
 

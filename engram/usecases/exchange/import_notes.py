@@ -7,9 +7,8 @@ import re
 
 from engram.adapters.files.foreign import tool_notes
 from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.frontmatter.tree import Problem
-from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
-from engram.domain.entry.slug import slug
+from engram.adapters.files.frontmatter.frontmatter import Problem
+from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, slug, title_of
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, title_from_file_name

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation
+from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation, searchable, text_digest
 from engram.domain.errors import EngramError
 from engram.domain.similarity.equivalence import SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store import entry_writer
-from engram.usecases.store.lore_text import searchable, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

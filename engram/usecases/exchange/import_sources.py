@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import interchange
 from engram.adapters.files.frontmatter import codec, frontmatter
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Conflict, Lore, Relation, title_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.scan import stamp
 from engram.domain.entry import times
 from engram.domain.entry.lore import HUMAN

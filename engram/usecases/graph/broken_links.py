@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.entry.text_links import TextLink
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import entity_file
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.frontmatter.entity_file import EntityFile
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.index import graph_rows
-from engram.adapters.index.ranks import RankedGraph, ranked_graph
+from engram.adapters.index.catalog import RankedGraph, ranked_graph
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
 from engram.domain.graph.entity import by_name
@@ -30,8 +30,8 @@ from engram.usecases.store.quarantine import quarantined_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
+    from engram.adapters.index.index import Generation
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 

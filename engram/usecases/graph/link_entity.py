@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import entity_file
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times

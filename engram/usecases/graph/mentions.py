@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SETTING = "graph.detect"
 _FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
-_MOST = 200  # names in an entry: engram.domain.entry.validation.MAX_ITEMS
+_MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
 
 
 def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from engram.usecases.lookup.hits import hits_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.graph.graph import BuiltGraph, Edge, Graph
     from engram.domain.graph.graph_walk import Reached
     from engram.usecases.store.store import Store

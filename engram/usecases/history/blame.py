@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter import frontmatter, keys
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.git.run.layout import hash_name
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -63,7 +63,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
 
     `step` gets the progress of the history table. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
-    from engram.adapters.git.read.tree import blob_oid
+    from engram.adapters.git.read.objects import blob_oid
 
     store = home_of(store, name)
     repository = repository_of(store)
@@ -115,7 +115,7 @@ def _step(parts: _Parts, entry: CommitRow | None, before: list[_Origins]) -> _Or
 def _parts(raw: bytes) -> _Parts:
     text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
     try:
-        document, entries = frontmatter.load(text)
+        document, entries = keys.load(text)
     except Problem:
         return _Parts({}, text.split("\n"))
     block = document.block.split("\n")

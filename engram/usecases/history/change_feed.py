@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.index.catalog import Hit, Text
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.adapters.state.feed_table import Line
     from engram.usecases.store.store import Store
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote

@@ -243,7 +243,7 @@ def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: t
 
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
     """Write the reversal; False if a file changed meanwhile."""
-    from engram.adapters.files.durable.journal import Operation
+    from engram.adapters.files.durable.write import Operation
     from engram.usecases.store import entry_writer as change
 
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]

@@ -24,7 +24,7 @@ from engram.usecases.store import judgements
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 

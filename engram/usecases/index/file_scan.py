@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.scan import Settled
     from engram.adapters.index.catalog import Known
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 RACY_NS = 2_000_000_000

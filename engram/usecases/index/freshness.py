@@ -16,7 +16,7 @@ from engram.usecases.store import judgements
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 TRUSTED_NS = 1_000_000_000
@@ -119,9 +119,9 @@ def is_moved_by_others(store: Store, generation: Generation) -> bool:
     now, repository = head_commit(store), store.places.repository
     if generation.head == now:
         return False
-    from engram.adapters.git.write import branch_move_log
+    from engram.adapters.git.write import lore_branch
 
-    return repository is None or not branch_move_log.lead(
+    return repository is None or not lore_branch.own_moves_lead(
         repository, store.places.state, generation.head, now
     )
 

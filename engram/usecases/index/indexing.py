@@ -9,11 +9,11 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.admission.secrets import find_secrets
+from engram.domain.entry.lore import searchable, text_digest
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import judgements
-from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:

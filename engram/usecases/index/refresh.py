@@ -13,7 +13,7 @@ from engram.usecases.index.file_scan import Refreshed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.index.catch_up import Progress
     from engram.usecases.store.store import Store
 

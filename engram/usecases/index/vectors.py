@@ -7,19 +7,19 @@ import os
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
+from engram.adapters.index.catalog import Waiting, waiting
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.pending_vectors import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter
+from engram.domain.entry.lore import searchable, text_digest
 from engram.domain.errors import EngramError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.lore_text import searchable, text_digest
 
 if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.index.catch_up import Progress
     from engram.usecases.store.store import Store
 

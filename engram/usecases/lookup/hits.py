@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
 
 
 def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.domain.entry.lore import STATUSES, Lore
-from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text
+from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_text
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 _LARGEST = (1 << 63) - 1  # for SQLite

@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences, sizes
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
-def files_of(repo: Repository, commit: str) -> dict[str, tree.Entry]:
+def files_of(repo: Repository, commit: str) -> dict[str, objects.Entry]:
     """Return every file that a commit holds."""
     found = differences(repo, None, commit)
     return {path: one.after for path, one in found.items() if one.after}
 
 
-def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str) -> dict[str, object] | None:
+def store_settings(
+    repo: Repository, entries: Mapping[str, objects.Entry], so: str
+) -> dict[str, object] | None:
     """Return the commit's settings by key; None where it holds no store. `so` ends the message of an error.
 
     Raises SyncBlockedError where they cannot be used to find the lore.
@@ -51,7 +53,7 @@ def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str)
 def check(
     repo: Repository,
     commit: str,
-    entries: Mapping[str, tree.Entry],
+    entries: Mapping[str, objects.Entry],
     folder: str,
     so: str,
     whose: str = "The remote's",
@@ -61,7 +63,7 @@ def check(
     incoming_paths.check_names(repo, commit, entries, so)
 
 
-def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:
+def write_files(repo: Repository, entries: Mapping[str, objects.Entry]) -> None:
     """Write these files into the repository's work tree, where none of them is yet. Raises OSError."""
     size_of = sizes(repo, (entry.oid for entry in entries.values()))
     for some in _batches(entries, size_of):
@@ -71,7 +73,7 @@ def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:
             _write(file, contents[entries[path].oid], entries[path].mode)
 
 
-def _batches(entries: Mapping[str, tree.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:
+def _batches(entries: Mapping[str, objects.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:
     """Yield the paths in parts whose files fit into memory."""
     some: list[str] = []
     size = 0
@@ -88,6 +90,6 @@ def _batches(entries: Mapping[str, tree.Entry], size_of: Mapping[str, int]) -> I
 def _write(file: str, content: bytes, mode: str) -> None:
     os.makedirs(os.path.dirname(file), exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(file, flags, 0o755 if mode == tree.EXECUTABLE else 0o644)
+    handle = os.open(file, flags, 0o755 if mode == objects.EXECUTABLE else 0o644)
     with os.fdopen(handle, "wb") as opened:
         opened.write(content)

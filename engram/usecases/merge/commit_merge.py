@@ -6,7 +6,7 @@ Nothing here reads or writes the work tree.
 from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import Difference, between, blobs, differences, learn
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import merging
@@ -20,7 +20,7 @@ from engram.usecases.store import judgements
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.tree_edit import Folders
     from engram.usecases.store.store import Store
@@ -163,7 +163,7 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
     if (
         ours is not None
         and not merging.bases(repo, ours, theirs)
-        and not tree.entries(repo, theirs, [CONFIG_NAME])
+        and not objects.entries(repo, theirs, [CONFIG_NAME])
     ):
         raise SyncBlockedError(
             "The remote's branch shares no history with this store and does not contain a store.",

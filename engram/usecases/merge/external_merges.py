@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.marked import holds_markers, sides_of
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merging
-from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
+from engram.adapters.git.write.merging import REPAIRS, foreign_merges
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.judgements.tally import accounts_of, without_accounts
@@ -26,11 +26,11 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one
-from engram.usecases.store import judgements, watermarks
+from engram.usecases.store import judgements, sync_state
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.write.external_merges import Foreign
+    from engram.adapters.git.write.merging import Foreign
     from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
@@ -44,7 +44,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
     GitError.
     """
     repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
-    known = watermarks.read(store, _MARK)
+    known = sync_state.read_watermark(store, _MARK)
     if head == known:
         return head
     repair = _Repair(store, repo, head)
@@ -58,7 +58,7 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
 def mark_repaired(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
     with contextlib.suppress(EngramError):
-        watermarks.write(store, _MARK, head)
+        sync_state.write_watermark(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:
@@ -75,7 +75,7 @@ class _Repair:
     def __init__(self, store: Store, repo: Repository, head: str) -> None:
         self._store, self._repo, self._head = store, repo, head
         self._files: dict[str, bytes] = {}
-        self._entries: dict[str, tree.Entry] = {}
+        self._entries: dict[str, objects.Entry] = {}
         self._merges: list[str] = []
         self._deleted: dict[str, str] = {}  # entries that were folded, and the merge that kept them
 
@@ -87,7 +87,7 @@ class _Repair:
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if self._is_by_fields(path)]
         commits = (merge.oid, self._head, *parents)
-        found = [tree.entries(self._repo, commit, paths) for commit in commits]
+        found = [objects.entries(self._repo, commit, paths) for commit in commits]
         contents = blobs(self._repo, (entry.oid for entries in found for entry in entries.values()))
         for path in paths:
             there, now, *sides = [

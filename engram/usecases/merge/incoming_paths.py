@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
 
 NOT_SYNCED = "nothing was changed here"

@@ -49,7 +49,7 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
     assert places.repository is not None
     if "attributes" in missing:
         from engram.adapters.files.durable import atomic
-        from engram.adapters.files.durable.journal import Change, Operation
+        from engram.adapters.files.durable.write import Change, Operation
         from engram.usecases.store.entry_writer import write
 
         before = atomic.read(path) if os.path.exists(path := os.path.join(places.root, ATTRIBUTES)) else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.merge.merge_file import Merged
     from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 
 def merge_driver(

@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
 
     Side = dict[str, Difference]
     Reader = Callable[[Iterable[str]], dict[str, bytes]]

@@ -12,7 +12,7 @@ import os
 import stat
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import frontmatter
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.domain.entry.named_files import is_named

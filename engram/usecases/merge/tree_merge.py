@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_file import may_follow
-from engram.adapters.git.read import tree
-from engram.adapters.git.read.tree import Entry
+from engram.adapters.git.read import objects
+from engram.adapters.git.read.objects import Entry
 from engram.domain.errors import LoreFileError, SyncBlockedError
 from engram.domain.judgements.tally import accounts_of
 from engram.domain.merge.merge import reference_time
@@ -154,7 +154,7 @@ class _Merge:
             made.edits[path] = None
             made.contents.pop(path, None)
             return
-        made.edits[path] = Entry(mode, tree.blob_oid(content, self._rules.hash_name))
+        made.edits[path] = Entry(mode, objects.blob_oid(content, self._rules.hash_name))
         made.contents[path] = content
 
     def _merge_other(self, made: Tree, path: str) -> bool:
@@ -197,7 +197,7 @@ class _Merge:
 
 
 def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
-    old, ours, theirs = (entry.mode if entry else tree.PLAIN for entry in (before, one, other))
+    old, ours, theirs = (entry.mode if entry else objects.PLAIN for entry in (before, one, other))
     return theirs if ours == old else ours
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Journal
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.files.durable.write import Journal
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import layout
@@ -18,7 +18,7 @@ from engram.usecases.merge import checkout, incoming_paths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.adapters.git.read import tree
+    from engram.adapters.git.read import objects
     from engram.adapters.git.run.layout import Repository
 
 _LOCK = "making.lock"
@@ -185,7 +185,7 @@ def _chosen(known: dict[str, str]) -> str:
     )
 
 
-def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
+def _checked(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str]:
     """Return the files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
     incoming_paths.check_commits(repo, None, commit, incoming_paths.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
@@ -200,7 +200,7 @@ def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]
     return entries, folder
 
 
-def _write_missing(made: Repository, entries: dict[str, tree.Entry], common_dir: str) -> None:
+def _write_missing(made: Repository, entries: dict[str, objects.Entry], common_dir: str) -> None:
     """Write the files of the commit that are not there, and what waits in the journal of a store that vanished."""
     there = {path for path in entries if os.path.lexists(os.path.join(made.worktree, *path.split("/")))}
     waiting = {

@@ -107,7 +107,7 @@ def _on_branch(
     """Return the branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin
     from engram.usecases.opening.store_layout import enclosing_store
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
     hidden = lore_branch.root_in(repository.common_dir)
     nearest = enclosing_store(_existing_parent(root))
@@ -175,7 +175,7 @@ def _tell_git(root: str, *, attributes: bool) -> None:
 def _commit_start(root: str) -> None:
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.opening.store_layout import state_folder
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
     repository = find_repository(root)
     assert repository is not None

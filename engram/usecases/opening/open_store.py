@@ -13,8 +13,7 @@ from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_na
 from engram.domain.settings import BUILT_IN_SCOPES
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.store_layout import Located, enclosing_store, locate_root, opened
-from engram.usecases.store.clock import Clock
-from engram.usecases.store.store import DEDICATED, Caller, Stand, Store
+from engram.usecases.store.store import DEDICATED, Caller, Clock, Stand, Store
 
 if TYPE_CHECKING:
     from engram.domain.settings import Settings

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.domain.settings import Settings
     from engram.usecases.store.accepted_settings import InForce
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
 

@@ -22,7 +22,7 @@ from engram.usecases.store.store import DEDICATED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.adapters.git.read import tree
+    from engram.adapters.git.read import objects
     from engram.adapters.git.run.layout import Repository
 
 
@@ -90,7 +90,7 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
 
 
-def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
+def _lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> str:
     """Return where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_CLONED)

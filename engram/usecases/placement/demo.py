@@ -22,8 +22,7 @@ from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.clock import Clock
-    from engram.usecases.store.store import Store
+    from engram.usecases.store.store import Clock, Store
 
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"

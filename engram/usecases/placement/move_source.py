@@ -10,7 +10,7 @@ import shutil
 from engram.adapters.files import config_file
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
@@ -155,7 +155,7 @@ def last_changes(
         algorithm = layout.hash_name(repo)
         there = files(places.root, places.folder)
         for path, content in there.items():
-            if path not in held or held[path].oid != tree.blob_oid(content, algorithm):
+            if path not in held or held[path].oid != objects.blob_oid(content, algorithm):
                 changes[path] = _without_secrets(store, path, content)
         changes |= dict.fromkeys(path for path in held if path not in there)
     return changes

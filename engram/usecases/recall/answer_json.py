@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.admission.credit import in_effect
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import lore_as_dict
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from engram.usecases.recall.question import HYBRID, SCAN, as_recalled, criteria_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.graph.graph import BuiltGraph
     from engram.usecases.recall.question import Question, Recalled
     from engram.usecases.store.store import Store

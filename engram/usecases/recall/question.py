@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE
-from engram.domain.entry.validation import MAX_ITEMS, check_fraction, check_text
+from engram.domain.entry.lore import ACTIVE, MAX_ITEMS, check_fraction, check_text
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit

@@ -13,7 +13,7 @@ from engram.usecases.recall.usage import latest_queries
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 MOST_QUERIES = 100  # the latest

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy import float32, intp
     from numpy.typing import NDArray
 
-    from engram.adapters.index.cosines import Cosines
+    from engram.adapters.index.vectors import Cosines
     from engram.adapters.index.words import WordHits
 
     Floats = NDArray[float32]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late_interaction import QueryTokens
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.embed.table import QueryTokens
+    from engram.adapters.index.index import Generation
     from engram.adapters.index.words import WordHits, Words
 
     Floats = NDArray[float32]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.cosines import Cosines
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
+    from engram.adapters.index.vectors import Cosines
     from engram.adapters.index.words import WordHits
     from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
     from engram.usecases.store.store import Store
@@ -169,8 +169,8 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
 def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[Candidate]:
     """Return candidates by substring, reading every file: slow, but possible without an index."""
     from engram.domain.admission.secrets import find_secrets
+    from engram.domain.entry.lore import searchable
     from engram.domain.text.stop_words import without_stop_words
-    from engram.usecases.store.lore_text import searchable
 
     words = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh

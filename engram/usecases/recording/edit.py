@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import Relation
-from engram.domain.entry.validation import check, check_fraction
+from engram.domain.entry.lore import Relation, check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit

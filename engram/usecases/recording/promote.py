@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec, origin
 from engram.adapters.files.frontmatter.origin import Origin
 from engram.adapters.files.merge.merge_file import merge_files

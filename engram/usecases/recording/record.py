@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation
-from engram.domain.entry.validation import check, check_content, check_fraction
+from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.mentions import with_mentioned

@@ -24,9 +24,9 @@ from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
@@ -272,7 +272,7 @@ def _is_unchanged(store: Store, path: str, before: Entry | None, algorithm: str)
     raw = bytes_of(store, path)
     if raw is None:
         return False
-    from engram.adapters.git.read.tree import blob_oid
+    from engram.adapters.git.read.objects import blob_oid
 
     return before.oid in (blob_oid(raw, algorithm), blob_oid(raw.replace(b"\r\n", b"\n"), algorithm))
 

@@ -19,8 +19,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.store_layout import enclosing_store, state_folder
 from engram.usecases.review.check import git_prefix, merge_base
 from engram.usecases.store.accepted_settings import accept_before, in_force
-from engram.usecases.store.clock import Clock
-from engram.usecases.store.store import IN_TREE, PLAIN, Places, Store
+from engram.usecases.store.store import IN_TREE, PLAIN, Clock, Places, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

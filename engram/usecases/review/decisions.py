@@ -5,10 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
-from engram.domain.entry.validation import check
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check
 from engram.domain.errors import ConflictError, UsageError
 from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Pair
     from engram.usecases.review.stale_code import Stale

@@ -14,7 +14,7 @@ from engram.usecases.store.quarantine import quarantined_texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 _OLDEST = 1_000_000  # days

@@ -63,7 +63,7 @@ def count_quarantined(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _chosen(store, names, everything)
-    from engram.usecases.store.lore_text import searchable, text_digest
+    from engram.domain.entry.lore import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
     for one in chosen:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
+from engram.adapters.files.frontmatter import keys
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
@@ -19,7 +20,7 @@ from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import entry_writer, watermarks
+from engram.usecases.store import entry_writer, sync_state
 from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
 if TYPE_CHECKING:
@@ -57,14 +58,14 @@ class Folded(NamedTuple):
 def begin(store: Store) -> None:
     """Set the watermark before the first pull of a clone: what it has already is not new."""
     head = layout.read_head(store.repository).oid
-    if head and not watermarks.read(store, _MARK):
-        watermarks.write(store, _MARK, head)
+    if head and not sync_state.read_watermark(store, _MARK):
+        sync_state.write_watermark(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """Return the files of entries new since the watermark: those that others recorded, or all. Raises GitError."""
     repo = store.repository
-    since, head = watermarks.read(store, _MARK), layout.read_head(repo).oid
+    since, head = sync_state.read_watermark(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
 
@@ -81,7 +82,7 @@ def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if head:
-        watermarks.write(store, _MARK, head)
+        sync_state.write_watermark(store, _MARK, head)
     return done
 
 
@@ -190,7 +191,7 @@ def own_keys(file: LoreFile) -> set[str]:
     """Return the keys of a file that Engram does not know."""
     from engram.adapters.files.frontmatter import fields, frontmatter
 
-    entries = frontmatter.load(frontmatter.decode(file.raw))[1]
+    entries = keys.load(frontmatter.decode(file.raw))[1]
     return {entry.key for entry in entries} - {*fields.KEYS}
 
 

@@ -10,12 +10,12 @@ import contextlib
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
+from engram.domain.entry.lore import searchable
 from engram.domain.errors import EngramError
 from engram.domain.similarity.recent_text import RecentText
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
-from engram.usecases.store.lore_text import searchable
 from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:

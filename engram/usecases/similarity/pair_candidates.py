@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.index.catalog import Text
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.adapters.index.near import Found, Terms
 
 FLOOR = 0.75  # from this cosine on two entries of a category are candidates whatever their words

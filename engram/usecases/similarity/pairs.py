@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Text
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.adapters.index.near import Terms
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.durable import atomic, journal
+from engram.adapters.files.durable import atomic, write
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.files.durable.journal import Operation
+    from engram.adapters.files.durable.write import Operation
     from engram.adapters.git.write.commits import Commit
     from engram.usecases.store.store import Store
 
@@ -105,11 +105,11 @@ def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
     from engram.adapters.git.write.commits import commit_all, landed
 
     repository = store.repository
-    operations = journal.read_batch(batch)
+    operations = write.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
     if operations and (is_new or not landed(repository, marker)):
         commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
-    journal.done(batch)
+    write.done(batch)
     return len(operations)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.domain.settings import Settings
 
 KEYS = tuple(

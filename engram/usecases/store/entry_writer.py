@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times, ulid
-from engram.domain.entry.slug import slug
-from engram.domain.entry.validation import check
+from engram.domain.entry.lore import check, slug
 from engram.domain.errors import ConflictError, NotFoundError, StaleError, StoreError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -37,7 +37,7 @@ def in_quarantine(quarantined: Mapping[str, Collection[str] | None], lore: Lore)
     """Return whether the text that an entry has now is among `quarantined`, which `quarantined_texts` returned."""
     if lore.id not in quarantined:
         return False
-    from engram.usecases.store.lore_text import searchable, text_digest
+    from engram.domain.entry.lore import searchable, text_digest
 
     digests = quarantined[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests

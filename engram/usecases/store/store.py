@@ -1,10 +1,12 @@
-"""An open store: its places, settings and parts, wired once and handed to every use case."""
+"""An open store: its places, settings and parts, wired once and handed to every use case, and the clock they go by."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
 from _thread import RLock
+from datetime import UTC, datetime
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
@@ -32,7 +34,23 @@ if TYPE_CHECKING:
     from engram.domain.settings import Settings
     from engram.domain.similarity.recent_text import RecentText
     from engram.usecases.store.accepted_settings import HeldBack
-    from engram.usecases.store.clock import Clock
+
+
+class Clock:
+    """The machine's clock and random numbers."""
+
+    def now(self) -> datetime:
+        """Return the present moment, UTC."""
+        return datetime.fromtimestamp(self.nanoseconds() / 1e9, UTC)
+
+    def nanoseconds(self) -> int:
+        """Nanoseconds since 1970."""
+        return time.time_ns()
+
+    def new_id(self) -> str:
+        """Return a new ULID."""
+        return ulid.encode(self.nanoseconds() // 1_000_000, int.from_bytes(os.urandom(10), "big"))
+
 
 DEDICATED = "dedicated"
 _CLOSE_SECONDS = 2.0

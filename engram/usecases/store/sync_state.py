@@ -88,3 +88,22 @@ def last(store: Store) -> dict[str, object]:
         return facts if isinstance(facts["failures"], int) else dict(_NEVER)
     except (EngramError, ValueError, KeyError, TypeError):
         return dict(_NEVER)
+
+
+# Watermarks: up to which commit something was done, by name, kept in the state folder.
+
+
+def read_watermark(store: Store, name: str) -> str:
+    """Read the commit of a watermark; "" where there is none, or it cannot be a commit."""
+    try:
+        found = atomic.read(os.path.join(store.places.state, name)).decode("ascii", "replace").strip()
+    except EngramError:
+        return ""
+    return found if found.isalnum() else ""
+
+
+def write_watermark(store: Store, name: str, commit: str) -> None:
+    """Write the commit of a watermark, unless it is there already. Raises StoreError."""
+    if commit != read_watermark(store, name):
+        with store.files.lock():
+            replace(os.path.join(store.places.state, name), commit.encode("ascii"))

@@ -12,11 +12,11 @@ import json
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
-from engram.adapters.git.read import tree
+from engram.adapters.files.durable.write import Change, Operation
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
-from engram.adapters.git.write.advance import advance
+from engram.adapters.git.write.merging import advance
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, sync_state
@@ -69,7 +69,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _remove_mark(store)
     if moved:  # the journal is committed next: this shows at once that it changes nothing
-        tree.learn(repo, merge.commit, _entries(merge.changes))
+        objects.learn(repo, merge.commit, _entries(merge.changes))
     kept = {found.path for found in update.kept}
     _finish_files(store, {path: found for path, found in merge.changes.items() if path not in kept})
     return Applied(moved, notes=notes if moved else ())
@@ -98,7 +98,7 @@ def finish_interrupted(store: Store) -> bool:
     return done
 
 
-def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
+def _entries(changes: Mapping[str, Difference]) -> dict[str, objects.Entry | None]:
     return {path: found.after for path, found in changes.items()}
 
 
@@ -113,7 +113,7 @@ class _Update(NamedTuple):
 def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Update:
     """Compare the files with our head and the merge: a file that is as neither of them has it is in the way."""
     in_the_way: list[str] = []
-    wanted: list[tuple[str, tree.Entry | None, str | None]] = []
+    wanted: list[tuple[str, objects.Entry | None, str | None]] = []
     kept: list[tuple[str, bytes | None]] = []
     for path, found in merge.changes.items():
         keeps = path in uncommitted or uncommitted_files.is_left_to_git(path, store.places.folder)
@@ -167,10 +167,10 @@ def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
         raw = store.files.read(path)
     except NotFoundError:
         return None, None
-    return raw, tree.blob_oid(raw, layout.hash_name(store.repository))
+    return raw, objects.blob_oid(raw, layout.hash_name(store.repository))
 
 
-def _oid(entry: tree.Entry | None) -> str | None:
+def _oid(entry: objects.Entry | None) -> str | None:
     return entry.oid if entry else None
 
 
@@ -228,7 +228,7 @@ def _remove_mark(store: Store) -> None:
 def _finish_files(store: Store, changes: Mapping[str, Difference]) -> None:
     """Make executable files executable, and remove folders that have become empty, as git does."""
     for path, found in changes.items():
-        if found.after and found.after.mode == tree.EXECUTABLE:
+        if found.after and found.after.mode == objects.EXECUTABLE:
             with contextlib.suppress(OSError):
                 os.chmod(store.files.absolute(path), 0o755)  # noqa: S103 - the mode that git gives it
     folders = {os.path.dirname(path) for path, found in changes.items() if found.after is None}

@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
@@ -67,12 +67,12 @@ def _commit_settings(store: Store) -> None:
 
     repo = store.repository
     head = layout.read_head(repo).oid
-    committed = tree.entries(repo, head, [CONFIG_NAME]).get(CONFIG_NAME)
+    committed = objects.entries(repo, head, [CONFIG_NAME]).get(CONFIG_NAME)
     try:
         raw = atomic.read(os.path.join(store.places.root, CONFIG_NAME))
     except (NotFoundError, StoreError):
         return
-    if committed and committed.oid == tree.blob_oid(raw, layout.hash_name(repo)):
+    if committed and committed.oid == objects.blob_oid(raw, layout.hash_name(repo)):
         return
     if store.notes or find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
         return  # a file that cannot be used or holds a secret is not shared

@@ -5,10 +5,10 @@ Each entry comes with its change as a phrase. Nothing here uses the network: the
 
 from __future__ import annotations
 
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.remote import remotes
-from engram.adapters.git.run import identity, layout
+from engram.adapters.git.run import configuration, layout
 from engram.adapters.git.write import merging
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
@@ -109,7 +109,7 @@ def _waiting(
     paths = [path for path in dict.fromkeys([*also, *found]) if sync_plan.is_lore(path, store.places.folder)]
     chosen = paths[:limit]
     same = [path for path in chosen if path not in found]
-    old = tree.entries(repo, base, same) if base and same else {}
+    old = objects.entries(repo, base, same) if base and same else {}
     entries = {
         path: (found[path].before, found[path].after) if path in found else (old.get(path), None)
         for path in chosen
@@ -163,7 +163,7 @@ def came_in(
     if since:
         head = layout.read_head(repo).oid
         oids = [one.oid for one in between(repo, since, head)[1]] if head and head != since else []
-    person = identity.committer(repo)
+    person = configuration.committer(repo)
     rows = with_history(store, lambda table: table.came_in(store.source, person, limit, oids), step)
     contents = _versions(repo, rows)
     return list(_arrivals(store, rows, contents))

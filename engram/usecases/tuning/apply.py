@@ -9,7 +9,7 @@ import stat
 
 from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change, Operation
+from engram.adapters.files.durable.write import Change, Operation
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.scopes import scope_named
 from engram.domain.tuning.evolution import Evolution, is_of_scope

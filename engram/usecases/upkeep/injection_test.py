@@ -17,15 +17,13 @@ from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, Lore
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import ACTIVE, Lore, lore_as_dict, searchable, text_digest
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
 from engram.usecases.history.origin import as_seen
 from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
-from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError

@@ -11,7 +11,7 @@ from engram.usecases.store.commit import count_waiting, why_waiting
 from engram.version import __version__
 
 if TYPE_CHECKING:
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
 

@@ -11,7 +11,7 @@ from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
-    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.index import Generation
     from engram.app import Engram
 
 QUICK_KINDS = (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import edit, fields, frontmatter, render
+from engram.adapters.files.frontmatter import edit, fields, frontmatter, keys
 from engram.adapters.files.frontmatter.codec import encode
 from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
 from engram.adapters.files.frontmatter.fields import ExpectedError
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
-from engram.adapters.files.frontmatter.scalars import scalar
-from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError
 from engram.domain.graph.team import AgentProfile
 from engram.domain.typed import TYPE_CHECKING
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
 
 def read(raw: bytes, path: str) -> FileContents:
     """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
+        document, entries = keys.load(frontmatter.decode(raw))
         said = fields.parse_by(_READERS, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
@@ -43,7 +42,7 @@ def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
     if wanted == read(raw, path):
         return raw
-    document, entries = frontmatter.load(frontmatter.decode(raw))
+    document, entries = keys.load(frontmatter.decode(raw))
     profile = wanted.record
     values = {**profile._asdict(), **wanted._asdict()}
     nothing: dict[str, Any] = {key: _NOTHING.get(key) for key in _READERS}
@@ -67,7 +66,7 @@ def _lines(key: str, value: Any) -> list[str]:
     if key == "settings":
         pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
         return [f"{key}: {{{', '.join(pairs)}}}"]
-    return render.WRITERS[_LIKE[key]](key, value)
+    return fields.WRITERS[_LIKE[key]](key, value)
 
 
 def _text(value: Value) -> str:

@@ -1,6 +1,6 @@
 """Readers of the frontmatter that Engram itself writes, with one `key: value` a line, which need no YAML library.
 
-They know only that form and answer None to any other, which `yaml_events` reads: importing PyYAML costs more than
+They know only that form and answer None to any other, which `keys` reads: importing PyYAML costs more than
 all the rest of a short command. Property tests compare what they accept with what PyYAML reads.
 """
 
@@ -10,13 +10,11 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from engram.adapters.files.frontmatter.scalars import reads_plain
-from engram.adapters.files.frontmatter.tree import Entry
+from engram.adapters.files.frontmatter.frontmatter import Entry, reads_plain
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
-from engram.domain.entry.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
-from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD
+from engram.domain.entry.lore import MAX_CONTEXT, MAX_ITEMS, MAX_WORD, RELATION_KINDS, STATUSES, Relation
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,19 +2,144 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import canonical, frontmatter, statement
-from engram.adapters.files.frontmatter.tree import Entry, Problem
-from engram.domain.entry import times, ulid, validation
+from engram.adapters.files.frontmatter import canonical, frontmatter
+from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, normalise
+from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
-from engram.domain.entry.lore import MAX_CONTENT, Lore
+from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, NO_VOTES, Lore, check, shows
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from engram.adapters.files.frontmatter.frontmatter import Document
     from engram.domain.entry.categories import Categories
+
+
+# Conversion between an entry and the values of its file: which are written, and which are defaults.
+
+
+def build_lore(
+    said: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
+) -> Lore:
+    """Build an entry from the values of a file (`said`, from `fields.parse`) and the defaults.
+
+    `created` is the time of creation if the file has none; None: that of the id. `content` is normalised.
+    """
+    get = said.get
+    category = get("category", DEFAULT_CATEGORY)
+    created = get("created_at") or created or ulid.moment(lore_id)
+    source_id, sources = get("source_id", ""), get("sources", ())
+    # By position, in the order of the fields: names cost more than all the rest of this.
+    return Lore(
+        lore_id,
+        content,
+        category,
+        created,
+        get("updated_at", created),
+        get("type") or categories.type_of(category),
+        get("status", ACTIVE),
+        _prior(said),
+        get("votes") or NO_VOTES,
+        get("last_validated"),
+        get("context", ()),
+        get("tags", ()),
+        get("files", ()),
+        get("entities", ()),
+        get("relations", ()),
+        get("merged_from", ()),
+        get("importance"),
+        get("pinned", False),
+        get("expires_at"),
+        get("agent", ""),
+        source_id,
+        () if sources == (source_id,) else sources,
+        get("conflicts", ()),
+    )
+
+
+def _prior(said: dict[str, Any]) -> int:
+    """Return the confidence that the author stated: of a file of format 1 the prior, adjusted where a person edited."""
+    shown: str | None = said.get("confidence")
+    votes = said.get("votes") or NO_VOTES
+    if not votes and "prior" not in said:
+        return DEFAULT_PRIOR if shown is None else _stated(shown)
+    prior, merged = said.get("prior", DEFAULT_PRIOR), len(said.get("merged_from", ()))
+    derived = confidence.derive(prior, votes, merged)
+    if shown is None or shown == two_decimals(derived):
+        return prior if votes else derived
+    return confidence.prior_for(_stated(shown), votes, merged) if votes else _stated(shown)
+
+
+def _stated(shown: str) -> int:
+    if len(shown) == 4:
+        return int(shown[0]) * 1000 + int(shown[2:]) * 10
+    from engram.adapters.files.frontmatter.fields import thousandths_of  # rarely more digits
+
+    return thousandths_of(shown) or 0
+
+
+def normalize(lore: Lore) -> Lore:
+    """Normalize an entry to what a file can hold: no blank edges, no empty context, no redundant `sources`."""
+    content = normalise(lore.content)
+    context = tuple([text for text in lore.context if text]) if "" in lore.context else lore.context
+    sources = () if lore.sources == (lore.source_id,) else lore.sources
+    if content == lore.content and context is lore.context and sources is lore.sources:
+        return lore
+    return lore._replace(content=content, context=context, sources=sources)
+
+
+def file_values(lore: Lore) -> dict[str, Any]:
+    """Return the values that the file of a normalized entry has to hold, in file form.
+
+    With votes it is of format 1, which holds what they add up to as well.
+    """
+    found = lore._asdict()
+    del found["content"]
+    for name in ("created_at", "updated_at", "last_validated", "expires_at"):
+        if found[name] is not None:
+            found[name] = times.whole_milliseconds(found[name])
+    if lore.votes:  # format 1
+        derived = confidence.derive(lore.prior, lore.votes, len(lore.merged_from))
+        found["confidence"] = two_decimals(derived)
+        found["validation_count"] = sum(vote.n for vote in lore.votes.values())
+    else:
+        found["confidence"] = stated_text(confidence.clamp(lore.prior))
+        found |= {"prior": DEFAULT_PRIOR, "validation_count": 0, "last_validated": None}
+    return found
+
+
+def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
+    """Return the values that are left out of the file of this entry; None where a key is always written."""
+    return {
+        "id": None,
+        "category": None,
+        "type": categories.type_of(lore.category),
+        "status": ACTIVE,
+        "confidence": None if lore.votes else stated_text(DEFAULT_PRIOR),
+        "prior": DEFAULT_PRIOR,
+        "votes": NO_VOTES,
+        "validation_count": 0,
+        "last_validated": None,
+        "context": (),
+        "tags": (),
+        "files": (),
+        "entities": (),
+        "relations": (),
+        "merged_from": (),
+        "importance": None,
+        "pinned": False,
+        "expires_at": None,
+        "agent": "",
+        "source_id": "",
+        "sources": (),
+        "created_at": None,
+        "updated_at": times.whole_milliseconds(lore.created_at),
+        "conflicts": (),
+    }
 
 
 _MOST_PARSED = 8000  # files, which are a few KB each
@@ -85,17 +210,17 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     if said is None:
         return None
     content = frontmatter.normalise(text[end + 5 :])
-    if not content or len(content) > MAX_CONTENT or not validation.shows(content):
+    if not content or len(content) > MAX_CONTENT or not shows(content):
         return None
-    lore = statement.build_lore(said, content, said["id"], None, categories)
+    lore = build_lore(said, content, said["id"], None, categories)
     return lore if lore.type in TYPES else None
 
 
 def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
-    from engram.adapters.files.frontmatter import fields
+    from engram.adapters.files.frontmatter import fields, keys
 
-    document, entries = frontmatter.load(text)
+    document, entries = keys.load(text)
     said = fields.parse(entries, categories)
     lore = _lore(document, entries, said, raw, path, categories, modified)
     _check(lore, document, entries, categories)
@@ -104,17 +229,14 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
     """Return the canonical file of an entry. Raises ValidationError where no file can say it."""
-    from engram.adapters.files.frontmatter import (  # reading, the path of every query, does without
-        fields,
-        render,
-    )
+    from engram.adapters.files.frontmatter import fields
 
     lore = _valid(lore, categories)
-    wanted, left_out = statement.file_values(lore), statement.defaults(lore, categories)
+    wanted, left_out = file_values(lore), defaults(lore, categories)
     lines: list[str] = []
     for key in fields.KEYS:
         if wanted[key] != left_out[key]:
-            lines += render.lines(key, wanted[key])
+            lines += fields.lines(key, wanted[key])
     return encode("\n".join(lines) + "\n", "---\n", "---\n\n" + lore.content + "\n")
 
 
@@ -130,9 +252,9 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     document, entries, said = _keys(frontmatter.decode(file.raw), categories)
     values = edit.Values(
         said,
-        statement.file_values(lore),
+        file_values(lore),
         _implied(file, lore, categories),
-        statement.defaults(lore, categories),
+        defaults(lore, categories),
     )
     newline = document.newline
     block = edit.edit(document.block, entries, values, newline)
@@ -151,11 +273,11 @@ def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dic
     lines = document.block.split("\n")[:-1]
     said = canonical.canonical_fields(lines, categories) if lines else None
     if said is not None:
-        keys = [line.partition(":")[0] for line in lines]
-        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(keys)], said
-    from engram.adapters.files.frontmatter import fields
+        names = [line.partition(":")[0] for line in lines]
+        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(names)], said
+    from engram.adapters.files.frontmatter import fields, keys
 
-    document, entries = frontmatter.load(text)
+    document, entries = keys.load(text)
     return document, entries, fields.parse(entries, categories)
 
 
@@ -179,11 +301,11 @@ def _lore(
     content = frontmatter.normalise(document.body)
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
-        return statement.build_lore(said, content, lore_id, None, categories)
+        return build_lore(said, content, lore_id, None, categories)
     from engram.adapters.files.frontmatter import fields
 
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
-    return statement.build_lore(said, content, provisional_id(path, raw), created, categories)
+    return build_lore(said, content, provisional_id(path, raw), created, categories)
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
@@ -194,7 +316,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
         message = f"the text has {len(lore.content):,} characters; an entry has at most {MAX_CONTENT:,}"
         raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
     try:
-        validation.check(lore, categories)
+        check(lore, categories)
     except ValidationError as error:
         lines = [entry.line for entry in entries if entry.key == error.field]
         line = lines[0] if lines else document.body_line
@@ -203,8 +325,8 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 
 def _valid(lore: Lore, categories: Categories) -> Lore:
     """Return the lore in canonical form, checked. Raises ValidationError."""
-    lore = statement.normalize(lore)
-    validation.check(lore, categories)
+    lore = normalize(lore)
+    check(lore, categories)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
         raise ValidationError("content", message, "Indent that line by a blank.")
@@ -213,11 +335,11 @@ def _valid(lore: Lore, categories: Categories) -> Lore:
 
 def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
     """Return what a reader of the edited file takes for a key that is not in it."""
-    implied: dict[str, object] = statement.defaults(lore, categories)
+    implied: dict[str, object] = defaults(lore, categories)
     if lore.votes:
         # What follows from the votes of format 1 is shown anew with them, but not added by an edit of something else.
         voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
-        before = statement.file_values(file.lore)
+        before = file_values(file.lore)
         for key in ("confidence", "validation_count"):
             implied[key] = None if voted else before[key]
     if file.adopted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engram.adapters.files.frontmatter import render
+from engram.adapters.files.frontmatter import fields
 from engram.adapters.files.frontmatter.fields import KEYS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Entry
+    from engram.adapters.files.frontmatter.frontmatter import Entry
 
 _REMOVED = ""
 
@@ -24,7 +24,7 @@ class Form(NamedTuple):
     lines: Callable[[str, Any], list[str]]
 
 
-_LORE = Form(KEYS, render.lines)
+_LORE = Form(KEYS, fields.lines)
 
 
 class _Piece(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engram.adapters.files.frontmatter import fields, render
+from engram.adapters.files.frontmatter import fields
 from engram.adapters.files.frontmatter.fields import ExpectedError, choice, mappings, part
-from engram.adapters.files.frontmatter.scalars import scalar
+from engram.adapters.files.frontmatter.frontmatter import scalar
 from engram.domain.graph.entity import TYPES, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS, RELATED
 from engram.domain.typed import TYPE_CHECKING
@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Entry, Value
+    from engram.adapters.files.frontmatter.frontmatter import Entry, Value
     from engram.domain.graph.entity import Entity
 
 KEYS = OWN_KEYS
@@ -43,9 +43,9 @@ def lines(key: str, value: Any) -> list[str]:
     if key == "relationships":
         return [f"{key}: [{', '.join(map(_relationship, value))}]"]
     if key == "aliases":
-        return render.WRITERS["tags"](key, value)
-    writer = render.WRITERS[key] if key in _AFTER_METADATA else None
-    return writer(key, value) if writer else render.block(f"{scalar(key)}: ", value, 2)
+        return fields.WRITERS["tags"](key, value)
+    writer = fields.WRITERS[key] if key in _AFTER_METADATA else None
+    return writer(key, value) if writer else fields.block(f"{scalar(key)}: ", value, 2)
 
 
 def _relationship(way: Relationship) -> str:

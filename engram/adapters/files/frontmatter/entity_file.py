@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter
+from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter, keys
 from engram.adapters.files.frontmatter.codec import encode
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
-from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter.frontmatter import Document
-    from engram.adapters.files.frontmatter.tree import Entry
+    from engram.adapters.files.frontmatter.frontmatter import Document, Entry
     from engram.domain.entry.lore import Conflict
 
 
@@ -32,7 +31,7 @@ class EntityFile(NamedTuple):
 def read(raw: bytes, path: str) -> EntityFile:
     """Read an entity's file at `path`. Raises LoreFileError with the line and what to do; nothing else."""
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
+        document, entries = keys.load(frontmatter.decode(raw))
         said = entity_fields.parse(entries)
         entity = _entity(path, document, said)
         _check(entity, document, entries)
@@ -65,15 +64,15 @@ def rewrite(
     if (entity, updated_at, kept) == (file.entity, file.updated_at, file.conflicts):
         return file.raw
     _check_writable(entity)
-    document, entries = frontmatter.load(frontmatter.decode(file.raw))
+    document, entries = keys.load(frontmatter.decode(file.raw))
     said = entity_fields.parse(entries)
     wanted = _wanted(entity, updated_at, kept)
-    keys = entity_fields.keys_with(file.entity, entity)
-    for key in keys:
+    names = entity_fields.keys_with(file.entity, entity)
+    for key in names:
         wanted.setdefault(key, None)  # metadata that is to go
     left_out = _left_out(wanted)
     implied = {**left_out, "name": file.entity.name, "type": DEFAULT_TYPE}
-    form = edit.Form(keys, entity_fields.lines)
+    form = edit.Form(names, entity_fields.lines)
     newline = document.newline
     block = edit.edit(document.block, entries, edit.Values(said, wanted, implied, left_out), newline, form)
     body = document.body

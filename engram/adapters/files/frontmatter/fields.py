@@ -1,4 +1,4 @@
-"""What the keys of the frontmatter mean: YAML strings to the values of fields, with errors that say the line.
+"""The keys of the frontmatter: YAML strings to the values of fields, with errors that say the line, and back to lines.
 
 The values are in *file form*, so that an edit can compare what a file says with what it should say:
 `confidence` is its two-decimal text, `prior` thousandths, times are datetimes in milliseconds, lists tuples.
@@ -7,9 +7,9 @@ The values are in *file form*, so that an edit can compare what a file says with
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.frontmatter import Problem, is_readable, scalar
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import Vote, stated_text
@@ -18,11 +18,10 @@ from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Entry, Value
+    from engram.adapters.files.frontmatter.frontmatter import Entry, Value
     from engram.domain.entry.categories import Categories
 
 _DECIMAL = re.compile(r"([-+]?)([0-9]{0,18})(?:\.([0-9]*))?", re.ASCII)
@@ -279,3 +278,115 @@ READERS: dict[str, Callable[[Value], Any]] = {
     "conflicts": _conflicts,
 }
 KEYS = tuple(READERS)
+
+
+# One field of an entry as the lines of its file: the canonical form, kept small in diffs.
+
+
+def lines(key: str, value: Any) -> list[str]:
+    """Return the lines of one key, without line ends; `value` in file form."""
+    return WRITERS[key](key, value)
+
+
+def _write_text(key: str, value: str) -> list[str]:
+    return [f"{key}: {scalar(value)}"]
+
+
+def _write_bare(key: str, value: object) -> list[str]:
+    return [f"{key}: {value}"]
+
+
+def _write_flag(key: str, value: bool) -> list[str]:
+    return [f"{key}: {'true' if value else 'false'}"]
+
+
+def _write_time(key: str, value: datetime) -> list[str]:
+    return [f"{key}: {times.render(value)}"]
+
+
+def _write_prior(key: str, value: int) -> list[str]:
+    sign, size = ("-", -value) if value < 0 else ("", value)
+    text = f"{size // 1000}.{size % 1000:03d}"
+    return [f"{key}: {sign}{text[:-1] if text[-1] == '0' else text}"]
+
+
+def _write_votes(key: str, value: Mapping[str, Vote]) -> list[str]:
+    found = [
+        f"{scalar(clone, flow=True)}: {{up: {vote.up}, down: {vote.down}, n: {vote.n}}}"
+        for clone, vote in sorted(value.items())
+    ]
+    return [f"{key}: {{{', '.join(found)}}}"]
+
+
+def _write_words(key: str, value: tuple[str, ...]) -> list[str]:
+    return [f"{key}: [{', '.join([scalar(word, flow=True) for word in value])}]"]
+
+
+def _write_relations(key: str, value: tuple[Relation, ...]) -> list[str]:
+    found = [f"{{kind: {relation.kind}, id: {scalar(relation.id, flow=True)}}}" for relation in value]
+    return [f"{key}: [{', '.join(found)}]"]
+
+
+def _write_context(key: str, value: tuple[str, ...]) -> list[str]:
+    if len(value) == 1:
+        return block(f"{key}: ", value[0], 2)
+    found = [f"{key}:"]
+    for text in value:
+        found += block("  - ", text, 4)
+    return found
+
+
+def _write_conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
+    found = [f"{key}:"]
+    for conflict in value:
+        found.append(f"  - field: {scalar(conflict.field)}")
+        found += block("    value: ", conflict.value, 6)
+        found.append(f"    from: {scalar(conflict.source)}")
+        found.append(f"    at: {scalar(conflict.at)}")
+    return found
+
+
+def block(prefix: str, text: str, margin: int) -> list[str]:
+    """Return a text after `prefix`: on one line, or as a literal block at column `margin` where it has several."""
+    if not _fits_block(text):
+        return [prefix + scalar(text)]
+    # A first line that begins blank would be taken for the margin: say the margin.
+    header = "|" + ("2" if text[0].isspace() else "") + ("" if text[-1] == "\n" else "-")
+    blanks = " " * margin
+    body = text.removesuffix("\n").split("\n")
+    return [prefix + header, *[blanks + line if line else "" for line in body]]
+
+
+def _fits_block(text: str) -> bool:
+    """Return whether a literal block says exactly this text: several lines, the last not blank, nothing unsafe."""
+    if "\n" not in text or text.endswith("\n\n") or not is_readable(text):
+        return False
+    return bool(text.removesuffix("\n").rsplit("\n", 1)[-1].strip())
+
+
+WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
+    "id": _write_text,
+    "category": _write_text,
+    "type": _write_text,
+    "status": _write_text,
+    "confidence": _write_bare,
+    "prior": _write_prior,
+    "votes": _write_votes,
+    "validation_count": _write_bare,
+    "last_validated": _write_time,
+    "context": _write_context,
+    "tags": _write_words,
+    "files": _write_words,
+    "entities": _write_words,
+    "relations": _write_relations,
+    "merged_from": _write_words,
+    "importance": _write_bare,
+    "pinned": _write_flag,
+    "expires_at": _write_time,
+    "agent": _write_text,
+    "source_id": _write_text,
+    "sources": _write_words,
+    "created_at": _write_time,
+    "updated_at": _write_time,
+    "conflicts": _write_conflicts,
+}

@@ -1,15 +1,52 @@
-"""An entry file as text: its frontmatter, its body, and the content that the body holds."""
+"""An entry file as text: its frontmatter and the keys in it, its body, and the content that the body holds."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from engram.adapters.files.frontmatter.tree import FIRST_LINE, Problem
 from engram.domain.entry import ulid
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.files.frontmatter.tree import Entry
+    Value = str | list["Value"] | dict[str, "Value"]
+
+# The opening `---` is line 1 of the file, so line 0 of the frontmatter is line 2 of the file.
+FIRST_LINE = 2
+
+
+class Entry(NamedTuple):
+    """One top-level key. `start` and `end` are frontmatter lines from 0, `end` exclusive.
+
+    `comment` is what follows a value that takes one line (blanks and `# …`), so that an edit can keep it.
+    """
+
+    key: str
+    value: Value
+    start: int
+    end: int
+    comment: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line of the key in the file, counted from 1."""
+        return self.start + FIRST_LINE
+
+
+class Problem(Exception):  # noqa: N818 - never leaves the codec, which turns it into a LoreFileError
+    """Why a file cannot be read; `line` is a line of the file, counted from 1 (0: unknown)."""
+
+    def __init__(self, line: int, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+        self.hint = hint
+
+
+def comment_of(tail: str) -> str:
+    """Return the comment in what follows a value on its line, with the blanks before it; empty if none."""
+    return tail.rstrip(" \t") if tail.lstrip(" \t").startswith("#") else ""
+
 
 MAX_FILE = 256 * 1024
 MAX_FRONTMATTER = 16 * 1024
@@ -18,7 +55,6 @@ BOM = "\ufeff"
 # Compiled by `re` at their first use: a good file needs none of them.
 _MARKER = r"(?m)^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) "
 _ID_LINE = r"(?m)^id: *[\"']?([0-9A-Z]{26})\b"
-_KEY_LINE = r"(?m)^[\w\"'{-][^:\n]*:(?:\s|$)"
 _CONFLICTS = r"(?m)^conflicts:.*\n(?:[ -].*\n|\r?\n)*"
 
 
@@ -85,34 +121,6 @@ def conflict_marker(text: str) -> int:
     return found.start() if found else -1
 
 
-def load(text: str) -> tuple[Document, list[Entry]]:
-    """Split a file and read its frontmatter's keys. Raises Problem."""
-    document = split(text)
-    if not document.opening:
-        return document, []
-    check_size(document.block)
-    try:
-        entries = _entries(document.block)
-    except Problem:
-        # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
-        if re.search(_KEY_LINE, document.block):
-            raise
-        entries = None
-    return (document, entries) if entries is not None else (_only_body(document), [])
-
-
-def _entries(block: str) -> list[Entry] | None:
-    text = block.replace("\r\n", "\n") if "\r" in block else block
-    from engram.adapters.files.frontmatter import canonical
-
-    entries = canonical.canonical_entries(text)
-    if entries is not None:
-        return entries
-    from engram.adapters.files.frontmatter import yaml_events
-
-    return yaml_events.parse(text)
-
-
 def split(text: str) -> Document:
     """Return the pieces of a file, by its fences alone. Raises Problem where an Engram frontmatter is not closed."""
     bom = BOM if text.startswith(BOM) else ""
@@ -139,11 +147,6 @@ def _refuse_unclosed(text: str) -> None:
     if found and ulid.is_valid(found[1]):
         message = "the frontmatter has an id but no closing `---` line"
         raise Problem(1, message, "Write `---` on a line of its own between the fields and the text.")
-
-
-def _only_body(document: Document) -> Document:
-    body = document.opening + document.block + document.closing + document.body
-    return Document(document.bom, "", "", "", body)
 
 
 def check_size(block: str) -> None:
@@ -178,3 +181,67 @@ def replace_content(body: str, content: str, newline: str) -> str:
     lead = body[: content_start(body)]
     trail = body[len(body.rstrip()) :]
     return lead + content.replace("\n", newline) + trail
+
+
+# Strings as YAML writes them: which may stand plain, and how the others are quoted.
+#
+# Plain only where every YAML reader gives the same string back: PyYAML as strings, and the readers of YAML 1.1
+# and 1.2 that turn `no`, `1:30` or `2026-11-21` into something else.
+
+# Patterns stand here as text and are compiled by `re` at their first use (and kept): most runs need few of them.
+# What YAML 1.1 does not allow raw in a stream, or takes for a line break (U+0085, U+2028, U+2029).
+_UNSAFE = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+UNSAFE = f"[{_UNSAFE}]"
+_NOT_ONE_LINE = f"[\t\n{_UNSAFE}]"
+# NUL and lone surrogates have no escape that is read back: they stay, and are refused with the text.
+_ESCAPED = '["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
+_FLOW_MARKS = r"[,?\[\]{}]"
+_TYPED_WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"))
+_TYPED_LETTERS = frozenset("0123456789abcdefABCDEFnNiIxXoOtTzZ_.,:+- ")
+_TYPED = (
+    r"(?i)[-+]?\.(?:inf|nan)|[-+]?[.0-9][0-9_.,:]*(?:e[-+]?[0-9]*)?"
+    r"|[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?"
+)
+_SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def is_readable(text: str) -> bool:
+    """Return whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
+    return text.replace("\n", "").isprintable() or not re.search(UNSAFE, text)
+
+
+def reads_plain(text: str, flow: bool) -> bool:
+    """Return whether `text`, written without quotes on one line, is read back as the same string."""
+    if not text or text[0] == " " or text[-1] in " :":
+        return False
+    if text[0] in _INDICATORS and (text[0] != "-" or text[1:2] in ("", " ")):
+        return False
+    if ": " in text or " #" in text or (flow and re.search(_FLOW_MARKS, text)):
+        return False
+    return text.isprintable() or not re.search(_NOT_ONE_LINE, text)
+
+
+@lru_cache(maxsize=1024)  # names, words and clones return again and again
+def scalar(text: str, flow: bool = False) -> str:
+    """`text` as a YAML scalar of one line: plain where that is safe, else in double quotes."""
+    plain = reads_plain(text, flow) and text[0] != "-" and not _is_typed(text)
+    return text if plain else quote(text)
+
+
+def _is_typed(text: str) -> bool:
+    """Return whether some YAML reader takes the plain `text` for a number, a time, a truth or nothing."""
+    if text[0] in "0123456789+." and _TYPED_LETTERS.issuperset(text):
+        return re.fullmatch(_TYPED, text) is not None
+    return text.lower() in _TYPED_WORDS
+
+
+def quote(text: str) -> str:
+    """`text` in double quotes; only quotes, backslashes and what YAML forbids raw are escaped."""
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    letter = match.group()
+    code = ord(letter)
+    return _SHORT_OF.get(letter) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

@@ -5,16 +5,15 @@ Every other byte of the file stays as it is.
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.frontmatter.scalars import scalar
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter import frontmatter, keys
+from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
     Wanted = str | tuple[str, ...]
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
     """Return the keys of a file's frontmatter with their values, and its text. Raises LoreFileError."""
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
+        document, entries = keys.load(frontmatter.decode(raw))
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
     return {entry.key: entry.value for entry in entries}, frontmatter.normalise(document.body)
@@ -34,7 +33,7 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
     Lines of keys that say so already stay. Raises ValidationError for what no file can say, or is no file of ours.
     """
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
+        document, entries = keys.load(frontmatter.decode(raw))
         newline, known = document.newline, {entry.key: entry for entry in entries}
         lines = document.block.splitlines(keepends=True)
         new = []
@@ -50,7 +49,7 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
         opening, closing = document.opening or f"---{newline}", document.closing or f"---{newline}"
         changed = (document.bom + opening + block + closing + document.body).encode()
         frontmatter.decode(changed)
-        frontmatter.load(changed.decode())
+        keys.load(changed.decode())
     except Problem as problem:
         raise ValidationError("file", f"The file cannot say that: {problem.message}.", problem.hint) from None
     except UnicodeEncodeError:

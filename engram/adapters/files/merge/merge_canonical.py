@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.adapters.files.frontmatter import codec, frontmatter, statement
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter import codec, frontmatter
+from engram.adapters.files.frontmatter.codec import normalize
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.merge.merge_readable import Job, Result, digest
 from engram.domain.errors import ValidationError
 from engram.domain.merge import merge as rules
@@ -34,7 +35,7 @@ def merge_canonical(
         job.now,
     )
     result = rules.merge(before, winner, loser, job.categories, job.now)
-    merged = statement.normalize(result.lore)
+    merged = normalize(result.lore)
     try:
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):

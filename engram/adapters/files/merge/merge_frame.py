@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.adapters.files.frontmatter import frontmatter
+from engram.adapters.files.frontmatter import keys
 from engram.adapters.files.frontmatter.fields import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.frontmatter import Document
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Document, Value
 
 _RANK = {key: rank for rank, key in enumerate(KEYS)}
 _END = "\0"  # no key holds a NUL
@@ -74,8 +73,8 @@ class Frame(NamedTuple):
 
 
 def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
-    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `frontmatter.load` does."""
-    document, entries = frontmatter.load(text)
+    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `keys.load` does."""
+    document, entries = keys.load(text)
     lines = _lines(document.block)
     parts: dict[str, _Part] = {}
     at = 0

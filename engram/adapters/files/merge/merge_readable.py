@@ -9,10 +9,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.frontmatter import codec, edit, frontmatter, statement
+from engram.adapters.files.frontmatter import codec, edit, frontmatter, keys
+from engram.adapters.files.frontmatter.codec import defaults, file_values, normalize
 from engram.adapters.files.frontmatter.fields import parse
+from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.origin import NAME as ORIGIN
-from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.merge import merge_frame
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import merge as rules
@@ -171,7 +172,7 @@ def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
     lost = [rules.loss(name, value, loser) for name, value in frame.lost if name != ORIGIN]
     base = pair.base.file.lore if pair.base else None
     merged = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
-    return merged._replace(lore=statement.normalize(merged.lore))
+    return merged._replace(lore=normalize(merged.lore))
 
 
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
@@ -196,11 +197,11 @@ def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> b
     lore = lore._replace(id=file.lore.id)
     if lore == file.lore:
         return file.raw
-    document, entries = frontmatter.load(file.raw.decode())
+    document, entries = keys.load(file.raw.decode())
     newline = document.newline
-    before, left_out = statement.file_values(file.lore), statement.defaults(lore, categories)
+    before, left_out = file_values(file.lore), defaults(lore, categories)
     implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
-    values = edit.Values(parse(entries, categories), statement.file_values(lore), implied, left_out)
+    values = edit.Values(parse(entries, categories), file_values(lore), implied, left_out)
     block = edit.edit(document.block, entries, values, newline)
     body = document.body
     if lore.content != file.lore.content:

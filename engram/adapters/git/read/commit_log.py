@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.read import trailers
+from engram.adapters.git.read.history import parse_trailers
 from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -86,7 +86,7 @@ def logged(repo: Repository, oids: Sequence[str], folder: str = "") -> Iterator[
 
 def _commit(header: Sequence[bytes], changes: tuple[FileChange, ...]) -> LoggedCommit:
     oid, author, moment, subject, trailing = (part.decode("utf-8", "replace").lstrip("\n") for part in header)
-    return LoggedCommit(oid, author, int(moment), subject, trailers.parse(trailing), changes)
+    return LoggedCommit(oid, author, int(moment), subject, parse_trailers(trailing), changes)
 
 
 def _change(facts: bytes, path: bytes) -> FileChange:

@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.tree import Entry
+from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
 from engram.domain.errors import GitError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.read import trailers
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import listing, run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -77,5 +76,36 @@ def _entry(fields: list[bytes]) -> LogEntry:
         field.decode("utf-8", "replace") for field in fields
     )
     return LogEntry(
-        oid, short, author, int(moment), subject, tuple(parents.split()), trailers.parse(trailing)
+        oid, short, author, int(moment), subject, tuple(parents.split()), parse_trailers(trailing)
     )
+
+
+# Trailers: the `Key: value` lines at the end of a commit message.
+
+OPERATION = "Engram-Op"
+
+
+def with_trailer(message: str, key: str, value: str) -> str:
+    """Return the message with `key: value` among its trailers (once), ending in one line end."""
+    message = message.rstrip()
+    line = f"{key}: {value}"
+    last_paragraph = message.rpartition("\n\n")[2].splitlines() if "\n\n" in message else []
+    if line in last_paragraph:
+        return message + "\n"
+    joined = bool(last_paragraph) and all(_is_trailer(text) for text in last_paragraph)
+    return f"{message}{chr(10) if joined else chr(10) * 2}{line}\n"
+
+
+def parse_trailers(text: str) -> dict[str, tuple[str, ...]]:
+    """Return each key with its values in order; lines that are no trailer are passed over."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        if _is_trailer(line):
+            key, _, value = line.partition(":")
+            found[key] = (*found.get(key, ()), value.strip())
+    return found
+
+
+def _is_trailer(line: str) -> bool:
+    key, colon, _ = line.partition(":")
+    return bool(colon) and bool(key) and all(letter.isalnum() or letter == "-" for letter in key)

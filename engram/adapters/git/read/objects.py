@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.git.run.layout import Repository
 
@@ -53,3 +55,75 @@ def _parse(output: bytes) -> Iterator[Object | None]:
         size = int(words[-1])
         yield Object(words[1], output[at : at + size])
         at += size + 1
+
+
+# What a commit holds at given paths: mode and object id, and the id that given bytes would have.
+
+PLAIN, EXECUTABLE = "100644", "100755"
+PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
+WHOLE_TREE = 3000  # paths; above that one look at everything is quicker, even in a store of 100,000
+
+
+class Entry(NamedTuple):
+    """A file in a tree: its mode (six octal digits) and the id of its content."""
+
+    mode: str
+    oid: str
+
+
+# What a commit is known to hold at some paths, of the last few commits: whoever made one need not ask for it again.
+_known: dict[tuple[str, str], Mapping[str, Entry | None]] = {}
+_REMEMBERED = 4
+
+
+def learn(repo: Repository, commit: str, entries_by_path: Mapping[str, Entry | None]) -> None:
+    """Remember what a commit holds at some paths (None: nothing), for `entries`."""
+    while len(_known) >= _REMEMBERED:
+        _known.pop(next(iter(_known)), None)
+    _known[repo.common_dir, commit] = entries_by_path
+
+
+def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[str, Entry]:
+    """Return the files that `commit` holds at `paths`; absent ones are left out. No commit holds nothing."""
+    if commit is None:
+        return {}
+    known = _known.get((repo.common_dir, commit), {})
+    asked = dict.fromkeys(paths)
+    found = {path: entry for path in asked if (entry := known.get(path))}
+    wanted = tuple(path for path in asked if path not in known)
+    names = set(wanted)
+    for listing in _listings(repo, commit, wanted):
+        for line in listing.split("\0"):
+            facts, _, path = line.partition("\t")
+            if path in names:
+                mode, kind, oid = facts.split(" ")
+                if kind == "blob":
+                    found[path] = Entry(mode, oid)
+    return found
+
+
+def _listings(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterator[str]:
+    """Yield what `ls-tree` says of the paths, some at a time; of the whole tree where there are very many."""
+    if len(wanted) > WHOLE_TREE:
+        yield os.fsdecode(run(repo, "ls-tree", "-z", "-r", commit).stdout)
+        return
+    for at in range(0, len(wanted), PATHS_PER_CALL):
+        # It takes paths as they are: no wildcards, no pathspec magic.
+        words = ("ls-tree", "-z", commit, "--", *wanted[at : at + PATHS_PER_CALL])
+        yield os.fsdecode(run(repo, *words).stdout)
+
+
+def blob_oid(content: bytes, algorithm: str) -> str:
+    """Return the id that a blob of these bytes has; `algorithm` is sha1 or sha256."""
+    import hashlib
+
+    return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def checked_path(path: str) -> str:
+    """`path` if it may stand in a tree, relative and nothing that git refuses. Raises `GitError`."""
+    parts = path.split("/")
+    bad = any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts)
+    if bad or "\0" in path or (os.sep == "\\" and os.sep in path):
+        raise GitError(f"{path!r} is not a path that can be committed.", "Give a path relative to the store.")
+    return path

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read import trailers
-from engram.adapters.git.run import identity, layout
+from engram.adapters.git.read.history import OPERATION, parse_trailers
+from engram.adapters.git.run import configuration, layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -50,12 +50,12 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
     """
     if layout.read_head(repo).oid is None:
         return
-    person = identity.committer(repo)
+    person = configuration.committer(repo)
     skip = 0
     while page := _page(repo, skip):
         for oid, who, subject, trailing in page:
-            values = trailers.parse(trailing)
-            if trailers.OPERATION not in values or values.keys().isdisjoint(_OF_OPERATIONS):
+            values = parse_trailers(trailing)
+            if OPERATION not in values or values.keys().isdisjoint(_OF_OPERATIONS):
                 continue
             if values.get(SOURCE, (source,))[0] != source or (SOURCE not in values and who != person):
                 continue
@@ -68,7 +68,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 values.get(REDO, ()),
                 session,
                 values.get(DEED, ("",))[0],
-                values[trailers.OPERATION][0],
+                values[OPERATION][0],
             )
         skip += _PAGE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.read.differences import blobs
-from engram.adapters.git.read.tree import Entry
+from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.read.versions import commit_id
 from engram.adapters.git.run.runner import listing, run
 from engram.domain.admission.safe_paths import unsafe_name

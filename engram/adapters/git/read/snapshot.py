@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -30,7 +30,7 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
     bytes decide, so an index that is behind HEAD gives no false finding.
     """
     candidates = _candidates(repo, folder)
-    committed = tree.entries(repo, layout.read_head(repo).oid, candidates)
+    committed = objects.entries(repo, layout.read_head(repo).oid, candidates)
     algorithm = layout.hash_name(repo)
     found = []
     for path in candidates:
@@ -39,7 +39,7 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
         if content is None:
             if entry and not os.path.lexists(os.path.join(repo.worktree, path)):
                 found.append(OutsideChange(path, deleted=True))
-        elif entry is None or entry.oid != tree.blob_oid(content, algorithm):
+        elif entry is None or entry.oid != objects.blob_oid(content, algorithm):
             found.append(OutsideChange(path, deleted=False))
     return tuple(found)
 

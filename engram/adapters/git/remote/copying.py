@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.tree import PLAIN, Entry
-from engram.adapters.git.run import identity
-from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.read.objects import PLAIN, Entry
+from engram.adapters.git.run import configuration
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import stream
 from engram.adapters.git.write.commits import IMPORT_SECONDS
@@ -67,7 +67,7 @@ def commit_on(
         stream.Edit(path, None if content is None else Entry(PLAIN, ""), content or b"")
         for path, content in files.items()
     )
-    who = identity.committer(repo)
+    who = configuration.committer(repo)
     data = stream.encode([stream.Draft(message, who, moment, edits)], REF, parent, who)
     words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
     if parent is None:

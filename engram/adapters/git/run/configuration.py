@@ -99,3 +99,46 @@ def _stamp(file: str) -> Stamp:
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+# Keep git from running the filters that attributes name: a pulled `.gitattributes` may choose which, and for what.
+
+
+def without_filters(folder: str) -> tuple[str, ...]:
+    """Return the options with which a git command in `folder` runs no configured filter."""
+    keys = (key.removeprefix("filter.") for key, _, _ in settings(folder) if key.startswith("filter."))
+    names = dict.fromkeys(key.rpartition(".")[0] for key in keys)
+    emptied = [f"filter.{name}.{key}=" for name in names for key in ("process", "clean", "smudge")]
+    emptied += [f"filter.{name}.required=false" for name in names]
+    return tuple(word for setting in emptied for word in ("-c", setting))
+
+
+# The committer: the person that git's configuration names, or Engram itself if it names none.
+
+NAME = "Engram"
+EMAIL = "engram@localhost"
+
+
+def committer(repo: Repository) -> str:
+    """`name <email>` from git's configuration (committer.*, then user.*), else Engram's own."""
+    values = {key: value for key, value, _ in settings(repo)}
+    name = values.get("committer.name") or values.get("user.name") or ""
+    email = values.get("committer.email") or values.get("user.email") or ""
+    return person(name, email)
+
+
+def person(name: str, email: str) -> str:
+    """Return `name <email>` without what git forbids in either, and with Engram's own where one is empty."""
+    return f"{_clean(name) or NAME} <{_clean(email) or EMAIL}>"
+
+
+def parse_person(text: str) -> str:
+    """Return a `name <email>` or bare name, made safe to stand in a commit."""
+    name, _, email = text.partition("<")
+    return person(name, email)
+
+
+def _clean(text: str) -> str:
+    # Git's own crud rule (ident.c): no <>, no line ends or NUL, no punctuation at either end.
+    kept = "".join(" " if character < " " or character in "<>\x7f" else character for character in text)
+    return kept.strip(" .,:;\"\\'")

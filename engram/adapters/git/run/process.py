@@ -7,18 +7,93 @@ itself read through this module.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 from contextlib import suppress
 
-from engram.adapters.git.run import environment, failures
+from engram.adapters.git.run import failures
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
+    from types import FrameType
 
     from engram.adapters.git.run.transfer import Report
+
+# The environment in which git runs: never asks, never runs a hook, never sees another git's variables.
+#
+# Engram is often started from inside git (an agent's hook during a commit or a rebase), which exports
+# GIT_DIR, GIT_INDEX_FILE and more: inherited, they would redirect every command to the wrong repository.
+
+# Set by a person for all of git, not by a running git for its children.
+KEPT = frozenset(
+    (
+        "GIT_EXEC_PATH",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_PROXY_COMMAND",
+        "GIT_PROXY_SSL_CAINFO",
+        "GIT_SSH",
+        "GIT_SSH_VARIANT",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_CAPATH",
+        "GIT_SSL_CERT",
+        "GIT_SSL_KEY",
+    )
+)
+PROTOCOLS = ("file", "git", "http", "https", "ssh")
+FIXED = {
+    "LC_ALL": "C",  # errors are recognised by their English words
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",  # empty also hides core.askPass and SSH_ASKPASS
+    "SSH_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",  # a file named `:(top)*` is just a file
+}
+SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "color.ui=false",
+    "credential.interactive=false",
+    "fetch.fsckObjects=true",
+    "receive.fsckObjects=true",
+)
+# A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
+DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+SSH_OPTIONS = "-oBatchMode=yes -oConnectTimeout=10"
+
+
+def safe_environment() -> dict[str, str]:
+    """This process's environment without inherited GIT_* state, made non-interactive."""
+    inherited = dict(os.environ)
+    clean = {name: value for name, value in inherited.items() if not name.startswith("GIT_") or name in KEPT}
+    clean.pop("LANGUAGE", None)
+    clean.update(FIXED)
+    clean["GIT_ALLOW_PROTOCOL"] = _protocols(inherited.get("GIT_ALLOW_PROTOCOL"))
+    if "GIT_SSH_COMMAND" in inherited:
+        clean["GIT_SSH_COMMAND"] = batch_mode(inherited["GIT_SSH_COMMAND"])
+    return clean
+
+
+def batch_mode(ssh_command: str) -> str:
+    """Return the ssh command with options that forbid questions; another program than ssh is left as it is."""
+    program = os.path.basename(ssh_command.split(" ", 1)[0].strip("'\""))
+    return f"{ssh_command} {SSH_OPTIONS}" if program in ("ssh", "ssh.exe") else ssh_command
+
+
+def _protocols(inherited: str | None) -> str:
+    # A person may have allowed less than Engram does, never more: `ext::` runs any command.
+    allowed = PROTOCOLS if inherited is None else inherited.split(":")
+    return ":".join(name for name in PROTOCOLS if name in allowed)
+
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
@@ -48,9 +123,7 @@ def run(
     missing, the folder is gone or the deadline passes; the exit code is the caller's to check.
     """
     began = time.monotonic() if listeners else 0.0
-    result = _execute(
-        folder, args, stdin, deadline, {**environment.safe_environment(), **(env or {})}, report
-    )
+    result = _execute(folder, args, stdin, deadline, {**safe_environment(), **(env or {})}, report)
     for listener in listeners:
         listener(args, result.code, time.monotonic() - began)
     return result
@@ -65,8 +138,6 @@ def _execute(
     report: Report | None,
 ) -> Result:
     import subprocess
-
-    from engram.adapters.git.run.interrupts import DeferredInterrupt
 
     process = None
     interrupts = DeferredInterrupt()
@@ -99,7 +170,7 @@ def start(
     """Start `git args` in `folder`, in a process group of its own. Raises `GitError`."""
     import subprocess
 
-    settings = [word for setting in environment.SETTINGS for word in ("-c", setting)]
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
         return subprocess.Popen(
             ["git", *settings, *args],
@@ -144,3 +215,32 @@ def _close(process: subprocess.Popen[bytes] | None) -> None:
         if stream is not None:
             with suppress(OSError):  # what git did not want to read
                 stream.close()
+
+
+# Defer Ctrl-C while a process is being started, until it can be stopped; else it would be left running.
+
+
+class DeferredInterrupt:
+    """Ctrl-C is only recorded until `release`. Threads other than the main one do not receive it anyway."""
+
+    def __init__(self) -> None:
+        """Replace the handler, if Python has one."""
+        self._came = False
+        self._handler = None
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._note)
+
+    def release(self) -> None:
+        """Restore the handler, and pass on a Ctrl-C that came meanwhile; harmless when called twice."""
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
+        signal.signal(signal.SIGINT, handler)
+        if self._came:
+            signal.raise_signal(signal.SIGINT)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self._came = True

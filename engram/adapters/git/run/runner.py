@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from engram.adapters.git.run import environment, failures, process
-from engram.adapters.git.run.process import DEADLINE, Result
+from engram.adapters.git.run import failures, process
+from engram.adapters.git.run.process import DEADLINE, Result, batch_mode, safe_environment
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def run(
     folder = where if isinstance(where, str) else where.worktree
     command = failures.subcommand(args)
     if command in READS_WORK_TREE:
-        from engram.adapters.git.run.filters import without_filters
+        from engram.adapters.git.run.configuration import without_filters
 
         args = (*without_filters(folder), *args)
     if command in NETWORK:
@@ -56,13 +56,13 @@ def run(
 
 def _ssh_variables(folder: str, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variable that keeps ssh from asking questions, unless the environment names an ssh program already."""
-    given = {*environment.safe_environment(), *env}
+    given = {*safe_environment(), *env}
     if "GIT_SSH_COMMAND" in given or "GIT_SSH" in given:
         return {}
     # GIT_SSH_COMMAND would hide a person's core.sshCommand, so it is built upon that.
     from engram.adapters.git.run.configuration import value
 
-    return {"GIT_SSH_COMMAND": environment.batch_mode(value(folder, "core.sshcommand").strip() or "ssh")}
+    return {"GIT_SSH_COMMAND": batch_mode(value(folder, "core.sshcommand").strip() or "ssh")}
 
 
 def listing(
@@ -75,7 +75,7 @@ def listing(
     """
     import threading
 
-    git = process.start(repo.worktree, args, False, environment.safe_environment())
+    git = process.start(repo.worktree, args, False, safe_environment())
     _limit_memory(git, memory)
     timer = threading.Timer(deadline, process.stop, (git,))
     timer.start()

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.read import trailers, tree
-from engram.adapters.git.run import failures, identity, layout, locks
-from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.read import objects
+from engram.adapters.git.read.history import OPERATION, with_trailer
+from engram.adapters.git.run import configuration, failures, layout, locks
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
-from engram.adapters.git.write import branch_move_log, lore_branch, signing, staging, stream
+from engram.adapters.git.write import lore_branch, signing, staging, stream
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.write.stream import Draft
 
@@ -69,7 +70,7 @@ def commit_all(
     """
     staging.sync_index(repo, state_folder, patience=patience)
     marked = [_marked(commit, ops_marker) for commit in commits]
-    committer = identity.committer(repo)
+    committer = configuration.committer(repo)
     for _ in range(ATTEMPTS):
         head = _committable_head(repo)
         drafts, entries = _plan(repo, head, marked, committer)
@@ -86,13 +87,13 @@ def landed(repo: Repository, marker: str, depth: int = 200) -> bool:
     if layout.read_head(repo).oid is None:
         return False
     listing = run(repo, "log", f"-n{depth}", "--format=%B", "--no-show-signature", "--encoding=UTF-8", "HEAD")
-    return f"{trailers.OPERATION}: {marker}".encode() in listing.stdout.splitlines()
+    return f"{OPERATION}: {marker}".encode() in listing.stdout.splitlines()
 
 
 def _marked(commit: Commit, marker: str) -> Commit:
     for change in commit.changes:
-        tree.checked_path(change.path)
-    return commit._replace(message=trailers.with_trailer(commit.message, trailers.OPERATION, marker))
+        objects.checked_path(change.path)
+    return commit._replace(message=with_trailer(commit.message, OPERATION, marker))
 
 
 def _committable_head(repo: Repository) -> Head:
@@ -113,7 +114,7 @@ def _plan(
 ) -> tuple[list[Draft], dict[str, Entry | None]]:
     """Return the commits that change something, and what the index must hold at their paths afterwards."""
     paths = {change.path for commit in commits for change in commit.changes}
-    state = tree.entries(repo, head.oid, paths)
+    state = objects.entries(repo, head.oid, paths)
     algorithm = layout.hash_name(repo)
     drafts: list[Draft] = []
     touched: dict[str, Entry | None] = {}
@@ -121,7 +122,7 @@ def _plan(
         edits = tuple(edit for change in commit.changes if (edit := _apply(state, change, algorithm)))
         if not edits:
             continue
-        author = identity.parse(commit.author) if commit.author else committer
+        author = configuration.parse_person(commit.author) if commit.author else committer
         drafts.append(stream.Draft(commit.message, author, commit.moment, edits))
         touched.update((edit.path, edit.entry) for edit in edits)
     return drafts, touched
@@ -132,8 +133,8 @@ def _apply(state: dict[str, Entry], change: FileChange, algorithm: str) -> strea
     old = state.get(change.path)
     if change.content is None:
         return stream.Edit(change.path, None, b"") if state.pop(change.path, None) else None
-    mode = tree.EXECUTABLE if old and old.mode == tree.EXECUTABLE else tree.PLAIN
-    new = tree.Entry(mode, tree.blob_oid(change.content, algorithm))
+    mode = objects.EXECUTABLE if old and old.mode == objects.EXECUTABLE else objects.PLAIN
+    new = objects.Entry(mode, objects.blob_oid(change.content, algorithm))
     state[change.path] = new
     return stream.Edit(change.path, new, change.content) if new != old else None
 
@@ -163,7 +164,7 @@ def _land(
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
     if moved:
-        branch_move_log.note(repo, state_folder, head.oid, oid)
+        lore_branch.note_move(repo, state_folder, head.oid, oid)
     return oid if moved else None
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import shutil
 
-from engram.adapters.git.read.tree import PLAIN, Entry
+from engram.adapters.git.read.objects import PLAIN, Entry
 from engram.adapters.git.read.versions import commit_id
-from engram.adapters.git.run import identity, layout
-from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run import configuration, layout
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import stream
 from engram.adapters.git.write.lore_branch import BRANCH, REF, root_in
@@ -48,7 +48,7 @@ def remote_tips(repo: Repository) -> dict[str, str]:
 def begin(repo: Repository, files: Mapping[str, bytes], message: str, moment: int) -> str:
     """Make the branch with a first commit of these files; its id. Nothing but the branch is touched. Raises GitError."""
     edits = tuple(stream.Edit(path, Entry(PLAIN, ""), content) for path, content in files.items())
-    committer = identity.committer(repo)
+    committer = configuration.committer(repo)
     data = stream.encode([stream.Draft(message, committer, moment, edits)], REF, None, committer)
     name, _, email = committer.partition(" <")
     who = {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email.rstrip(">")}

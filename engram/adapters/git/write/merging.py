@@ -9,21 +9,23 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.read.objects import BLOB, COMMIT
-from engram.adapters.git.run import identity
+from engram.adapters.git.run import configuration, failures, layout, locks
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import lore_branch, staging
 from engram.adapters.git.write.pack import NewObjects
 from engram.adapters.git.write.tree_edit import edited
 from engram.domain.errors import GitError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.read.tree import Entry
-    from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.read.objects import Entry
+    from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.write.tree_edit import Folders
 
-AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
+AUTHOR = f"{configuration.NAME} <{configuration.EMAIL}>"
 SECONDS = 60.0
 # Answers about pairs of commits, which never change.
 _bases: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -110,4 +112,90 @@ def write_merge(
 
 def reflog_identity() -> dict[str, str]:
     """Return the variables without which git may ask the network for this machine's name."""
-    return {"GIT_COMMITTER_NAME": identity.NAME, "GIT_COMMITTER_EMAIL": identity.EMAIL}
+    return {"GIT_COMMITTER_NAME": configuration.NAME, "GIT_COMMITTER_EMAIL": configuration.EMAIL}
+
+
+# Move the branch to a commit that exists already, with the index in step, unless somebody moved it before.
+
+REASON = "engram sync"  # in the reflog
+
+
+def advance(
+    repo: Repository,
+    head: Head,
+    new: str,
+    entries: Mapping[str, Entry | None],
+    state_folder: str,
+) -> bool:
+    """Move the branch from `head` to `new`; False when HEAD is elsewhere by now.
+
+    `entries` is what `new` holds otherwise than `head`; the work tree's files are not looked at. The order,
+    index first, is that of `commits` (see `staging`). Raises `GitError` when git is busy.
+    """
+    staging.sync_index(repo, state_folder)
+    lore_branch.check_head(repo, head)
+    branch = f"{layout.BRANCHES}{head.branch}"
+    ref_locks = (os.path.join(repo.git_dir, "HEAD.lock"), os.path.join(repo.common_dir, f"{branch}.lock"))
+    locks.wait_free(ref_locks, staging.PATIENCE)
+    with locks.hold(staging.index_lock(repo), staging.PATIENCE):
+        if layout.read_head(repo) != head:
+            return False
+        staging.remember(repo, state_folder, entries)
+        if entries:
+            staging.replace_entries(repo, entries)
+        moved = _move(repo, branch, head.oid, new)
+        if not moved:
+            staging.match_head(repo, entries)
+    staging.forget(repo, state_folder)
+    if moved:
+        lore_branch.note_move(repo, state_folder, head.oid, new)
+    return moved
+
+
+def _move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
+    words = (*DURABLE, "update-ref", "-m", REASON, branch, new, old or "0" * len(new))
+    done = run(repo, *words, check=False, env=reflog_identity())
+    if done.code == 0:
+        return True
+    if failures.kind(done.stderr) in (failures.MOVED, failures.BUSY):
+        return False
+    raise failures.failure(repo.worktree, words, done.code, done.stderr)
+
+
+# Merge commits that somebody else made: a host's merge button, a git without the merge driver, a person.
+
+REPAIRS = "Engram-Repairs"  # the trailer that names the merge commits which a commit repairs
+AT_FIRST = 200  # merges, where it is not known which were examined before
+
+
+class Foreign(NamedTuple):
+    """A merge of two commits that Engram did not make."""
+
+    oid: str
+    ours: str
+    theirs: str
+
+
+def foreign_merges(repo: Repository, head: str, known: str) -> list[Foreign]:
+    """Return the merges in the history of `head` that are not in that of `known` ("": the last ones), oldest first.
+
+    Engram's own are left out, and so are those that a later commit has repaired. Raises GitError.
+    """
+    shown = f"--format=%H%x00%P%x00%ae%x00%ct%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
+    words = ("log", "--topo-order", "--no-show-signature", shown, "--ignore-missing", head)
+    if known:
+        lines = _lines(repo, (*words, "--not", known))
+        done = {oid for line in lines for oid in line[4].split()}
+    else:
+        lines = _lines(repo, (*words, "--merges", f"-n{AT_FIRST}"))
+        grep = ("--fixed-strings", f"--grep={REPAIRS}: ", f"-n{AT_FIRST}")
+        done = {oid for line in _lines(repo, (*words, *grep)) for oid in line[4].split()}
+    learn_moments({line[0]: int(line[3]) for line in lines[:AT_FIRST]})
+    merges = [(line[0], line[1].split()) for line in lines if line[2] != configuration.EMAIL]
+    found = [Foreign(oid, *parents) for oid, parents in merges if len(parents) == 2 and oid not in done]
+    return found[::-1]
+
+
+def _lines(repo: Repository, words: tuple[str, ...]) -> list[list[str]]:
+    listed = run(repo, *words, deadline=SECONDS).stdout.decode("utf-8", "replace")
+    return [line.split("\0") for line in listed.splitlines() if line.count("\0") == 4]

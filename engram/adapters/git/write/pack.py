@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from engram.adapters.git.read.objects import BLOB, COMMIT, TREE
 from engram.adapters.git.run import layout
-from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING

@@ -11,7 +11,7 @@ import os
 
 from engram.adapters.git.read import signatures
 from engram.adapters.git.run import configuration
-from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING

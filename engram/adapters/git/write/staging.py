@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.read import tree
+from engram.adapters.git.read import objects
 from engram.adapters.git.run import layout, locks
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError, StoreError
@@ -21,7 +21,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
 
 PATIENCE = 3.0  # seconds
@@ -45,7 +45,7 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
 def match_head(repo: Repository, paths: Iterable[str]) -> None:
     """Set the paths in the index to what HEAD holds. Call it holding the index lock."""
     wanted = tuple(paths)
-    entries = tree.entries(repo, layout.read_head(repo).oid, wanted)
+    entries = objects.entries(repo, layout.read_head(repo).oid, wanted)
     replace_entries(repo, {path: entries.get(path) for path in wanted})
 
 

@@ -16,7 +16,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.read.tree import Entry
+    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.pack import NewObjects
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import declare_all, given
 from engram.cli.output import CYAN, counted, shorten
+from engram.cli.parsing import declare_all, given
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING

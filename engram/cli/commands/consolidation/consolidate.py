@@ -115,7 +115,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
 
 def step_json(step: Step) -> dict[str, object]:
     """The JSON of one step."""
-    from engram.domain.entry.lore_json import lore_as_dict
+    from engram.domain.entry.lore import lore_as_dict
 
     return {
         "id": step.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.options import declare, given
+from engram.cli.parsing import declare, given
 from engram.cli.tables import show_table
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.explore import AGGREGATE

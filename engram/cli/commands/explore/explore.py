@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import declare, given
 from engram.cli.output import BOLD
+from engram.cli.parsing import declare, given
 from engram.cli.tables import show_table
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import declare, given
 from engram.cli.output import CYAN, counted
+from engram.cli.parsing import declare, given
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES, entity_json
 from engram.domain.text.safe_text import safe_text

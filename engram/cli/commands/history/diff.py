@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.output import BOLD, CYAN, GREEN, RED
-from engram.domain.entry.lore_json import lore_as_dict
+from engram.domain.entry.lore import lore_as_dict
 from engram.domain.text.safe_text import safe_text
 from engram.domain.text.word_diff import word_diff
 from engram.domain.typed import TYPE_CHECKING

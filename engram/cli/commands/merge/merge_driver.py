@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Merge; what is left for a person is in the file, so only a merge that could not be made is an error."""
     from engram.usecases.merge.merge_driver import merge_driver
-    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Clock
 
     given = call.arguments
     merged = merge_driver(given.base, given.ours, given.theirs, given.path, os.environ, Clock())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import declare, given
 from engram.cli.output import counted
+from engram.cli.parsing import declare, given
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import shares

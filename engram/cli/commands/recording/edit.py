@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.options import declare, given
+from engram.cli.parsing import declare, given
 from engram.cli.present import WAITS, lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.options import declare, given
+from engram.cli.parsing import declare, given
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.feedback import FEEDBACK

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.options import declare, given
 from engram.cli.output import counted
+from engram.cli.parsing import declare, given
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.scopes import USER
 from engram.domain.text.safe_text import safe_text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.options import add_all
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.cli.parsing import add_all
 from engram.domain.errors import UsageError
 from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.text.safe_text import safe_text
@@ -213,7 +213,7 @@ def item_lines(call: Call, item: Item) -> list[str]:
 
 
 def _decided_json(done: Decided) -> dict[str, object]:
-    from engram.domain.entry.lore_json import lore_as_dict
+    from engram.domain.entry.lore import lore_as_dict
     from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))

@@ -1,4 +1,4 @@
-"""Any other YAML frontmatter, read through PyYAML's events: what people, Obsidian and Jekyll write.
+"""The keys of any frontmatter: of our own form without a YAML library, else through PyYAML's events.
 
 Events, not nodes: PyYAML's C composer recurses and crashes the process on 30,000 nested `[`, and aliases
 blow up later. Here depth is counted and anchors, aliases and tags are refused as they come.
@@ -9,21 +9,58 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engram.adapters.files.frontmatter.scalars import UNSAFE
-from engram.adapters.files.frontmatter.tree import FIRST_LINE, Entry, Problem, comment_of
+from engram.adapters.files.frontmatter.canonical import canonical_entries
+from engram.adapters.files.frontmatter.frontmatter import (
+    FIRST_LINE,
+    UNSAFE,
+    Document,
+    Entry,
+    Problem,
+    check_size,
+    comment_of,
+    split,
+)
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.adapters.files.frontmatter.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Value
 
 MAX_DEPTH = 8
 _QUOTES_HINT = (
     'Put "double quotes" around a value that holds `: ` or ` #` or starts with a special character.'
 )
 _PLAIN_HINT = "Write one plain `key: value` on each line; Engram reads no anchors, aliases or tags."
+_KEY_LINE = r"(?m)^[\w\"'{-][^:\n]*:(?:\s|$)"
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def load(text: str) -> tuple[Document, list[Entry]]:
+    """Split a file and read its frontmatter's keys. Raises Problem."""
+    document = split(text)
+    if not document.opening:
+        return document, []
+    check_size(document.block)
+    try:
+        entries = _entries(document.block)
+    except Problem:
+        # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
+        if re.search(_KEY_LINE, document.block):
+            raise
+        entries = None
+    return (document, entries) if entries is not None else (_only_body(document), [])
+
+
+def _entries(block: str) -> list[Entry] | None:
+    text = block.replace("\r\n", "\n") if "\r" in block else block
+    entries = canonical_entries(text)
+    return entries if entries is not None else parse(text)
+
+
+def _only_body(document: Document) -> Document:
+    body = document.opening + document.block + document.closing + document.body
+    return Document(document.bom, "", "", "", body)
 
 
 def parse(text: str) -> list[Entry] | None:

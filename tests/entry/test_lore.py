@@ -1,7 +1,8 @@
-"""Validation: the bounds of every field, from both sides, and that any text gives an entry or a ValidationError."""
+"""An entry: the bounds of every field from both sides, and the file name that a title gives."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -9,14 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, Lore, Relation, title_of
-from engram.domain.entry.validation import (
+from engram.domain.entry.lore import (
+    MAX_CONTENT,
+    MAX_CONTEXT,
     MAX_ITEMS,
     MAX_WORD,
+    RELATION_KINDS,
+    Lore,
+    Relation,
     check,
     check_content,
     check_fraction,
     check_words,
+    slug,
+    title_of,
 )
 from engram.domain.errors import ValidationError
 
@@ -102,3 +109,50 @@ def test_any_words_are_taken_or_refused(words: list[str]) -> None:
 @given(st.floats(0, 1))
 def test_fractions_are_given_back(value: float) -> None:
     assert check_fraction("confidence", value) == value
+
+
+# File names made of titles.
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Use WAL mode, not rollback journals", "use-wal-mode-not-rollback-journals"),
+        ("Crème brûlée à la Ångström", "creme-brulee-a-la-angstrom"),
+        ("Straße, Łódź, smørrebrød & Æsop", "strasse-lodz-smorrebrod-aesop"),
+        ("Don't retry; it\u2019s idempotent", "dont-retry-its-idempotent"),
+        ("os.remove() fails: `EBUSY`", "os-remove-fails-ebusy"),
+        ("ﬁle ① \uff12", "file-1-2"),
+        ("../../etc/passwd\0", "etc-passwd"),
+        ("日本語", "lore"),
+        ("🚀🔥", "lore"),
+        ("", "lore"),
+        ("---", "lore"),
+        ("日本語 and UTF-8", "and-utf-8"),
+    ],
+)
+def test_slugs(title: str, name: str) -> None:
+    assert slug(title) == name
+
+
+def test_a_long_title_is_cut_between_words() -> None:
+    assert slug("word " * 30) == "-".join(["word"] * 12)
+    assert slug("a " + "b" * 80) == "a"
+
+
+def test_a_single_long_word_is_cut_at_sixty_letters() -> None:
+    assert slug("x" * 80) == "x" * 60
+
+
+@given(st.text(max_size=300))
+def test_a_slug_is_always_a_safe_file_name_and_its_own_slug(title: str) -> None:
+    name = slug(title)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+    assert len(name) <= 60
+    assert slug(name) == name
+
+
+@given(st.lists(st.text(alphabet="abcxyz019", min_size=1, max_size=20), min_size=1, max_size=20))
+def test_no_word_is_cut_where_the_first_one_fits(words: list[str]) -> None:
+    kept = slug(" ".join(words)).split("-")
+    assert kept == words[: len(kept)]

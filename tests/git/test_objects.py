@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
 from engram.adapters.git.read import differences
-from engram.adapters.git.read.tree import Entry
+from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.run.layout import Repository, read_head
-from engram.adapters.git.write import branch_move_log
+from engram.adapters.git.write import lore_branch
 from engram.usecases.index import freshness
 from engram.usecases.merge import commit_merge, incoming_paths
 
@@ -120,10 +120,10 @@ def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
 def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path: Path) -> None:
     repo = Repository(str(tmp_path), str(tmp_path), str(tmp_path), "main")
     for old, new in ((None, "a"), ("a", "b"), ("b", "c"), ("x", "y")):
-        branch_move_log.note(repo, str(tmp_path), old, new)
-        assert branch_move_log.lead(repo, str(tmp_path), old or "", new)
-    assert branch_move_log.lead(repo, str(tmp_path), "x", "y")
-    assert not branch_move_log.lead(repo, str(tmp_path), "a", "y")
-    branch_move_log.note(repo, str(tmp_path), "y", "z")
-    assert branch_move_log.lead(repo, str(tmp_path), "x", "z")
-    assert not branch_move_log.lead(repo, str(tmp_path), "x", "y"), "the branch is not there any more"
+        lore_branch.note_move(repo, str(tmp_path), old, new)
+        assert lore_branch.own_moves_lead(repo, str(tmp_path), old or "", new)
+    assert lore_branch.own_moves_lead(repo, str(tmp_path), "x", "y")
+    assert not lore_branch.own_moves_lead(repo, str(tmp_path), "a", "y")
+    lore_branch.note_move(repo, str(tmp_path), "y", "z")
+    assert lore_branch.own_moves_lead(repo, str(tmp_path), "x", "z")
+    assert not lore_branch.own_moves_lead(repo, str(tmp_path), "x", "y"), "the branch is not there any more"
