@@ -101,18 +101,13 @@ class StateDatabase(StateConnection):
         query = "DELETE FROM feedback WHERE ? IN (session, '') AND id = ? AND kind = ?"
         self.run(query, (session, lore_id, kind))
 
-    def vote(self, lore_id: str) -> Vote:
-        """Return all votes of this clone on an entry, whatever branch is checked out."""
-        rows = self.run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))
-        return Vote(*rows[0]) if rows else Vote()
+    def own_votes(self) -> dict[str, Vote]:
+        """Return this clone's votes that a version of format 1 noted, by entry."""
+        return {row[0]: Vote(*row[1:]) for row in self.run("SELECT id, up, down, n FROM votes")}
 
-    def keep_vote(self, lore_id: str, vote: Vote) -> None:
-        """Store this clone's vote; a slow process never overwrites a newer vote."""
-        self.run(
-            "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n)",
-            (lore_id, *vote),
-        )
+    def forget_votes(self) -> None:
+        """Forget them: the ledger has them."""
+        self.run("DELETE FROM votes")
 
     @property
     def tombstones(self) -> Tombstones:

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS feed_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -98,8 +98,10 @@ class Feed:
         self._connection.executemany(query, rows)
         self._forget_oldest()
 
-    def doubt(self, ids: Iterable[str]) -> None:
+    def doubt(self, ids: Collection[str]) -> None:
         """Forget what these entries held, so that they are reported as changed again."""
+        if not ids:
+            return
         self._connection.executemany(
             "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''", [(UNKNOWN, one) for one in ids]
         )

@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger INTEGER NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 _LINE = "id, entry, kind, of, text, agent, source"
 _AT_ONCE = 400
@@ -117,6 +118,13 @@ class JudgementCache:
         rows = self._state.run(f"SELECT DISTINCT {_LINE} FROM lines WHERE source = ? ORDER BY id", (source,))  # noqa: S608
         return [*map(Judgement._make, rows)]
 
+    def of_account(self, name: str) -> list[LegacyAccount]:
+        """Return the accounts of format 1 with a name, of all entries."""
+        query = "SELECT entry, account, max(up), max(down), max(n), max(at) FROM accounts WHERE account = ? GROUP BY 1, 2"
+        return [
+            LegacyAccount(row[0], row[1], Vote(*row[2:5]), row[5]) for row in self._state.run(query, (name,))
+        ]
+
     def latest(self, limit: int, agent: str, since: str) -> list[Judgement]:
         """Return the last lines of all sources, newest first: of an agent ("": any), with ids from `since` on."""
         query = (
@@ -131,6 +139,10 @@ class JudgementCache:
     def settle(self, entries: Collection[str]) -> None:
         """Note that the index has what was said of these entries."""
         self._state.run_many("DELETE FROM pending WHERE entry = ?", [(entry,) for entry in entries])
+
+    def take_unreported(self) -> list[str]:
+        """Return, once, the entries whose judgements changed, for programs that keep a copy."""
+        return [entry for (entry,) in self._state.run("DELETE FROM unreported RETURNING entry")]
 
 
 def content_mark(raw: bytes) -> str:
@@ -166,7 +178,10 @@ def _add(
             )
             number = done.fetchall()[0][0]
             _insert(connection, number, found)
-        connection.executemany("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for entry in changed])
+        for table in ("pending", "unreported"):
+            connection.executemany(
+                f"INSERT OR IGNORE INTO {table} VALUES (?)", [(entry,) for entry in changed]
+            )
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

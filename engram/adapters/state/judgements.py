@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -47,8 +47,3 @@ def judgements(state: StateDatabase, own: Collection[str], most: int) -> list[Ju
                 found.append(said)
     noted = {one.said for one in found}
     return sorted([*found, *[one for one in remembered if one.said not in noted]])  # said from elsewhere
-
-
-def own_votes(state: StateDatabase) -> dict[str, Vote]:
-    """Return all that this clone ever voted, by lore id."""
-    return {row[0]: Vote(*row[1:]) for row in state.run("SELECT id, up, down, n FROM votes")}

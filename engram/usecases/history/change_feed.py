@@ -173,6 +173,8 @@ def _feed(store: Store) -> DurableDatabase:
 
 def _update(store: Store, feed: Feed) -> None:
     """Add to the feed what differs from the index; a quarantined text counts as not there yet."""
+    if store.judged_mark:
+        feed.doubt(store.judgements.take_unreported())
     quarantined = quarantined_texts(store)
     mark = _mark(store, quarantined)
     if feed.name and feed.mark == mark:

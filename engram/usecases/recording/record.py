@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.mentions import with_mentioned
 from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
-from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store import activity_log, entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +131,8 @@ def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
         entry_writer.write(store, [operation])
     except ConflictError:
         return None
-    return host
+    judgements.say_again(store, host, lore.id)
+    return judgements.with_tally(store, host)
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:

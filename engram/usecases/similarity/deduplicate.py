@@ -20,7 +20,7 @@ from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import entry_writer, sync_state
+from engram.usecases.store import entry_writer, judgements, sync_state
 from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ class _Folding:
             )
         except ConflictError:  # another process is changing one of them
             return False
+        if store.source_id == other.lore.source_id:  # nobody else speaks for this clone
+            judgements.say_again(store, folded, other.lore.id)
         self._files[path] = entry_writer.load(store, path)
         return True
 

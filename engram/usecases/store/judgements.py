@@ -9,11 +9,19 @@ from datetime import UTC, datetime
 
 from engram.adapters.state.judgement_cache import Known, Said
 from engram.domain.entry import ulid
-from engram.domain.entry.confidence import Tally, Vote, clamp
+from engram.domain.entry.confidence import (
+    HELPFUL,
+    HELPFUL_GAIN,
+    INCORRECT,
+    INCORRECT_LOSS,
+    Tally,
+    Vote,
+    clamp,
+)
 from engram.domain.errors import EngramError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
-from engram.domain.judgements.ledger import RETRACTED, Judgement
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +29,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.durable.ledger_folder import Stamp
     from engram.domain.entry.lore import Lore
-    from engram.domain.judgements.ledger import LegacyAccount
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
@@ -35,6 +42,13 @@ def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
         Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent) for lore, kind in judged
     ]
     return append(store, drafts)
+
+
+def say_again(store: Store, host: Lore, other: str) -> None:
+    """Append that this clone said the same as an entry, by recording `other`: it confirms what another source said."""
+    kind = SAME if host.source_id == store.source_id else CONFIRMED
+    agent = plain_name(store.caller.agent)
+    append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent)])
 
 
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
@@ -98,6 +112,8 @@ def mark(store: Store) -> str:
 
 def refresh(store: Store) -> str:
     """Read what the ledgers grew by, and return their mark. Raises StoreError."""
+    if store.judged_mark is None:
+        _keep_remembered(store)
     stamps = _stamps(store)
     store.judged_mark = _mark(stamps)
     if not store.judged_mark or store.judgements.meta("mark") == store.judged_mark:
@@ -118,6 +134,15 @@ def refresh(store: Store) -> str:
     store.judgements.forget(gone)
     store.judgements.set_meta("mark", store.judged_mark)
     return store.judged_mark
+
+
+def _keep_remembered(store: Store) -> None:
+    """Move what the state database remembers of this clone's votes, as versions of format 1 wrote them, to the ledger."""
+    votes = store.state.own_votes()
+    if votes:
+        store.judged_mark = ""
+        keep_accounts(store, [LegacyAccount(entry, store.source, vote) for entry, vote in votes.items()])
+        store.state.forget_votes()
 
 
 def with_tally(store: Store, lore: Lore) -> Lore:
@@ -199,6 +224,23 @@ def steps_of(store: Store, lore: Lore, limit: int) -> list[Step]:
     for end in range(len(lines), max(0, len(lines) - limit), -1):
         before, after = (tallies.tally(lore, lines[:upto], said.accounts, 0) for upto in (end - 1, end))
         found.append(Step(lines[end - 1], before.full, after.full, after.validation_count))
+    return found
+
+
+def own_votes(store: Store) -> dict[str, Vote]:
+    """Return what this clone's judgements weigh, by entry, whatever others said before or after."""
+    found: dict[str, Vote] = {}
+    if not refresh(store):
+        return found
+    said = store.judgements.of_account(store.source)
+    for one in said:
+        found[one.entry] = one.vote
+    for line in tallies.live(own_lines(store)):
+        up, down, n = found.get(line.entry, Vote())
+        if line.kind == HELPFUL:
+            found[line.entry] = Vote(up + HELPFUL_GAIN, down, n + 1)
+        elif line.kind == INCORRECT:
+            found[line.entry] = Vote(up, down + INCORRECT_LOSS, n)
     return found
 
 

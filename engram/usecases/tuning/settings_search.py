@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from random import Random
 
-from engram.adapters.state.judgements import own_votes
 from engram.domain.recall import judged, ranking
 from engram.domain.recall.judged import Interval
 from engram.domain.scopes import weight_key
@@ -16,6 +15,7 @@ from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal, Replay
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall.query import Weighting, best_first
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -171,7 +171,7 @@ def ranking_settings(store: Store) -> dict[str, float]:
 
 def forget_own_votes(store: Store, replayer: Replayer) -> None:
     """Remove the judgements of this clone from the copied index."""
-    votes = own_votes(store.state)
+    votes = judgements.own_votes(store)
     replayer.revise_hits(lambda hit: _unjudged(hit, votes[hit.id]) if hit.id in votes else hit)
 
 
