@@ -42,7 +42,7 @@ def advance(
         staging.remember(repo, state_folder, entries)
         if entries:
             staging.replace_entries(repo, entries)
-        moved = _move(repo, branch, head.oid, new)
+        moved = move(repo, branch, head.oid, new)
         if not moved:
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
@@ -51,8 +51,9 @@ def advance(
     return moved
 
 
-def _move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
-    words = (*DURABLE, "update-ref", "-m", REASON, branch, new, old or "0" * len(new))
+def move(repo: Repository, ref: str, old: str | None, new: str) -> bool:
+    """Move `refs/…` from `old` (None: it does not exist) to `new`; False when it is elsewhere by now, or locked."""
+    words = (*DURABLE, "update-ref", "-m", REASON, ref, new, old or "0" * len(new))
     done = run(repo, *words, check=False, env=merging.reflog_identity())
     if done.code == 0:
         return True
