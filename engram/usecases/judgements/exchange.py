@@ -79,10 +79,13 @@ def exchange(
     raising an exception. Where the remote cannot be read, own lines are committed all the same, and RemoteError is
     raised. Raises GitError, StoreError as `commit_own`.
     """
-    if store.places.repository is None:
+    repo = store.places.repository
+    if repo is None:
         return Exchanged()
-    os.makedirs(store.places.state, exist_ok=True)
-    with FileLock(os.path.join(store.places.state, _LOCK), timeout=timeout):
+    # The state folder of a dedicated store is that of one work tree; the branch is that of all.
+    folder = os.path.join(repo.common_dir, "engram")
+    os.makedirs(folder, exist_ok=True)
+    with FileLock(os.path.join(folder, _LOCK), timeout=timeout):
         return _Exchange(store, remote, timeout, report).run(publish=publish)
 
 

@@ -57,8 +57,12 @@ def merge_commits(repo: Repository, one: str, other: str) -> str:
 
 def check_is_ledger(repo: Repository, commit: str) -> None:
     """Raise GitError where a commit has files, but no judgements: then the branch belongs to somebody else."""
-    paths = ledger_branch.files(repo, commit).keys() - {ATTRIBUTES, ledger.ERASED}
-    if paths and all(erasure.source_of(path) is None for path in paths):
+    files = ledger_branch.files(repo, commit)
+    if not files or any(erasure.source_of(path) is not None for path in files):
+        return
+    attributes = files.get(ATTRIBUTES)
+    lines = ledger_branch.contents(repo, [attributes.oid])[attributes.oid] if attributes else b""
+    if ledger_branch.UNION.encode() not in lines.splitlines():
         raise GitError(
             f"The commit {commit[:10]} is on the branch of judgements, but holds none; nothing was changed.",
             "Keep judgements on a branch for nothing else: engram config judgements.branch NAME",
