@@ -12,6 +12,7 @@ from engram.domain.typed import NamedTuple
 PLACEMENTS = ("dedicated", "branch", "in-tree")
 PROVIDERS = ("bundled", "path", "onnx", "endpoint", "none")
 HIDDEN = "(set, not shown)"
+TRUTHS = ("true", "false")
 THEMES = ("dark", "light", "high-contrast", "colour-blind")
 
 
@@ -78,6 +79,9 @@ KEYS = (
     Key("hooks.sync", True, "Whether hooks sync a dedicated store with its remote in the background.", user_only=True),
     Key("sync.interval", 0, "Minutes between automatic syncs, in the background after a command (0: never). The interval grows after failures.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether to sync in the background at the start and end of a session.", user_only=True),
+    Key("judgements.branch", "engram/judgements", "The branch on which judgements of entries are kept, in every store under git. All clones of a store need the same."),
+    Key("judgements.publish", "", "Whether `engram sync` pushes judgements, with the names of those who judged (default: yes where the branch of lore is the store's own, asked once in a code repository, and no in CI). A store's file can only forbid it.", choices=TRUTHS, own_choices=("true",)),
+    Key("judgements.name", True, "Whether your name, as git knows it, is published with your judgements.", user_only=True),
     Key("git.background", True, "Whether to commit in the background, after the command has returned.", user_only=True),
     Key("team.members", {}, "Who may do what: a table of agent = actions (`record`, `judge`, `forget`), `human` for people, `*` for everybody else. Empty: everybody may do everything. A guard rail, see docs/team.md."),
     Key("team.policies", {}, "Categories reserved for some agents: a table of category = names. Also a guard rail."),
@@ -186,6 +190,8 @@ def check(name: str, value: object, where: str) -> object:
     wanted = type(key.default)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if key.choices == TRUTHS and isinstance(value, bool):
+        value = str(value).lower()
     if type(value) is not wanted:
         raise ConfigError(f"{where}: {name} must be {_kind(wanted)}, not {value!r}.", key.doc)
     if key.choices and value not in key.choices:
@@ -194,6 +200,8 @@ def check(name: str, value: object, where: str) -> object:
         raise ConfigError(f"{where}: {name} must be from {key.low:g} to {key.high:g}, not {value}.")
     if name == "store.folder":
         _check_folder(str(value), where)
+    if name == "judgements.branch":
+        _check_branch(str(value), where)
     if isinstance(value, dict):
         _CHECKS_OF_TABLES[name](value, where)
     return value
@@ -291,4 +299,18 @@ def _check_folder(value: str, where: str) -> None:
     ):
         raise ConfigError(
             f"{where}: store.folder must be a folder inside the store, not '{value}'.", "For example: lore"
+        )
+
+
+def _check_branch(value: str, where: str) -> None:
+    parts = value.split("/")
+    odd = any(letter in " ~^:?*[\\\x7f" or letter < " " for letter in value) or ".." in value or "@{" in value
+    if (
+        odd
+        or value.startswith("-")
+        or value in ("@", "HEAD", "engram/lore")
+        or any(not part or part.startswith(".") or part.endswith((".", ".lock")) for part in parts)
+    ):
+        raise ConfigError(
+            f"{where}: judgements.branch cannot be '{value}'.", "Give the name of a branch for nothing else."
         )

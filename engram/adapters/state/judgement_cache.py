@@ -81,9 +81,15 @@ class JudgementCache:
         """Count the lines that could not be read."""
         return int(self._state.run("SELECT coalesce(sum(malformed), 0) FROM ledgers")[0][0])
 
-    def add(self, path: str, raw: bytes, source: str, known: Known, *, whole: bool) -> None:
+    def add(
+        self, path: str, raw: bytes, source: str, known: Known, *, whole: bool, erased: Collection[str] = ()
+    ) -> None:
         """Add the lines of a ledger: all of them (`whole`), or what it grew by. `known` is what holds afterwards."""
         found = ledger.parse(raw, source)
+        if erased:
+            lines = [one for one in found.judgements if one.id not in erased and source not in erased]
+            accounts = [one for one in found.accounts if one.id not in erased]
+            found = found._replace(judgements=lines, accounts=accounts)
         self._state.work(lambda connection: _add(connection, path, found, known, whole))
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -179,9 +185,8 @@ def _add(
             number = done.fetchall()[0][0]
             _insert(connection, number, found)
         for table in ("pending", "unreported"):
-            connection.executemany(
-                f"INSERT OR IGNORE INTO {table} VALUES (?)", [(entry,) for entry in changed]
-            )
+            query = f"INSERT OR IGNORE INTO {table} VALUES (?)"  # noqa: S608 - one of two
+            connection.executemany(query, [(entry,) for entry in changed])
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

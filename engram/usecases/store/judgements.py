@@ -7,7 +7,7 @@ import re
 import sqlite3
 from datetime import UTC, datetime
 
-from engram.adapters.state.judgement_cache import Known, Said
+from engram.adapters.state.judgement_cache import Known, Said, content_mark
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     HELPFUL,
@@ -18,7 +18,7 @@ from engram.domain.entry.confidence import (
     Vote,
     clamp,
 )
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount
@@ -106,19 +106,23 @@ def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
 def mark(store: Store) -> str:
     """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
     home = store.original or store
-    home.judged_mark = _mark(_stamps(home))
+    home.judged_mark = _mark(_stamps(home), _tip(home))
     return home.judged_mark
 
 
 def refresh(store: Store) -> str:
-    """Read what the ledgers grew by, and return their mark. Raises StoreError."""
+    """Read what the ledgers grew by, and return their mark. Raises StoreError, GitError."""
     if store.judged_mark is None:
         _keep_remembered(store)
-    stamps = _stamps(store)
-    store.judged_mark = _mark(stamps)
-    if not store.judged_mark or store.judgements.meta("mark") == store.judged_mark:
+    stamps, tip = _stamps(store), _tip(store)
+    store.judged_mark = _mark(stamps, tip)
+    cache = store.judgements
+    if not store.judged_mark or cache.meta("mark") == store.judged_mark:
         return store.judged_mark
-    known = store.judgements.known()
+    known = cache.known()
+    if tip and cache.meta("tip") != tip:
+        _read_branch(store, known, tip)
+    erased = frozenset(cache.meta("erased").split())
     for path, stamp in sorted(stamps.items()):
         source = ledger.source_of(path)
         before = known.get(_OWN + path)
@@ -129,11 +133,60 @@ def refresh(store: Store) -> str:
         raw = store.ledgers.read(path, start)
         whole_lines = raw[: raw.rfind(b"\n") + 1]  # another process may be writing the last one
         after = Known(start + len(whole_lines), str(stamp.inode))
-        store.judgements.add(_OWN + path, whole_lines, source, after, whole=not grew)
+        cache.add(_OWN + path, whole_lines, source, after, whole=not grew, erased=erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
-    store.judgements.forget(gone)
-    store.judgements.set_meta("mark", store.judged_mark)
+    cache.forget(gone)
+    cache.set_meta("mark", store.judged_mark)
     return store.judged_mark
+
+
+def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
+    """Read what the branch of judgements has gained or lost since it was last read."""
+    from engram.adapters.git.write import ledger_branch
+    from engram.domain.judgements import erasure
+
+    repo, cache = store.repository, store.judgements
+    try:
+        changed = ledger_branch.changed(repo, cache.meta("tip") or None, tip)
+    except GitError:  # the commit read last is gone: the branch was replaced
+        changed = ledger_branch.changed(repo, None, tip)
+    if ledger.ERASED in changed:
+        oid = changed[ledger.ERASED]
+        raw = ledger_branch.contents(repo, [oid])[oid] if oid else b""
+        cache.set_meta("erased", " ".join(sorted(erasure.parse(raw))))
+        cache.forget(known)  # what is erased may be in any of them
+        known, changed = {}, ledger_branch.changed(repo, None, tip)
+    erased = frozenset(cache.meta("erased").split())
+    own = store.source_id
+    for path, oid in sorted(changed.items()):
+        source = ledger.source_of(path)
+        if source is None:
+            continue
+        if oid is None:
+            cache.forget([path])
+            continue
+        raw = ledger_branch.contents(repo, [oid])[oid]
+        if source in (own, "") and store.ledgers.read(path).startswith(raw):
+            continue  # the private file has it
+        before = known.get(path)
+        grew = before is not None and content_mark(raw[: before.size]) == before.mark
+        start = before.size if grew and before else 0
+        after = Known(len(raw), content_mark(raw))
+        cache.add(path, raw[start:], source, after, whole=not grew, erased=erased)
+    cache.set_meta("tip", tip)
+
+
+def _tip(store: Store) -> str:
+    """Return the commit of the local branch of judgements, "" where there is none."""
+    repo = store.places.repository
+    if repo is None:
+        return ""
+    from engram.adapters.git.run.layout import BRANCHES, read_ref
+
+    try:
+        return read_ref(repo, BRANCHES + store.settings.text("judgements.branch")) or ""
+    except GitError:
+        return ""
 
 
 def _keep_remembered(store: Store) -> None:
@@ -170,8 +223,9 @@ def _stamps(store: Store) -> dict[str, Stamp]:
     return store.ledgers.stamps((f"{source[10:12]}/{source}", ledger.LEGACY))
 
 
-def _mark(stamps: Mapping[str, Stamp]) -> str:
-    return ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
+def _mark(stamps: Mapping[str, Stamp], tip: str) -> str:
+    own = ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
+    return f"{own}@{tip}" if own or tip else ""
 
 
 def own_account(store: Store, lore: Lore) -> Vote:

@@ -153,15 +153,21 @@ def fetched_since(repo: Repository, other: Counterpart, since: str, until: str) 
 
 
 def fetch(
-    repo: Repository, other: Counterpart, *, deadline: float = DEADLINE, report: Report | None = None
+    repo: Repository,
+    other: Counterpart,
+    *,
+    deadline: float = DEADLINE,
+    report: Report | None = None,
+    apart: bool = False,
 ) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
 
-    A clone without its whole history gets the rest: without it there is no telling what both sides had.
+    A clone without its whole history gets the rest: without it there is no telling what both sides had. Where the branch
+    lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
     """
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
     words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", *_whole_history(repo, other), other.remote, refspec)  # fmt: skip
+             "--no-recurse-submodules", *_whole_history(repo, other, apart), other.remote, refspec)  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, report)
     except RemoteError as error:
@@ -172,16 +178,17 @@ def fetch(
     return tracked(repo, other)
 
 
-def _whole_history(repo: Repository, other: Counterpart) -> tuple[str, ...]:
+def _whole_history(repo: Repository, other: Counterpart, apart: bool) -> tuple[str, ...]:
     """Return the options that make git fetch the history a shallow clone lacks; a code repository stays shallow."""
     try:
         with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii") as file:
             cut = set(file.read().split())
     except FileNotFoundError:
         return ()
-    if other.branch != lore_branch.BRANCH:
+    if not apart and other.branch != lore_branch.BRANCH:
         return ("--unshallow",)
-    listed = run(repo, "rev-list", "--ignore-missing", lore_branch.REF, other.ref, "--").stdout
+    own = layout.BRANCHES + other.branch
+    listed = run(repo, "rev-list", "--ignore-missing", own, other.ref, "--").stdout
     return (WHOLE_BRANCH,) if cut & set(listed.decode().split()) else ()
 
 

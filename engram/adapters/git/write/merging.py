@@ -90,12 +90,13 @@ def write_merge(
     message: str = "",
     upon: str = "",
     folders: Folders | None = None,
+    person: str = AUTHOR,
 ) -> str:
-    """Write a commit that is on no branch yet, and return its id. `parents` are two, sorted, or one.
+    """Write a commit that is on no branch yet, and return its id. `parents` are two, sorted, or one, or none.
 
-    `edits` are the differences of its tree from that of `upon` (default: the first parent), of which `folders` need not
-    be read again; `contents` are the bytes, by path, of files that are new to the repository, whatever `edits` has for
-    their ids.
+    `edits` are the differences of its tree from that of `upon` (a commit or tree; default: the first parent), of which
+    `folders` need not be read again; `contents` are the bytes, by path, of files that are new to the repository,
+    whatever `edits` has for their ids. `person` (`name <email>`) is its author and committer.
     """
     objects, entries = NewObjects(repo), dict(edits)
     for path, content in contents.items():
@@ -104,8 +105,8 @@ def write_merge(
     whole = edited(repo, upon or parents[0], entries, objects, folders)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
     made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
-    made += [f"{role} {AUTHOR} {moment} +0000" for role in ("author", "committer")]
-    commit = objects.add(COMMIT, "\n".join([*made, "", text]).encode())
+    made += [f"{role} {person} {moment} +0000" for role in ("author", "committer")]
+    commit = objects.add(COMMIT, "\n".join([*made, "", text]).encode("utf-8", "replace"))
     objects.store()
     return commit
 
@@ -143,7 +144,7 @@ def advance(
         staging.remember(repo, state_folder, entries)
         if entries:
             staging.replace_entries(repo, entries)
-        moved = _move(repo, branch, head.oid, new)
+        moved = move(repo, branch, head.oid, new)
         if not moved:
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
@@ -152,8 +153,9 @@ def advance(
     return moved
 
 
-def _move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
-    words = (*DURABLE, "update-ref", "-m", REASON, branch, new, old or "0" * len(new))
+def move(repo: Repository, ref: str, old: str | None, new: str) -> bool:
+    """Move `refs/…` from `old` (None: it does not exist) to `new`; False when it is elsewhere by now, or locked."""
+    words = (*DURABLE, "update-ref", "-m", REASON, ref, new, old or "0" * len(new))
     done = run(repo, *words, check=False, env=reflog_identity())
     if done.code == 0:
         return True

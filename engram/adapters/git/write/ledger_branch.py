@@ -1,0 +1,153 @@
+"""The branch of judgements: a history of its own in which only files are written, without a work tree or an index.
+
+Where it is read from is the local branch and what is known of that of each remote. A reading starts as few git processes
+as possible: none for the tip.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git.read import objects
+from engram.adapters.git.read.differences import blobs, differences, empty_tree
+from engram.adapters.git.run import failures, layout, locks
+from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import merging, signing, staging
+from engram.adapters.git.write.stream import Draft
+from engram.domain.errors import GitError
+from engram.domain.sync.sync_plan import REGULAR
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from engram.adapters.git.read.objects import Entry
+    from engram.adapters.git.run.layout import Repository
+
+BRANCH = "engram/judgements"
+UNION = "* -text merge=union"  # git's own: a driver of ours is not defined on hosts, and a merge there would conflict
+ATTEMPTS = 25  # to move the branch while others do
+_UNFINISHED = (os.path.join("rebase-merge", "head-name"), os.path.join("rebase-apply", "head-name"))
+
+
+def tip(repo: Repository, branch: str) -> str | None:
+    """Return the commit of the local branch, without starting git; None where there is none."""
+    return layout.read_ref(repo, layout.BRANCHES + branch)
+
+
+def known_tips(repo: Repository, branch: str) -> list[str]:
+    """Return the commits of the branch of each remote as of the last fetch, that of origin first."""
+    words = ("for-each-ref", "--format=%(objectname) %(refname)", f"refs/remotes/*/{branch}")
+    lines = os.fsdecode(run(repo, *words).stdout).splitlines()
+    return [line.split(" ")[0] for line in sorted(lines, key=lambda line: "refs/remotes/origin/" not in line)]
+
+
+def files(repo: Repository, commit: str) -> dict[str, Entry]:
+    """Return all that a commit of the branch holds, by path. Raises GitError."""
+    return {path: found.after for path, found in differences(repo, None, commit).items() if found.after}
+
+
+def changed(repo: Repository, before: str | None, after: str) -> dict[str, str | None]:
+    """Return the blob id of each path that differs between two commits (without `before`: of all); None: it is gone.
+
+    What is no regular file counts as nothing. Raises GitError.
+    """
+    found = {path: one.after for path, one in differences(repo, before, after).items()}
+    return {path: one.oid if one and one.mode in REGULAR else None for path, one in found.items()}
+
+
+def contents(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
+    """Return the bytes of blobs by id. Raises GitError where one is missing."""
+    return blobs(repo, oids)
+
+
+def write(
+    repo: Repository,
+    base: str | None,
+    changes: Mapping[str, bytes | None],
+    person: str,
+    moment: int,
+    message: str,
+    *,
+    signed_in: str = "",
+) -> str:
+    """Write a commit upon `base` (None: the first of a history) with these files (None: deleted), and return its id.
+
+    No branch has it yet. `person` is `name <email>`, `moment` in unix seconds. With a state folder in `signed_in` the
+    commit is signed if the person's git signs commits. Raises GitError.
+    """
+    algorithm = layout.hash_name(repo)
+    new = {path: raw for path, raw in changes.items() if raw is not None}
+    edits = {
+        path: None if raw is None else objects.Entry(objects.PLAIN, objects.blob_oid(raw, algorithm))
+        for path, raw in changes.items()
+    }
+    parents, upon = ([base], base) if base else ([], empty_tree(repo))
+    commit = merging.write_merge(repo, parents, edits, new, moment, message, upon=upon, person=person)
+    if signed_in and signing.is_wanted(repo):
+        draft = Draft(message, person, moment, ())
+        commit = signing.signed(repo, [draft], base, commit, person, signed_in)
+    return commit
+
+
+def move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
+    """Move the local branch from `old` (None: there is none) to `new`; False when it is elsewhere by now.
+
+    Raises GitError where the branch is checked out, or cannot be made.
+    """
+    _check_movable(repo, branch, is_new=old is None)
+    ref = layout.BRANCHES + branch
+    locks.wait_free((os.path.join(repo.common_dir, f"{ref}.lock"),), staging.PATIENCE)
+    return merging.move(repo, ref, old, new)
+
+
+def moved_again() -> GitError:
+    """Return the error for a branch that others move all the time."""
+    return GitError(*failures.ADVICE[failures.MOVED])
+
+
+def _check_movable(repo: Repository, branch: str, *, is_new: bool) -> None:
+    place = _checked_out_in(repo, branch)
+    if place:
+        raise GitError(
+            f"The branch {branch} is checked out in {place}, so judgements cannot be committed to it now.",
+            f"Finish what you do there, then go to another branch: git -C '{place}' switch -",
+        )
+    parts = branch.split("/")
+    for above in ("/".join(parts[:count]) for count in range(1, len(parts))):
+        if is_new and layout.read_ref(repo, layout.BRANCHES + above):
+            raise GitError(
+                f"There is a branch {above}, so git cannot make the branch {branch}.",
+                "Rename that branch, or keep judgements on another: engram config judgements.branch NAME",
+            )
+
+
+def _checked_out_in(repo: Repository, branch: str) -> str:
+    """Return the work tree in which the branch is checked out or being rebased; "" for none."""
+    linked = os.path.join(repo.common_dir, "worktrees")
+    ref = os.fsencode(layout.BRANCHES + branch)
+    try:
+        names = os.listdir(linked)
+    except OSError:
+        names = []
+    for git_dir in (repo.common_dir, *(os.path.join(linked, name) for name in names)):
+        is_here = _read(os.path.join(git_dir, "HEAD")) == b"ref: " + ref
+        if is_here or any(_read(os.path.join(git_dir, name)) == ref for name in _UNFINISHED):
+            place = _work_tree_of(repo, git_dir)
+            if os.path.isdir(place):  # else git has yet to forget it
+                return place
+    return ""
+
+
+def _work_tree_of(repo: Repository, git_dir: str) -> str:
+    if git_dir == repo.common_dir:
+        return os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else git_dir
+    return os.path.dirname(os.fsdecode(_read(os.path.join(git_dir, "gitdir")))) or git_dir
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read().strip()
+    except OSError:
+        return b""

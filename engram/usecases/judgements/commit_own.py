@@ -1,0 +1,194 @@
+"""Commit this clone's own ledgers, which its private folder holds in full, to the local branch of judgements.
+
+Whatever happened to the branch, the next commit puts back every line that this clone ever wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files.durable import atomic
+from engram.adapters.git.read import objects
+from engram.adapters.git.run import configuration, layout
+from engram.adapters.git.write import create, ledger_branch, merging
+from engram.domain.errors import EngramError
+from engram.domain.judgements import erasure, ledger
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.judgements import ledger_merge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.adapters.git.read.objects import Entry
+    from engram.adapters.git.run.layout import Repository
+    from engram.usecases.store.store import Store
+
+BRANCH_KEY, NAME_KEY = "judgements.branch", "judgements.name"
+FOLDER = (
+    "judgements"  # in the state folder: this clone's own files, by the paths that they have on the branch
+)
+ADDED = "Add judgements\n"
+_MARK = "judgements-committed.json"
+_LONGEST_NAME = 200  # characters
+
+
+class _Committed(NamedTuple):
+    """What the commit `tip` is known to hold: of own files by path, the first `size` bytes in the blob `oid`."""
+
+    tip: str = ""
+    is_named: bool = True
+    files: Mapping[str, tuple[int, str]] = {}
+
+
+class _Plan(NamedTuple):
+    """What to write upon `base`, and what of the own files the branch then holds."""
+
+    base: str | None
+    changes: dict[str, bytes | None]
+    files: dict[str, tuple[int, str]]
+
+
+def branch_of(store: Store) -> str:
+    """Return the name of the branch of judgements."""
+    return store.settings.text(BRANCH_KEY)
+
+
+def private_folder(store: Store) -> str:
+    """Return the folder of this clone's own ledgers."""
+    return os.path.join(store.places.state, FOLDER)
+
+
+def commit_own(store: Store) -> bool:
+    """Bring all own lines into the local branch, in one commit; False where they are there already.
+
+    Without git, or where this clone has never judged, there is nothing to do. Raises GitError where the branch is checked
+    out, belongs to somebody else or cannot be written, and StoreError.
+    """
+    repo = store.places.repository
+    if repo is None:
+        return False
+    branch = branch_of(store)
+    for _ in range(ledger_branch.ATTEMPTS):
+        sizes = _own_sizes(store)
+        if not sizes:
+            return False
+        tip = ledger_branch.tip(repo, branch)
+        known = _read_mark(store)
+        is_named = store.settings.flag(NAME_KEY)
+        sizes_known = {path: size for path, (size, _) in known.files.items()}
+        if tip and (tip, is_named, sizes) == (known.tip, known.is_named, sizes_known):
+            return False
+        plan = _plan(store, repo, tip, known, sizes)
+        if plan.changes:
+            new = _write(store, repo, plan)
+            if not ledger_branch.move(repo, branch, tip, new):
+                continue
+            tip = new
+        _write_mark(store, _Committed(tip or "", is_named, plan.files))
+        return bool(plan.changes)
+    raise ledger_branch.moved_again()
+
+
+def _own_sizes(store: Store) -> dict[str, int]:
+    """Return the size of each own file, by its path on the branch."""
+    top = private_folder(store)
+    found: dict[str, int] = {}
+    for folder, _, names in os.walk(top):
+        for name in names:
+            path = os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+            if ledger.source_of(path) is not None:
+                found[path] = os.stat(os.path.join(folder, name)).st_size
+    return found
+
+
+def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, sizes: dict[str, int]) -> _Plan:
+    base = tip
+    if base is None:  # the first judgement here, or the branch was deleted
+        base = next(iter(ledger_branch.known_tips(repo, branch_of(store))), None)
+    if base and not known.tip:
+        ledger_merge.check_is_ledger(repo, base)
+    who = [ledger.who_path(source) for source in {ledger.source_of(path) for path in sizes} if source]
+    asked = [*sizes, *who, create.ATTRIBUTES, ledger.ERASED]
+    entries = objects.entries(repo, base, asked)
+    raws, files = _own_contents(store, sizes, entries, known)
+    wanted = [entries[path].oid for path in raws if path in entries]
+    wanted += [entries[path].oid for path in (create.ATTRIBUTES, ledger.ERASED) if path in entries]
+    there = ledger_branch.contents(repo, wanted) if wanted else {}
+    erased = erasure.parse(there[entries[ledger.ERASED].oid]) if ledger.ERASED in entries else frozenset()
+    changes: dict[str, bytes | None] = {}
+    algorithm = layout.hash_name(repo)
+    for path, raw in raws.items():
+        before = there[entries[path].oid] if path in entries else b""
+        united = erasure.without(path, ledger.unite(raw, before), erased)
+        if united != before:
+            changes[path] = united or None
+        files[path] = (len(raw), objects.blob_oid(united, algorithm))
+    changes |= _named(store, repo, entries, who, erased, is_new=bool(changes))
+    before = there[entries[create.ATTRIBUTES].oid] if create.ATTRIBUTES in entries else b""
+    attributes = create.with_attributes(before, [ledger_branch.UNION])
+    if attributes != before:
+        changes[create.ATTRIBUTES] = attributes
+    return _Plan(base, changes, files)
+
+
+def _own_contents(
+    store: Store, sizes: dict[str, int], entries: dict[str, Entry], known: _Committed
+) -> tuple[dict[str, bytes], dict[str, tuple[int, str]]]:
+    """Return the complete lines of own files that the branch may lack, and what is known of the others."""
+    raws, files = dict[str, bytes](), dict[str, tuple[int, str]]()
+    for path, size in sizes.items():
+        if path in entries and known.files.get(path) == (size, entries[path].oid):
+            files[path] = known.files[path]
+            continue
+        raw = atomic.read(os.path.join(private_folder(store), *path.split("/")))
+        raws[path] = raw[: raw.rfind(b"\n") + 1]  # another process may be in the middle of a line
+    return raws, files
+
+
+def _named(
+    store: Store,
+    repo: Repository,
+    entries: dict[str, Entry],
+    who: list[str],
+    erased: frozenset[str],
+    *,
+    is_new: bool,
+) -> dict[str, bytes | None]:
+    """Return the changes that make the branch say who this clone is, or no more.
+
+    A name is added along with lines alone: two copies of a clone under different names would go on changing it.
+    """
+    name = configuration.value(repo, "user.name") if store.settings.flag(NAME_KEY) else ""
+    said = " ".join(name.split())[:_LONGEST_NAME]
+    if not store.settings.flag(NAME_KEY):
+        return {path: None for path in who if path in entries}
+    if not said or not is_new:
+        return {}
+    raw = f"{said}\n".encode("utf-8", "replace")
+    oid = objects.blob_oid(raw, layout.hash_name(repo))
+    lacking = (path for path in who if path not in entries or entries[path].oid != oid)
+    return {path: raw for path in lacking if erasure.source_of(path) not in erased}
+
+
+def _write(store: Store, repo: Repository, plan: _Plan) -> str:
+    """Write the commit, in the person's name unless that is not to be published."""
+    is_named = store.settings.flag(NAME_KEY)
+    person = configuration.committer(repo) if is_named else merging.AUTHOR
+    moment = int(store.clock.now().timestamp())
+    signed_in = store.places.state if is_named else ""
+    return ledger_branch.write(repo, plan.base, plan.changes, person, moment, ADDED, signed_in=signed_in)
+
+
+def _read_mark(store: Store) -> _Committed:
+    try:
+        found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
+        files = {str(path): (int(size), str(oid)) for path, (size, oid) in found["files"].items()}
+        return _Committed(str(found["tip"]), bool(found["named"]), files)
+    except (EngramError, ValueError, KeyError, TypeError, AttributeError):
+        return _Committed()
+
+
+def _write_mark(store: Store, committed: _Committed) -> None:
+    facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files}
+    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), FOLDER)

@@ -1,0 +1,178 @@
+"""Exchange judgements with remotes: fetch their branch, merge it, add our own lines, push.
+
+Own lines are safe in the private folder all the while: whatever fails or is killed here, the next exchange sends them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.git.remote import remotes
+from engram.adapters.git.remote.remotes import Counterpart
+from engram.adapters.git.run import failures, layout
+from engram.adapters.git.write import ledger_branch
+from engram.domain.errors import RemoteError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.judgements import ledger_merge
+from engram.usecases.judgements.commit_own import branch_of, commit_own
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.git.run.transfer import Report
+    from engram.usecases.store.store import Store
+
+TRIES = 6  # the first push and five more
+PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
+OTHERS_SECONDS = 20.0  # for a remote that is only read
+# Whoever could fetch from a remote a moment ago, and now cannot push for one of these reasons, has no right to.
+REFUSALS = (failures.DECLINED, failures.FORBIDDEN, failures.AUTH)
+_LOCK = "judgements.lock"
+
+
+class Exchanged(NamedTuple):
+    """What an exchange did: whether judgements came in, and went out to `remote`.
+
+    `refused` is why the remote does not take ours ("" if it does): a sentence, and no failure. `unreachable` are other
+    remotes that could not be read.
+    """
+
+    received: bool = False
+    sent: bool = False
+    refused: str = ""
+    remote: str = ""
+    unreachable: tuple[str, ...] = ()
+
+
+def merge(store: Store, tips: Sequence[str]) -> bool:
+    """Merge commits of remotes into the local branch; whether it moved. Raises GitError."""
+    repo, branch = store.repository, branch_of(store)
+    if not tips:
+        return False
+    for _ in range(ledger_branch.ATTEMPTS):
+        ours = ledger_branch.tip(repo, branch)
+        new = ours
+        for other in sorted(set(tips) - {ours}):
+            if new is None:
+                ledger_merge.check_is_ledger(repo, other)
+            new = other if new is None else ledger_merge.merge_commits(repo, new, other)
+        if new is None or new == ours:
+            return False
+        if ledger_branch.move(repo, branch, ours, new):
+            return True
+    raise ledger_branch.moved_again()
+
+
+def exchange(
+    store: Store,
+    remote: str = "",
+    *,
+    publish: bool,
+    timeout: float = remotes.DEADLINE,
+    report: Report | None = None,
+) -> Exchanged:
+    """Read judgements from every remote that has them; with `publish`, push to one of them: `remote`, or the usual one.
+
+    `timeout` is that of each git command that uses the network, in seconds; `report` hears its progress and may end it by
+    raising an exception. Where the remote cannot be read, own lines are committed all the same, and RemoteError is
+    raised. Raises GitError, StoreError as `commit_own`.
+    """
+    repo = store.places.repository
+    if repo is None:
+        return Exchanged()
+    # The state folder of a dedicated store is that of one work tree; the branch is that of all.
+    folder = os.path.join(repo.common_dir, "engram")
+    os.makedirs(folder, exist_ok=True)
+    with FileLock(os.path.join(folder, _LOCK), timeout=timeout):
+        return _Exchange(store, remote, timeout, report).run(publish=publish)
+
+
+class _Exchange:
+    """One exchange; `done` is what it has done so far."""
+
+    def __init__(self, store: Store, named: str, timeout: float, report: Report | None) -> None:
+        self.done = Exchanged()
+        self._store, self._repo, self._branch = store, store.repository, branch_of(store)
+        self._timeout, self._report = timeout, report
+        self._known = [one.name for one in remotes.remotes(self._repo)]
+        self._target: Counterpart | None = None
+        if self._known:
+            self._choose_target(named)
+
+    def run(self, *, publish: bool) -> Exchanged:
+        for attempt in range(TRIES):
+            self._receive(with_others=attempt == 0)
+            if not publish or self._target is None:
+                break
+            try:
+                self._send(self._target)
+                break
+            except RemoteError as error:
+                if error.kind in REFUSALS:
+                    self.done = self.done._replace(refused=error.message)
+                    break
+                if error.kind != failures.REJECTED or attempt == TRIES - 1:
+                    raise
+                _pause(attempt)
+        return self.done
+
+    def _choose_target(self, named: str) -> None:
+        """Choose the remote of the words; in a code repository that of the branch itself, else origin or the only one."""
+        head = layout.read_head(self._repo).branch if self._store.places.owns_branch else None
+        try:
+            found = remotes.counterpart(self._repo, head or self._branch, named)
+        except RemoteError as error:
+            if named:
+                raise
+            self.done = self.done._replace(refused=error.message)
+            return
+        self._target = Counterpart(found.remote, self._branch)
+        self.done = self.done._replace(remote=found.remote)
+
+    def _receive(self, *, with_others: bool) -> None:
+        """Fetch, merge, and commit own lines, also where the remote that counts cannot be read."""
+        tips: list[str] = []
+        failure: RemoteError | None = None
+        try:
+            if self._target is not None:
+                tips += self._fetch(self._target, self._timeout)
+            if with_others:
+                tips += self._fetch_from_others()
+        except RemoteError as error:
+            failure = error
+        received = merge(self._store, tips)
+        commit_own(self._store)
+        self.done = self.done._replace(received=received or self.done.received)
+        if failure is not None:
+            raise failure
+
+    def _fetch_from_others(self) -> list[str]:
+        tips: list[str] = []
+        for name in self._known:
+            if self._target is not None and name == self._target.remote:
+                continue
+            try:
+                tips += self._fetch(Counterpart(name, self._branch), min(self._timeout, OTHERS_SECONDS))
+            except RemoteError:
+                self.done = self.done._replace(unreachable=(*self.done.unreachable, name))
+        return tips
+
+    def _fetch(self, other: Counterpart, timeout: float) -> list[str]:
+        found = remotes.fetch(self._repo, other, deadline=timeout, report=self._report, apart=True)
+        return [found] if found else []
+
+    def _send(self, other: Counterpart) -> None:
+        ours = ledger_branch.tip(self._repo, self._branch)
+        if ours is None or ours == remotes.tracked(self._repo, other):
+            return
+        remotes.push(self._repo, other, ours, deadline=self._timeout, report=self._report)
+        self.done = self.done._replace(sent=True)
+
+
+def _pause(attempt: int) -> None:
+    """Wait a random time, longer with each attempt: those who pushed at the same moment must not meet again."""
+    import random
+
+    time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - jitter, no secret

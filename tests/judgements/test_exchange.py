@@ -1,0 +1,608 @@
+"""Judgements on their branch: committed, merged, fetched and pushed, whatever is done to the branch meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from apikit import git
+from effort import examples
+from ledger_kit import BRANCH, REF, Judges, append, files_of, judge, lines_at, opened, tree_of
+from remote_kit import allow_loopback, answering, refusing
+from storekit import start
+from sync_kit import bare, executable
+
+from engram.adapters.files import config_file, places
+from engram.adapters.git.run import process
+from engram.domain.errors import ConfigError, GitError, RemoteError
+from engram.domain.judgements import erasure, ledger
+from engram.domain.settings import check, key_named, parsed
+from engram.usecases.judgements.commit_own import commit_own, private_folder
+from engram.usecases.judgements.exchange import exchange, merge
+from engram.usecases.judgements.publishing import may_publish, remember
+from engram.usecases.opening.init import init
+
+PLACEMENTS = ("dedicated", "branch", "in-tree")
+
+
+def commits(root: Path) -> int:
+    return int(git(root, "rev-list", "--count", BRANCH))
+
+
+def ids(*groups: list[ledger.Judgement]) -> set[str]:
+    return {one.id for group in groups for one in group}
+
+
+def everything_else(root: Path) -> list[str]:
+    """What git knows of a repository beside the branch of judgements."""
+    refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    logs = [
+        f"{file.relative_to(root)} {file.read_text()}"
+        for file in sorted((root / ".git/logs").rglob("*"))
+        if file.is_file()
+    ]
+    kept = [line for line in (*refs, *logs) if BRANCH not in line.split(" ")[0]]
+    index = (root / ".git/index").read_bytes().hex() if (root / ".git/index").exists() else ""
+    return [
+        *kept,
+        git(root, "--no-optional-locks", "status", "--porcelain", "-uall"),
+        git(root, "symbolic-ref", "HEAD"),
+        index,
+    ]
+
+
+# Own lines
+
+
+def test_own_lines_are_one_commit_with_attributes_and_the_name_and_a_second_call_starts_no_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    said = judge(judges["a"], 5)
+    assert commit_own(judges["a"])
+    source = judges["a"].source_id
+    path = ledger.path_of(source, said[0].id)
+    assert files_of(judges.root("a")) == [".gitattributes", path, ledger.who_path(source)]
+    assert git(judges.root("a"), "show", f"{BRANCH}:.gitattributes") == "* -text merge=union"
+    assert git(judges.root("a"), "show", f"{BRANCH}:{ledger.who_path(source)}") == "Engram Test"
+    assert git(judges.root("a"), "log", "-1", "--format=%an %ct", BRANCH).startswith("Engram Test")
+    assert lines_at(judges.root("a")).keys() == ids(said)
+    assert commits(judges.root("a")) == 1
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(process, "listeners", [lambda words, *_: started.append(words)])
+    assert not commit_own(judges["a"])
+    assert started == []
+    judge(judges["a"], 3)
+    assert commit_own(judges["a"])
+    assert commits(judges.root("a")) == 2
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_committing_touches_nothing_but_the_branch_in_any_placement_and_work_tree(
+    tmp_path: Path, placement: str
+) -> None:
+    root = tmp_path / "code"
+    git(tmp_path, "init", "-q", "-b", "main", str(root))
+    (root / "code.py").write_text("1\n")
+    (root / ".gitignore").write_text("wt\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "code")
+    if placement == "dedicated":
+        shutil.rmtree(root)
+    init(str(root), placement=placement)
+    (root / "code.py").write_text("changed\n")  # uncommitted work
+    git(root, "worktree", "add", "-q", "-b", "other", "wt")
+    before = everything_else(root)
+    said = []
+    for store in (opened(root), opened(root / "wt")):
+        said += judge(store)
+        assert commit_own(store)
+    assert everything_else(root) == before
+    assert lines_at(root).keys() == ids(said)
+    assert git(root, "fsck", "--strict", "--no-progress", "--no-dangling") == ""
+
+
+def test_a_store_without_git_and_a_clone_that_never_judged_make_no_branch(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/.engram.toml").write_text("")
+    plain = opened(tmp_path / "plain")
+    judge(plain)
+    assert not commit_own(plain)
+    assert not any(exchange(plain, publish=True))
+    judges = Judges(tmp_path / "scene", "a")
+    assert not commit_own(judges["a"])
+    assert not judges.exchange("a")[0].sent
+    assert git(judges.hub, "for-each-ref", REF) == ""
+
+
+def test_a_line_that_is_being_written_waits_until_it_is_whole(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    said = judge(judges["a"])
+    path = ledger.path_of(said[0].source, said[0].id)
+    next_line = ledger.render(said[0]._replace(id=said[0].id[:-4] + "ZZZZ"))
+    append(judges["a"], path, next_line[:40])
+    assert commit_own(judges["a"])
+    assert not commit_own(judges["a"])
+    append(judges["a"], path, next_line[40:])
+    assert commit_own(judges["a"])
+    assert len(lines_at(judges.root("a"))) == 2
+
+
+@pytest.mark.parametrize("then", [["branch", "-D", BRANCH], ["update-ref", REF, "{first}"]])
+def test_a_branch_that_was_deleted_or_set_back_gets_its_lines_with_the_next_commit(
+    tmp_path: Path, then: list[str]
+) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    said = judge(judges["a"])
+    commit_own(judges["a"])
+    first = git(judges.root("a"), "rev-parse", BRANCH)
+    said += judge(judges["a"])
+    commit_own(judges["a"])
+    git(judges.root("a"), *(word.format(first=first) for word in then))
+    assert commit_own(judges["a"])
+    assert lines_at(judges.root("a")).keys() == ids(said)
+
+
+def test_who_wants_no_name_publishes_none_and_takes_back_one_that_is_there(
+    tmp_path: Path, home: Path
+) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    judge(judges["a"])
+    judges.exchange("a", "b")
+    who = ledger.who_path(judges["a"].source_id)
+    assert who in files_of(judges.root("b"))
+    config_file.change(places.user_config_file(), "judgements.name", False)
+    nameless = opened(judges.root("a"))
+    assert commit_own(nameless)
+    assert not commit_own(nameless)
+    assert (
+        git(judges.root("a"), "log", "-1", "--format=%an %ae %cn", BRANCH) == "Engram engram@localhost Engram"
+    )
+    exchange(nameless, publish=True)
+    judges.exchange("b")
+    assert who not in files_of(judges.root("b"))
+
+
+def test_the_branch_is_left_alone_while_a_person_has_it_checked_out(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    judge(judges["a"])
+    commit_own(judges["a"])
+    git(judges.root("a"), "worktree", "add", "-q", str(tmp_path / "look"), BRANCH)
+    said = judge(judges["a"])
+    with pytest.raises(GitError, match="is checked out in"):
+        commit_own(judges["a"])
+    assert git(tmp_path / "look", "status", "--porcelain") == ""
+    shutil.rmtree(tmp_path / "look")  # not pruned yet
+    assert commit_own(judges["a"])
+    assert said[0].id in lines_at(judges.root("a"))
+
+
+def test_a_branch_that_holds_something_else_is_neither_written_nor_merged(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    git(judges.root("a"), "branch", BRANCH, "main")
+    main = git(judges.root("a"), "rev-parse", "main")
+    judge(judges["a"])
+    with pytest.raises(GitError, match="holds none"):
+        commit_own(judges["a"])
+    git(judges.root("a"), "push", "-q", "origin", BRANCH)
+    judge(judges["b"])
+    commit_own(judges["b"])
+    with pytest.raises(GitError, match="holds none"):
+        judges.exchange("b")
+    assert git(judges.hub, "rev-parse", BRANCH) == git(judges.root("a"), "rev-parse", BRANCH) == main
+
+
+def test_a_branch_in_the_way_of_the_name_is_named_with_the_way_out(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    git(judges.root("a"), "branch", "engram")
+    judge(judges["a"])
+    with pytest.raises(GitError, match="There is a branch engram") as raised:
+        commit_own(judges["a"])
+    assert "judgements.branch" in raised.value.hint
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_own_commits_are_signed_if_the_person_signs_and_merges_are_not(tmp_path: Path, failing: bool) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    for name in "ab":
+        root = judges.root(name)
+        key = tmp_path / f"key-{name}"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+        git(root, "config", "commit.gpgsign", "true")
+        git(root, "config", "gpg.format", "ssh")
+        git(root, "config", "user.signingkey", str(tmp_path / "no-key" if failing else key))
+        judge(judges[name])
+        commit_own(judges[name])
+        assert ("gpgsig" in git(root, "cat-file", "commit", BRANCH)) is not failing
+    judges.exchange("a", "b")
+    assert "gpgsig" not in git(judges.root("b"), "cat-file", "commit", BRANCH)
+    assert len(lines_at(judges.hub)) == 2
+
+
+# Merging
+
+
+def test_two_clones_merge_unrelated_histories_into_the_same_commit(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["a"], 2) + judge(judges["b"], 3)
+    tips = {}
+    for name in "ab":
+        commit_own(judges[name])
+        tips[name] = git(judges.root(name), "rev-parse", BRANCH)
+    git(judges.root("a"), "fetch", "-q", str(judges.root("b")), f"{REF}:refs/other")
+    git(judges.root("b"), "fetch", "-q", str(judges.root("a")), f"{REF}:refs/other")
+    assert merge(judges["a"], [tips["b"]])
+    assert merge(judges["b"], [tips["a"]])
+    assert git(judges.root("a"), "rev-parse", BRANCH) == git(judges.root("b"), "rev-parse", BRANCH)
+    assert lines_at(judges.root("a")).keys() == ids(said)
+    assert not merge(judges["a"], [tips["b"]])
+
+
+def test_plain_git_merges_two_judgement_branches_without_a_conflict_and_it_is_read_rightly(
+    tmp_path: Path,
+) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    said = judge(judges["a"])
+    judges.exchange("a")
+    copy = tmp_path / "copy"  # of the clone with its identity: both write the same file
+    shutil.copytree(judges.root("a"), copy)
+    other = opened(copy, judges.clock)
+    said += judge(judges["a"], 2) + judge(other, 3)
+    commit_own(judges["a"])
+    commit_own(other)
+    work = tmp_path / "work"
+    git(tmp_path, "clone", "-q", "-b", BRANCH, str(copy), str(work))
+    git(work, "fetch", "-q", str(judges.root("a")), REF)
+    git(work, "merge", "-q", "--no-edit", "FETCH_HEAD")
+    assert lines_at(work, "HEAD").keys() == ids(said)
+    git(work, "push", "-q", str(judges.hub), f"HEAD:{REF}")
+    exchange(other, publish=True)
+    judges.exchange("a")
+    exchange(other, publish=True)
+    assert tree_of(copy) == tree_of(judges.root("a")) == tree_of(judges.hub)
+    assert lines_at(judges.hub).keys() == ids(said)
+
+
+def test_lines_of_a_clone_that_is_gone_are_put_back_by_whoever_has_them(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "abc")
+    said = judge(judges["a"])
+    judges.exchange("a", "b")
+    shutil.rmtree(judges.root("a"))
+    work = tmp_path / "work"
+    git(tmp_path, "clone", "-q", "-b", BRANCH, str(judges.hub), str(work))
+    git(work, "rm", "-qr", "--", *(path for path in files_of(work, "HEAD") if path.endswith(".jsonl")))
+    git(work, "commit", "-qm", "drop them")
+    git(work, "push", "-q")
+    assert lines_at(judges.hub) == {}
+    judges.exchange("b", "c")
+    assert lines_at(judges.root("c")).keys() == ids(said)
+    assert git(judges.hub, "merge-base", "--is-ancestor", git(work, "rev-parse", "HEAD"), BRANCH) == ""
+
+
+def test_what_is_listed_as_erased_goes_everywhere_and_nobody_brings_it_back(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "abc")
+    kept, gone = judge(judges["a"], 2), judge(judges["b"], 2)
+    judges.settle()
+    erased = {judges["b"].source_id, kept[0].id}
+    work = tmp_path / "work"
+    git(tmp_path, "clone", "-q", "-b", BRANCH, str(judges.hub), str(work))
+    (work / ledger.ERASED).write_bytes(erasure.render(erased))
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "erase")
+    git(work, "push", "-q")
+    late = judge(judges["b"]) + judge(judges["c"])
+    judges.settle()
+    assert lines_at(judges.hub).keys() == {kept[1].id, late[1].id}
+    assert ledger.who_path(judges["b"].source_id) not in files_of(judges.hub)
+    assert not ids(gone) & lines_at(judges.root("b")).keys()
+    assert len({tree_of(judges.root(name)) for name in "abc"}) == 1
+
+
+def test_two_lists_of_what_is_erased_are_united_and_the_rest_of_each_side_stays(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["a"], 3)
+    judges.settle()
+    for name, number in (("a", 0), ("b", 1)):
+        work = tmp_path / f"work-{name}"
+        git(tmp_path, "clone", "-q", "-b", BRANCH, str(judges.root(name)), str(work))
+        (work / ledger.ERASED).write_bytes(erasure.render({said[number].id}))
+        git(work, "add", "-A")
+        git(work, "commit", "-qm", "erase")
+        git(work, "push", "-q", "origin", BRANCH)
+    judges.settle()
+    assert lines_at(judges.hub).keys() == {said[2].id}
+    assert erasure.parse(git(judges.hub, "show", f"{BRANCH}:erased").encode()) == {said[0].id, said[1].id}
+
+
+def test_a_file_in_the_way_of_a_folder_of_ledgers_gives_way_in_every_clone(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["a"])
+    commit_own(judges["a"])
+    folder = judges["a"].source_id[10:12]
+    work = tmp_path / "work"
+    judge(judges["b"])
+    judges.exchange("b")
+    git(tmp_path, "clone", "-q", "-b", BRANCH, str(judges.hub), str(work))
+    shutil.rmtree(work / folder, ignore_errors=True)
+    (work / folder).write_text("in the way")
+    (work / "README.md").write_text("Judgements.")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "odd")
+    git(work, "push", "-q")
+    judges.settle()
+    assert ids(said) <= lines_at(judges.hub).keys()
+    assert "README.md" in files_of(judges.hub)
+    assert tree_of(judges.root("a")) == tree_of(judges.root("b"))
+
+
+# Remotes
+
+
+def test_clones_that_are_shallow_and_single_branch_exchange_and_stay_so(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    for number in range(3):
+        (judges.root("a") / "lore" / f"note-{number}.txt").parent.mkdir(exist_ok=True)
+        (judges.root("a") / "lore" / f"note-{number}.txt").write_text("x")
+        git(judges.root("a"), "add", "-A")
+        git(judges.root("a"), "commit", "-qm", f"{number}")
+        said = judge(judges["a"])
+        judges.exchange("a")
+    git(judges.root("a"), "push", "-q", "origin", "main")
+    url = judges.hub.as_uri()
+    for name, options in (("one", ["--depth=1"]), ("cut", ["--depth=1", "--no-single-branch"])):
+        root = tmp_path / name
+        git(tmp_path, "clone", "-q", *options, url, name)
+        shallow = (root / ".git/shallow").read_text().split()
+        store = opened(root, judges.clock)
+        mine = judge(store)
+        done = exchange(store, publish=True)
+        assert (done.received, done.sent) == (True, True)
+        assert {*ids(mine), said[0].id} <= lines_at(judges.hub).keys()
+        assert git(root, "rev-list", "--count", "main") == "1", "the code stays shallow"
+        assert git(root, "rev-parse", "main") in shallow
+        judges.exchange("a")
+        judge(store)
+        assert exchange(store, publish=True).sent
+        assert git(root, "fsck", "--strict", "--no-progress", "--no-dangling") == ""
+    judges.exchange("a")
+    assert len(lines_at(judges.root("a"))) == 7
+
+
+def test_judgements_come_from_every_remote_and_go_to_one(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    fork = bare(tmp_path / "fork.git")
+    bare(tmp_path / "empty.git")
+    git(judges.root("b"), "remote", "set-url", "origin", str(fork))
+    said = judge(judges["b"])
+    judges.exchange("b")
+    for name, url in (("fork", fork), ("empty", tmp_path / "empty.git"), ("gone", tmp_path / "gone.git")):
+        git(judges.root("a"), "remote", "add", name, str(url))
+    mine = judge(judges["a"])
+    done = judges.exchange("a")[0]
+    assert (done.received, done.sent, done.remote, done.unreachable) == (True, True, "origin", ("gone",))
+    assert lines_at(judges.hub).keys() == ids(said, mine)
+    assert lines_at(fork).keys() == ids(said)
+    assert exchange(judges["a"], "fork", publish=True).sent
+    assert lines_at(fork).keys() == ids(said, mine)
+
+
+def test_a_host_that_protects_its_default_branch_takes_judgements(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    hook = "#!/bin/sh\nwhile read old new ref; do [ $ref != refs/heads/main ] || exit 1; done\n"
+    executable(judges.hub / "hooks/pre-receive", hook)
+    judge(judges["a"])
+    assert judges.exchange("a")[0].sent
+    assert len(lines_at(judges.hub)) == 1
+
+
+def test_a_remote_that_declines_is_no_failure_and_lines_stay_here(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["b"])
+    judges.exchange("b")
+    executable(judges.hub / "hooks/pre-receive", "#!/bin/sh\necho 'readers only' >&2\nexit 1\n")
+    mine = judge(judges["a"])
+    done = judges.exchange("a")[0]
+    assert (done.received, done.sent) == (True, False)
+    assert "readers only" in done.refused
+    assert lines_at(judges.root("a")).keys() == ids(said, mine)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_no_right_to_push_over_http_is_told_and_is_no_failure(
+    tmp_path: Path, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow_loopback(monkeypatch)
+    judges = Judges(tmp_path / "scene", "a")
+    judge(judges["a"])
+    with answering(status) as url:
+        git(judges.root("a"), "config", "remote.origin.pushurl", url)
+        done = judges.exchange("a")[0]
+    assert done.refused
+    assert not done.sent
+
+
+def test_a_remote_that_is_offline_raises_after_own_lines_are_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow_loopback(monkeypatch)
+    judges = Judges(tmp_path / "scene", "a")
+    git(judges.root("a"), "remote", "set-url", "origin", f"git://{refusing()}/lore.git")
+    said = judge(judges["a"])
+    with pytest.raises(RemoteError) as raised:
+        judges.exchange("a")
+    assert raised.value.kind == "offline"
+    assert lines_at(judges.root("a")).keys() == ids(said)
+
+
+def test_without_leave_to_publish_lines_come_in_and_none_go_out(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["b"])
+    judges.exchange("b")
+    mine = judge(judges["a"])
+    done = exchange(judges["a"], publish=False)
+    assert (done.received, done.sent) == (True, False)
+    assert lines_at(judges.root("a")).keys() == ids(said, mine)
+    assert lines_at(judges.hub).keys() == ids(said)
+
+
+def test_a_push_that_somebody_else_was_faster_with_is_merged_and_tried_again(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    theirs, mine = judge(judges["b"]), judge(judges["a"])
+    commit_own(judges["b"])
+    commit_own(judges["a"])
+    # The first push finds the branch that the other clone has pushed between our fetch and our push.
+    hook = f"""#!/bin/sh
+        [ -e {tmp_path}/done ] && exit 0
+        touch {tmp_path}/done
+        unset GIT_QUARANTINE_PATH GIT_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
+        git -C {judges.root("b")} push -q origin {BRANCH}
+    """
+    executable(judges.hub / "hooks/pre-receive", hook)
+    assert judges.exchange("a")[0].sent
+    assert lines_at(judges.hub).keys() == ids(theirs, mine)
+
+
+def test_users_push_pull_and_merge_of_their_branches_as_before(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    for name in "ab":
+        judge(judges[name])
+    judges.settle()
+    a, b = judges.root("a"), judges.root("b")
+    (a / "note.txt").write_text("x")
+    git(a, "add", "note.txt")
+    git(a, "commit", "-qm", "note")
+    git(a, "push", "-q")
+    git(b, "pull", "-q")
+    git(b, "switch", "-qc", "topic")
+    git(b, "merge", "-q", "main")
+    assert (b / "note.txt").exists()
+    assert git(b, "status", "--porcelain", "-uall") == ""
+    for name in "ab":
+        assert git(judges.root(name), "fsck", "--strict", "--no-progress", "--no-dangling") == ""
+    tip = git(b, "rev-parse", BRANCH)
+    git(b, "fetch", "-q", "--prune")
+    assert git(b, "rev-parse", BRANCH, f"origin/{BRANCH}").split() == [tip, tip]
+
+
+# Processes
+
+EXCHANGE = """
+    import os, signal, sys
+    from engram.usecases.judgements.exchange import exchange
+    from engram.usecases.opening.open_store import open_store
+    from engram.usecases.store.store import Caller
+
+    store = open_store(sys.argv[1], Caller("child", "tester"))
+    count, limit = 0, int(sys.argv[2])
+
+    def watch(event, arguments):
+        global count
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in ("os.rename", "os.remove", "os.link", "subprocess.Popen"):
+            count += 1
+            if count == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    exchange(store, publish=True, timeout=30)
+    print(count)
+"""
+
+JUDGE_AND_COMMIT = """
+    import sys
+    from pathlib import Path
+    from engram.usecases.judgements.commit_own import commit_own
+    from engram.usecases.opening.open_store import open_store
+    from engram.usecases.store.store import Caller
+
+    store = open_store(sys.argv[1], Caller("child", "tester"))
+    for line in sys.argv[3:]:
+        with Path(sys.argv[2]).open("ab") as file:
+            file.write(line.encode() + b"\\n")
+        commit_own(store)
+"""
+
+
+def run(script: str, *arguments: object) -> int:
+    child = start(script, *arguments)
+    child.communicate(timeout=60)
+    return child.returncode
+
+
+@pytest.mark.slow
+def test_an_exchange_killed_anywhere_loses_nothing(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["b"])
+    judges.exchange("b")
+    said += judge(judges["a"])
+    judges.exchange("a")
+    limit, step = 1, examples(9, 1)
+    while True:
+        said += judge(judges["a"]) + judge(judges["b"])
+        judges.exchange("b")
+        code = run(EXCHANGE, judges.root("a"), limit)
+        limit += step
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        assert git(judges.root("a"), "status", "--porcelain", "-uall") == ""
+    judges.settle()
+    assert limit > 10
+    assert lines_at(judges.hub).keys() == lines_at(judges.root("b")).keys() == ids(said)
+    assert git(judges.root("a"), "fsck", "--strict", "--no-progress", "--no-dangling") == ""
+
+
+def test_two_processes_of_one_clone_commit_at_once_and_every_line_is_there(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    store = judges["a"]
+    said = judge(store, 13)
+    path = Path(private_folder(store), ledger.path_of(store.source_id, said[0].id))
+    first, *lines = path.read_text().splitlines()
+    path.write_text(f"{first}\n")
+    children = [start(JUDGE_AND_COMMIT, store.places.root, path, *lines[part::2]) for part in range(2)]
+    for child in children:
+        _, errors = child.communicate(timeout=60)
+        assert child.returncode == 0, errors
+    assert not commit_own(store)
+    assert lines_at(judges.root("a")).keys() == ids(said)
+    assert git(judges.root("a"), "fsck", "--strict", "--no-progress", "--no-dangling") == ""
+
+
+# Leave to publish
+
+
+def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    dedicated = Judges(tmp_path / "scene", "a").root("a")
+    code = tmp_path / "code"
+    git(tmp_path, "init", "-q", str(code))
+    init(str(code), placement="in-tree")
+    assert may_publish(opened(dedicated)) == "yes"
+    assert may_publish(opened(code)) == "ask"
+    remember(opened(code), publish=True)
+    assert may_publish(opened(code)) == "yes"
+    remember(opened(code), publish=False)
+    assert may_publish(opened(code)) == "no"
+    monkeypatch.setenv("CI", "true")
+    assert may_publish(opened(dedicated)) == "no"
+    config_file.change(places.user_config_file(), "judgements.publish", "true")
+    assert may_publish(opened(dedicated)) == may_publish(opened(code)) == "yes"
+    monkeypatch.delenv("CI")
+    config_file.change(places.user_config_file(), "judgements.publish", "false")
+    assert may_publish(opened(dedicated)) == "no"
+
+
+def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Path) -> None:
+    key = key_named("judgements.publish")
+    assert not key.counts_in_a_store("true")
+    assert key.counts_in_a_store("false")
+    assert check("judgements.publish", True, "file") == parsed(key, "true") == "true"
+    for name in ("", "a b", "-x", "a..b", "a//b", "a.lock", "engram/lore", "HEAD", "x~1", ".a/b"):
+        with pytest.raises(ConfigError):
+            check("judgements.branch", name, "file")
+    assert check("judgements.branch", "users/me/judgements", "file")

@@ -1,0 +1,125 @@
+"""Clones that judge: lines in their private files, and the branch of judgements as git has it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import prepared
+from apikit import git
+from sync_kit import ManyClock, bare
+
+from engram.domain.entry import ulid
+from engram.domain.entry.confidence import HELPFUL
+from engram.domain.judgements import ledger
+from engram.domain.judgements.ledger import Judgement
+from engram.usecases.judgements.commit_own import private_folder
+from engram.usecases.judgements.exchange import exchange
+from engram.usecases.opening.open_store import open_store
+from engram.usecases.store.store import Caller
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.usecases.judgements.exchange import Exchanged
+    from engram.usecases.store.store import Store
+
+BRANCH = "engram/judgements"
+REF = f"refs/heads/{BRANCH}"
+ENTRY = "01KJPY44E039MMV97SZGY6V9EZ"
+SECONDS = 20.0
+
+
+def opened(root: Path, clock: ManyClock | None = None) -> Store:
+    """The store at `root`."""
+    return open_store(str(root), Caller("test", "tester"), clock=clock or ManyClock())
+
+
+def judge(store: Store, count: int = 1, kind: str = HELPFUL) -> list[Judgement]:
+    """Append lines to the store's own file, as a judgement there does."""
+    found = [Judgement(_new_id(store), ENTRY, kind, source=store.source_id) for _ in range(count)]
+    append(store, ledger.path_of(store.source_id, found[0].id), b"".join(map(ledger.render, found)))
+    return found
+
+
+def append(store: Store, path: str, raw: bytes) -> None:
+    """Append bytes to a private file."""
+    file = Path(private_folder(store), path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as opened_file:
+        opened_file.write(raw)
+
+
+def _new_id(store: Store) -> str:
+    # Copies of a clone go by clocks of their own, whose ids may be alike; those of a real one are random.
+    now = int(store.clock.now().timestamp() * 1000)
+    return ulid.encode(now + next(_STEPS), int.from_bytes(os.urandom(10)))
+
+
+_STEPS = iter(range(1_000_000_000))
+
+
+def lines_at(where: Path, revision: str = BRANCH) -> dict[str, Judgement]:
+    """Every line of a commit of the branch, by its id."""
+    found: dict[str, Judgement] = {}
+    for path in git(where, "ls-tree", "-r", "--name-only", revision).splitlines():
+        source = ledger.source_of(path)
+        if source is not None:
+            parsed = ledger.parse(git(where, "show", f"{revision}:{path}").encode(), source)
+            assert parsed.malformed == 0, path
+            found |= {one.id: one for one in parsed.judgements}
+    return found
+
+
+def tree_of(where: Path, revision: str = BRANCH) -> str:
+    """The id of the tree of the branch."""
+    return git(where, "rev-parse", f"{revision}^{{tree}}")
+
+
+def files_of(where: Path, revision: str = BRANCH) -> list[str]:
+    """The paths on the branch."""
+    return git(where, "ls-tree", "-r", "--name-only", revision).splitlines()
+
+
+class Judges:
+    """A bare remote, and clones of one dedicated store that judge."""
+
+    def __init__(self, folder: Path, names: str = "ab", moment: datetime | None = None) -> None:
+        prepared.copy(f"judges {names}", folder, lambda place: _make(place, names))
+        self.folder, self.hub = folder, folder / "hub.git"
+        self.clock = ManyClock() if moment is None else ManyClock(moment)
+        self.stores = {name: opened(folder / name, self.clock) for name in names}
+
+    def __getitem__(self, name: str) -> Store:
+        return self.stores[name]
+
+    def root(self, name: str) -> Path:
+        return self.folder / name
+
+    def exchange(self, *names: str) -> list[Exchanged]:
+        """Exchange judgements of these clones in turn."""
+        return [exchange(self[name], publish=True, timeout=SECONDS) for name in names]
+
+    def settle(self) -> None:
+        """Exchange until nobody has anything to send."""
+        for _ in range(4):
+            done = self.exchange(*self.stores)
+            if not any(one.sent or one.received for one in done):
+                return
+        raise AssertionError("they never come to rest")
+
+
+def _make(folder: Path, names: str) -> None:
+    """One store at the remote, cloned for each name; each with an id of its own."""
+    hub = bare(folder / "hub.git")
+    first = prepared.dedicated(folder / names[0])
+    git(first, "remote", "add", "origin", str(hub))
+    git(first, "push", "-q", "-u", "origin", "main")
+    for name in names[1:]:
+        git(folder, "clone", "-q", str(hub), name)
+    clock = ManyClock()
+    for name in names:
+        store = opened(folder / name, clock)
+        assert store.source_id
+        store.close()
