@@ -166,8 +166,10 @@ def fetch(
     lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
     """
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
+    # A partial clone would get each missing blob by a connection of its own.
+    whole = ("--no-filter",) if apart else ()
     words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", *_whole_history(repo, other, apart), other.remote, refspec)  # fmt: skip
+             "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec)  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, report)
     except RemoteError as error:
