@@ -371,6 +371,18 @@ def test_clones_that_are_shallow_and_single_branch_exchange_and_stay_so(tmp_path
     assert len(lines_at(judges.root("a"))) == 7
 
 
+def test_a_partial_clone_gets_judgements_whole(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    said = judge(judges["a"])
+    judges.exchange("a")
+    git(judges.hub, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--single-branch", judges.hub.as_uri(), "part")
+    assert exchange(opened(tmp_path / "part"), publish=True).received
+    listed = git(tmp_path / "part", "rev-list", "--objects", "--missing=print", BRANCH)
+    assert "?" not in listed
+    assert lines_at(tmp_path / "part").keys() == ids(said)
+
+
 def test_judgements_come_from_every_remote_and_go_to_one(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     fork = bare(tmp_path / "fork.git")

@@ -114,10 +114,10 @@ def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, si
     raws, files = _own_contents(store, sizes, entries, known)
     wanted = [entries[path].oid for path in raws if path in entries]
     wanted += [entries[path].oid for path in (create.ATTRIBUTES, ledger.ERASED) if path in entries]
-    there = ledger_branch.contents(repo, wanted) if wanted else {}
+    algorithm = layout.hash_name(repo)
+    there = ledger_branch.contents(repo, wanted, _expected(raws, known, algorithm))
     erased = erasure.parse(there[entries[ledger.ERASED].oid]) if ledger.ERASED in entries else frozenset()
     changes: dict[str, bytes | None] = {}
-    algorithm = layout.hash_name(repo)
     for path, raw in raws.items():
         before = there[entries[path].oid] if path in entries else b""
         united = erasure.without(path, ledger.unite(raw, before), erased)
@@ -144,6 +144,13 @@ def _own_contents(
         raw = atomic.read(os.path.join(private_folder(store), *path.split("/")))
         raws[path] = raw[: raw.rfind(b"\n") + 1]  # another process may be in the middle of a line
     return raws, files
+
+
+def _expected(raws: dict[str, bytes], known: _Committed, algorithm: str) -> dict[str, bytes]:
+    """Return what need not be read of the branch, by blob id: the attributes, and what own files have grown from."""
+    usual = create.with_attributes(b"", [ledger_branch.UNION])
+    parts = (raw[: known.files[path][0]] for path, raw in raws.items() if path in known.files)
+    return {objects.blob_oid(raw, algorithm): raw for raw in (usual, *parts)}
 
 
 def _named(

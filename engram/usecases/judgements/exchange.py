@@ -72,11 +72,12 @@ def exchange(
     publish: bool,
     timeout: float = remotes.DEADLINE,
     report: Report | None = None,
+    fetched: bool = False,
 ) -> Exchanged:
     """Read judgements from every remote that has them; with `publish`, push to one of them: `remote`, or the usual one.
 
-    `timeout` is that of each git command that uses the network, in seconds; `report` hears its progress and may end it by
-    raising an exception. Where the remote cannot be read, own lines are committed all the same, and RemoteError is
+    `fetched` says that those of the usual remote came a moment ago. `timeout` is that of each git command that uses the
+    network, in seconds; `report` hears its progress and may end it by raising an exception. Where the remote cannot be read, own lines are committed all the same, and RemoteError is
     raised. Raises GitError, StoreError as `commit_own`.
     """
     repo = store.places.repository
@@ -86,7 +87,7 @@ def exchange(
     folder = os.path.join(repo.common_dir, "engram")
     os.makedirs(folder, exist_ok=True)
     with FileLock(os.path.join(folder, _LOCK), timeout=timeout):
-        return _Exchange(store, remote, timeout, report).run(publish=publish)
+        return _Exchange(store, remote, timeout, report).run(publish=publish, fetched=fetched)
 
 
 class _Exchange:
@@ -101,9 +102,9 @@ class _Exchange:
         if self._known:
             self._choose_target(named)
 
-    def run(self, *, publish: bool) -> Exchanged:
+    def run(self, *, publish: bool, fetched: bool) -> Exchanged:
         for attempt in range(TRIES):
-            self._receive(with_others=attempt == 0)
+            self._receive(with_others=attempt == 0, fetched=fetched and attempt == 0)
             if not publish or self._target is None:
                 break
             try:
@@ -131,13 +132,14 @@ class _Exchange:
         self._target = Counterpart(found.remote, self._branch)
         self.done = self.done._replace(remote=found.remote)
 
-    def _receive(self, *, with_others: bool) -> None:
+    def _receive(self, *, with_others: bool, fetched: bool) -> None:
         """Fetch, merge, and commit own lines, also where the remote that counts cannot be read."""
         tips: list[str] = []
         failure: RemoteError | None = None
         try:
             if self._target is not None:
-                tips += self._fetch(self._target, self._timeout)
+                known = remotes.tracked(self._repo, self._target) if fetched else None
+                tips += ([known] if known else []) if fetched else self._fetch(self._target, self._timeout)
             if with_others:
                 tips += self._fetch_from_others()
         except RemoteError as error:

@@ -69,24 +69,6 @@ def check_is_ledger(repo: Repository, commit: str) -> None:
         )
 
 
-def erase_from(
-    repo: Repository, files: Mapping[str, Entry], erased: frozenset[str], contents: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """Return the new bytes (b"": delete it) of each file that holds something erased. `contents` has bytes by path."""
-    months = erasure.months(erased)
-    concerned = {path: one for path, one in files.items() if erasure.may_hold(path, erased, months)}
-    unread = {path: (one,) for path, one in concerned.items() if path not in contents}
-    found = dict[str, bytes]()
-    for path in concerned.keys() & contents.keys():
-        found[path] = erasure.without(path, contents[path], erased)
-    for read in _read(repo, unread):
-        for path, raws in read.items():
-            left = erasure.without(path, raws[0], erased)
-            if left != raws[0]:
-                found[path] = left
-    return found
-
-
 def _merged(repo: Repository, upon: str, rest: str, base: str | None) -> _Tree:
     found = differences(repo, upon, rest)
     lists = [path for path in found if path == ledger.ERASED]
@@ -141,13 +123,24 @@ def _erase(repo: Repository, upon: str, erased: frozenset[str], made: _Tree, *, 
     """Take what is erased out of the files that are new, or `everywhere`."""
     if not erased:
         return
-    files = dict(ledger_branch.files(repo, upon)) if everywhere else {}
+    files = ledger_branch.files(repo, upon) if everywhere else {}
     files |= {path: entry for path, entry in made.edits.items() if entry}
-    for path, left in erase_from(repo, files, erased, made.contents).items():
-        made.contents.pop(path, None)
-        made.edits[path] = objects.Entry(objects.PLAIN, "") if left else None
-        if left:
-            made.contents[path] = left
+    months = erasure.months(erased)
+    concerned = {path: one for path, one in files.items() if erasure.may_hold(path, erased, months)}
+    for path in concerned.keys() & made.contents.keys():
+        _keep(made, path, erasure.without(path, made.contents[path], erased))
+    for read in _read(repo, {path: (one,) for path, one in concerned.items() if path not in made.contents}):
+        for path, (raw,) in read.items():
+            left = erasure.without(path, raw, erased)
+            if left != raw:
+                _keep(made, path, left)
+
+
+def _keep(made: _Tree, path: str, left: bytes) -> None:
+    made.edits[path] = objects.Entry(objects.PLAIN, "") if left else None
+    made.contents.pop(path, None)
+    if left:
+        made.contents[path] = left
 
 
 def _make_room(found: Mapping[str, Difference], made: _Tree) -> None:

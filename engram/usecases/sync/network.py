@@ -27,17 +27,20 @@ FETCHING, PUSHING, SCANNING = "fetching from {}", "pushing to {}", "looking for 
 _POLL_SECONDS = 0.1
 
 
-def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report) -> Result:
-    """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError."""
+def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report, judgements: str) -> Result:
+    """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError.
+
+    With it comes the branch of `judgements`, if the remote has that.
+    """
     report_progress = _progress_of(FETCHING.format(other.remote), report)
     known = remotes.tracked(repo, other)
-    theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
+    theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.
         name = remotes.default_branch(repo, other.remote, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress)
+            theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
     return other.branch, theirs
 
 

@@ -28,6 +28,9 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.pulled_commits import mark_checked
 from engram.usecases.index.refresh import refresh
+from engram.usecases.judgements.commit_own import branch_of
+from engram.usecases.judgements.exchange import REFUSALS, exchange
+from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 TRIES = 6  # the first push and five more
 PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
 ROUNDS = 20  # of merging what others keep changing
+PUBLISH = "engram config judgements.publish true"
 STUCK_ROUNDS = 4  # in which the same file is in the way
 INDEXED_BY_PATH = 5000  # files; for more than that the index looks at all
 
@@ -89,6 +93,8 @@ class Synced(NamedTuple):
     head: str | None = None
     held: int = 0
     notes: tuple[str, ...] = ()
+    received_judgements: bool = False
+    sent_judgements: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """Return the answer as JSON."""
@@ -114,6 +120,12 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     RemoteError and others as long as nothing was done yet; later errors are in the answer's `errors`.
     """
     began = time.monotonic()
+    if (
+        store.places.placement == IN_TREE
+        and store.places.repository is not None
+        and remotes.remotes(store.repository)
+    ):
+        return _exchange_alone(store, options, step, began)
     repo = own_repository(store)
     run = _Sync(store, repo, _allowed(store, options), step)
     error: EngramError | None = None
@@ -121,9 +133,17 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
         run.run()
     except EngramError as raised:
         error = _blocking(raised)
+    if not isinstance(error, RemoteError) or error.kind in REFUSALS:
+        # Where the branch of words is protected or busy, judgements travel all the same.
+        try:
+            run.exchange_judgements(fetched=error is None and options.pull)
+        except EngramError as raised:
+            error = error or raised
     sync_state.remember(store, run.done.remote, error)
     _log(store, run.done, error, began)
-    if error is not None and not (run.done.pulled or run.done.merged or run.done.pushed):
+    if error is not None and not (
+        run.done.pulled or run.done.merged or run.done.pushed or run.done.sent_judgements
+    ):
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
     errors = () if error is None else (error,)
@@ -240,7 +260,9 @@ class _Sync:
         other = self._counterpart()
         self._report(network.FETCHING.format(other.remote))
         return network.Background(
-            lambda report: network.fetch(self._repo, other, self._options.timeout, report)
+            lambda report: network.fetch(
+                self._repo, other, self._options.timeout, report, branch_of(self._store)
+            )
         )
 
     def _finish_fetch(self, fetching: network.Background) -> str | None:
@@ -348,6 +370,27 @@ class _Sync:
         pushed = sum(path.startswith(folder) for path in sent)
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
         return commit
+
+    # 7. Judgements
+
+    def exchange_judgements(self, *, fetched: bool) -> None:
+        """Send and receive judgements, which have a branch of their own; `fetched` says that they came with the words."""
+        store, options = self._store, self._options
+        answer = may_publish(store) if options.push else "no"
+        found = exchange(
+            store,
+            self.done.remote or options.remote,
+            publish=answer == "yes",
+            timeout=options.timeout,
+            report=self._listener,
+            fetched=fetched,
+        )
+        notes = self.done.notes
+        if found.refused:
+            notes += (f"Judgements were not sent: {found.refused}",)
+        self.done = self.done._replace(
+            received_judgements=found.received, sent_judgements=found.sent, notes=notes
+        )
 
     # What all phases use
 
@@ -460,6 +503,18 @@ def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
     if found.folded:
         commit_pending(store, wait=LOCK_SECONDS)
     return found
+
+
+def _exchange_alone(store: Store, options: Options, step: Step | None, began: float) -> Synced:
+    """Exchange the judgements of a store whose words travel with the commits of the person's own repository."""
+    repo = store.repository
+    run = _Sync(store, repo, _allowed(store, options), step)
+    run.exchange_judgements(fetched=False)
+    notes = run.done.notes
+    if may_publish(store) == "ask" and options.push:
+        notes += (f"Judgements stay in this clone until you allow it: {PUBLISH}",)
+    duration_ms = round((time.monotonic() - began) * 1000)
+    return run.done._replace(notes=notes, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
 def own_repository(store: Store) -> Repository:

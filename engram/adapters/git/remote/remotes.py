@@ -159,15 +159,21 @@ def fetch(
     deadline: float = DEADLINE,
     report: Report | None = None,
     apart: bool = False,
+    also: str = "",
 ) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
+
+    With it comes the branch `also`, where the remote has that: `tracked` tells.
 
     A clone without its whole history gets the rest: without it there is no telling what both sides had. Where the branch
     lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
     """
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
+    # A partial clone would get each missing blob by a connection of its own.
+    whole = ("--no-filter",) if apart else ()
     words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", *_whole_history(repo, other, apart), other.remote, refspec)  # fmt: skip
+             "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
+             *([_optional(other.remote, also)] if also else []))  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, report)
     except RemoteError as error:
@@ -176,6 +182,11 @@ def fetch(
         run(repo, "update-ref", "-d", other.ref)
         return None
     return tracked(repo, other)
+
+
+def _optional(remote: str, branch: str) -> str:
+    """Return what fetches a branch if there is one: git takes no offence at a pattern that matches nothing."""
+    return f"+{layout.BRANCHES}{branch[:-1]}*:refs/remotes/{remote}/{branch[:-1]}*"
 
 
 def _whole_history(repo: Repository, other: Counterpart, apart: bool) -> tuple[str, ...]:

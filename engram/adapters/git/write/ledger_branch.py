@@ -56,9 +56,11 @@ def changed(repo: Repository, before: str | None, after: str) -> dict[str, str |
     return {path: one.oid if one and one.mode in REGULAR else None for path, one in found.items()}
 
 
-def contents(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
-    """Return the bytes of blobs by id. Raises GitError where one is missing."""
-    return blobs(repo, oids)
+def contents(
+    repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
+    """Return the bytes of blobs by id; those that are `known` are not read. Raises GitError where one is missing."""
+    return blobs(repo, oids, known)
 
 
 def write(
