@@ -77,8 +77,8 @@ def exchange(
     """Read judgements from every remote that has them; with `publish`, push to one of them: `remote`, or the usual one.
 
     `fetched` says that those of the usual remote came a moment ago. `timeout` is that of each git command that uses the
-    network, in seconds; `report` hears its progress and may end it by raising an exception. Where the remote cannot be read, own lines are committed all the same, and RemoteError is
-    raised. Raises GitError, StoreError as `commit_own`.
+    network, in seconds; `report` hears its progress and may end it by raising an exception. Where the remote cannot be
+    read, own lines are committed all the same, and RemoteError is raised. Raises GitError, StoreError as `commit_own`.
     """
     repo = store.places.repository
     if repo is None:
