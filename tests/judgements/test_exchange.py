@@ -1,226 +1,23 @@
-"""Judgements on their branch: committed, merged, fetched and pushed, whatever is done to the branch meanwhile."""
+"""Judgements merged, fetched and pushed by real git, whatever fails, is killed or comes between."""
 
 from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 from apikit import git
 from effort import examples
-from ledger_kit import BRANCH, REF, Judges, append, files_of, judge, lines_at, opened, tree_of
+from ledger_kit import BRANCH, REF, Judges, files_of, ids, judge, lines_at, opened, tree_of
 from remote_kit import allow_loopback, answering, refusing
 from storekit import start
 from sync_kit import bare, executable
 
-from engram.adapters.files import config_file, places
-from engram.adapters.git.run import process
-from engram.domain.errors import ConfigError, GitError, RemoteError
+from engram.domain.errors import RemoteError
 from engram.domain.judgements import erasure, ledger
-from engram.domain.settings import check, key_named, parsed
 from engram.usecases.judgements.commit_own import commit_own, private_folder
 from engram.usecases.judgements.exchange import exchange, merge
-from engram.usecases.judgements.publishing import may_publish, remember
-from engram.usecases.opening.init import init
-
-PLACEMENTS = ("dedicated", "branch", "in-tree")
-
-
-def commits(root: Path) -> int:
-    return int(git(root, "rev-list", "--count", BRANCH))
-
-
-def ids(*groups: list[ledger.Judgement]) -> set[str]:
-    return {one.id for group in groups for one in group}
-
-
-def everything_else(root: Path) -> list[str]:
-    """What git knows of a repository beside the branch of judgements."""
-    refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    logs = [
-        f"{file.relative_to(root)} {file.read_text()}"
-        for file in sorted((root / ".git/logs").rglob("*"))
-        if file.is_file()
-    ]
-    kept = [line for line in (*refs, *logs) if BRANCH not in line.split(" ")[0]]
-    index = (root / ".git/index").read_bytes().hex() if (root / ".git/index").exists() else ""
-    return [
-        *kept,
-        git(root, "--no-optional-locks", "status", "--porcelain", "-uall"),
-        git(root, "symbolic-ref", "HEAD"),
-        index,
-    ]
-
-
-# Own lines
-
-
-def test_own_lines_are_one_commit_with_attributes_and_the_name_and_a_second_call_starts_no_git(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judges = Judges(tmp_path / "scene", "a")
-    said = judge(judges["a"], 5)
-    assert commit_own(judges["a"])
-    source = judges["a"].source_id
-    path = ledger.path_of(source, said[0].id)
-    assert files_of(judges.root("a")) == [".gitattributes", path, ledger.who_path(source)]
-    assert git(judges.root("a"), "show", f"{BRANCH}:.gitattributes") == "* -text merge=union"
-    assert git(judges.root("a"), "show", f"{BRANCH}:{ledger.who_path(source)}") == "Engram Test"
-    assert git(judges.root("a"), "log", "-1", "--format=%an %ct", BRANCH).startswith("Engram Test")
-    assert lines_at(judges.root("a")).keys() == ids(said)
-    assert commits(judges.root("a")) == 1
-    started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(process, "listeners", [lambda words, *_: started.append(words)])
-    assert not commit_own(judges["a"])
-    assert started == []
-    judge(judges["a"], 3)
-    assert commit_own(judges["a"])
-    assert commits(judges.root("a")) == 2
-
-
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_committing_touches_nothing_but_the_branch_in_any_placement_and_work_tree(
-    tmp_path: Path, placement: str
-) -> None:
-    root = tmp_path / "code"
-    git(tmp_path, "init", "-q", "-b", "main", str(root))
-    (root / "code.py").write_text("1\n")
-    (root / ".gitignore").write_text("wt\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "code")
-    if placement == "dedicated":
-        shutil.rmtree(root)
-    init(str(root), placement=placement)
-    (root / "code.py").write_text("changed\n")  # uncommitted work
-    git(root, "worktree", "add", "-q", "-b", "other", "wt")
-    before = everything_else(root)
-    said = []
-    for store in (opened(root), opened(root / "wt")):
-        said += judge(store)
-        assert commit_own(store)
-    assert everything_else(root) == before
-    assert lines_at(root).keys() == ids(said)
-    assert git(root, "fsck", "--strict", "--no-progress", "--no-dangling") == ""
-
-
-def test_a_store_without_git_and_a_clone_that_never_judged_make_no_branch(tmp_path: Path) -> None:
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain/.engram.toml").write_text("")
-    plain = opened(tmp_path / "plain")
-    judge(plain)
-    assert not commit_own(plain)
-    assert not any(exchange(plain, publish=True))
-    judges = Judges(tmp_path / "scene", "a")
-    assert not commit_own(judges["a"])
-    assert not judges.exchange("a")[0].sent
-    assert git(judges.hub, "for-each-ref", REF) == ""
-
-
-def test_a_line_that_is_being_written_waits_until_it_is_whole(tmp_path: Path) -> None:
-    judges = Judges(tmp_path / "scene", "a")
-    said = judge(judges["a"])
-    path = ledger.path_of(said[0].source, said[0].id)
-    next_line = ledger.render(said[0]._replace(id=said[0].id[:-4] + "ZZZZ"))
-    append(judges["a"], path, next_line[:40])
-    assert commit_own(judges["a"])
-    assert not commit_own(judges["a"])
-    append(judges["a"], path, next_line[40:])
-    assert commit_own(judges["a"])
-    assert len(lines_at(judges.root("a"))) == 2
-
-
-@pytest.mark.parametrize("then", [["branch", "-D", BRANCH], ["update-ref", REF, "{first}"]])
-def test_a_branch_that_was_deleted_or_set_back_gets_its_lines_with_the_next_commit(
-    tmp_path: Path, then: list[str]
-) -> None:
-    judges = Judges(tmp_path / "scene", "a")
-    said = judge(judges["a"])
-    commit_own(judges["a"])
-    first = git(judges.root("a"), "rev-parse", BRANCH)
-    said += judge(judges["a"])
-    commit_own(judges["a"])
-    git(judges.root("a"), *(word.format(first=first) for word in then))
-    assert commit_own(judges["a"])
-    assert lines_at(judges.root("a")).keys() == ids(said)
-
-
-def test_who_wants_no_name_publishes_none_and_takes_back_one_that_is_there(
-    tmp_path: Path, home: Path
-) -> None:
-    judges = Judges(tmp_path / "scene", "ab")
-    judge(judges["a"])
-    judges.exchange("a", "b")
-    who = ledger.who_path(judges["a"].source_id)
-    assert who in files_of(judges.root("b"))
-    config_file.change(places.user_config_file(), "judgements.name", False)
-    nameless = opened(judges.root("a"))
-    assert commit_own(nameless)
-    assert not commit_own(nameless)
-    assert (
-        git(judges.root("a"), "log", "-1", "--format=%an %ae %cn", BRANCH) == "Engram engram@localhost Engram"
-    )
-    exchange(nameless, publish=True)
-    judges.exchange("b")
-    assert who not in files_of(judges.root("b"))
-
-
-def test_the_branch_is_left_alone_while_a_person_has_it_checked_out(tmp_path: Path) -> None:
-    judges = Judges(tmp_path / "scene", "a")
-    judge(judges["a"])
-    commit_own(judges["a"])
-    git(judges.root("a"), "worktree", "add", "-q", str(tmp_path / "look"), BRANCH)
-    said = judge(judges["a"])
-    with pytest.raises(GitError, match="is checked out in"):
-        commit_own(judges["a"])
-    assert git(tmp_path / "look", "status", "--porcelain") == ""
-    shutil.rmtree(tmp_path / "look")  # not pruned yet
-    assert commit_own(judges["a"])
-    assert said[0].id in lines_at(judges.root("a"))
-
-
-def test_a_branch_that_holds_something_else_is_neither_written_nor_merged(tmp_path: Path) -> None:
-    judges = Judges(tmp_path / "scene", "ab")
-    git(judges.root("a"), "branch", BRANCH, "main")
-    main = git(judges.root("a"), "rev-parse", "main")
-    judge(judges["a"])
-    with pytest.raises(GitError, match="holds none"):
-        commit_own(judges["a"])
-    git(judges.root("a"), "push", "-q", "origin", BRANCH)
-    judge(judges["b"])
-    commit_own(judges["b"])
-    with pytest.raises(GitError, match="holds none"):
-        judges.exchange("b")
-    assert git(judges.hub, "rev-parse", BRANCH) == git(judges.root("a"), "rev-parse", BRANCH) == main
-
-
-def test_a_branch_in_the_way_of_the_name_is_named_with_the_way_out(tmp_path: Path) -> None:
-    judges = Judges(tmp_path / "scene", "a")
-    git(judges.root("a"), "branch", "engram")
-    judge(judges["a"])
-    with pytest.raises(GitError, match="There is a branch engram") as raised:
-        commit_own(judges["a"])
-    assert "judgements.branch" in raised.value.hint
-
-
-@pytest.mark.parametrize("failing", [False, True])
-def test_own_commits_are_signed_if_the_person_signs_and_merges_are_not(tmp_path: Path, failing: bool) -> None:
-    judges = Judges(tmp_path / "scene", "ab")
-    for name in "ab":
-        root = judges.root(name)
-        key = tmp_path / f"key-{name}"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-        git(root, "config", "commit.gpgsign", "true")
-        git(root, "config", "gpg.format", "ssh")
-        git(root, "config", "user.signingkey", str(tmp_path / "no-key" if failing else key))
-        judge(judges[name])
-        commit_own(judges[name])
-        assert ("gpgsig" in git(root, "cat-file", "commit", BRANCH)) is not failing
-    judges.exchange("a", "b")
-    assert "gpgsig" not in git(judges.root("b"), "cat-file", "commit", BRANCH)
-    assert len(lines_at(judges.hub)) == 2
-
 
 # Merging
 
@@ -264,6 +61,21 @@ def test_plain_git_merges_two_judgement_branches_without_a_conflict_and_it_is_re
     exchange(other, publish=True)
     assert tree_of(copy) == tree_of(judges.root("a")) == tree_of(judges.hub)
     assert lines_at(judges.hub).keys() == ids(said)
+
+
+def test_a_third_clone_merges_what_two_copies_of_a_clone_wrote_to_one_file(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "ab")
+    said = judge(judges["a"])
+    judges.exchange("a", "b")
+    shutil.copytree(judges.root("a"), tmp_path / "copy")
+    tips = []
+    for store, count in ((judges["a"], 2), (opened(tmp_path / "copy", judges.clock), 3)):
+        said += judge(store, count)
+        commit_own(store)
+        git(judges.root("b"), "fetch", "-q", store.places.root, REF)
+        tips.append(git(judges.root("b"), "rev-parse", "FETCH_HEAD"))
+    assert merge(judges["b"], tips)
+    assert lines_at(judges.root("b")).keys() == ids(said)
 
 
 def test_lines_of_a_clone_that_is_gone_are_put_back_by_whoever_has_them(tmp_path: Path) -> None:
@@ -581,40 +393,3 @@ def test_two_processes_of_one_clone_commit_at_once_and_every_line_is_there(tmp_p
     assert not commit_own(store)
     assert lines_at(judges.root("a")).keys() == ids(said)
     assert git(judges.root("a"), "fsck", "--strict", "--no-progress", "--no-dangling") == ""
-
-
-# Leave to publish
-
-
-def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    dedicated = Judges(tmp_path / "scene", "a").root("a")
-    code = tmp_path / "code"
-    git(tmp_path, "init", "-q", str(code))
-    init(str(code), placement="in-tree")
-    assert may_publish(opened(dedicated)) == "yes"
-    assert may_publish(opened(code)) == "ask"
-    remember(opened(code), publish=True)
-    assert may_publish(opened(code)) == "yes"
-    remember(opened(code), publish=False)
-    assert may_publish(opened(code)) == "no"
-    monkeypatch.setenv("CI", "true")
-    assert may_publish(opened(dedicated)) == "no"
-    config_file.change(places.user_config_file(), "judgements.publish", "true")
-    assert may_publish(opened(dedicated)) == may_publish(opened(code)) == "yes"
-    monkeypatch.delenv("CI")
-    config_file.change(places.user_config_file(), "judgements.publish", "false")
-    assert may_publish(opened(dedicated)) == "no"
-
-
-def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Path) -> None:
-    key = key_named("judgements.publish")
-    assert not key.counts_in_a_store("true")
-    assert key.counts_in_a_store("false")
-    assert check("judgements.publish", True, "file") == parsed(key, "true") == "true"
-    for name in ("", "a b", "-x", "a..b", "a//b", "a.lock", "engram/lore", "HEAD", "x~1", ".a/b"):
-        with pytest.raises(ConfigError):
-            check("judgements.branch", name, "file")
-    assert check("judgements.branch", "users/me/judgements", "file")

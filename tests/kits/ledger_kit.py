@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ BRANCH = "engram/judgements"
 REF = f"refs/heads/{BRANCH}"
 ENTRY = "01KJPY44E039MMV97SZGY6V9EZ"
 SECONDS = 20.0
+_steps = itertools.count()
 
 
 def opened(root: Path, clock: ManyClock | None = None) -> Store:
@@ -54,10 +56,7 @@ def append(store: Store, path: str, raw: bytes) -> None:
 def _new_id(store: Store) -> str:
     # Copies of a clone go by clocks of their own, whose ids may be alike; those of a real one are random.
     now = int(store.clock.now().timestamp() * 1000)
-    return ulid.encode(now + next(_STEPS), int.from_bytes(os.urandom(10)))
-
-
-_STEPS = iter(range(1_000_000_000))
+    return ulid.encode(now + next(_steps), int.from_bytes(os.urandom(10)))
 
 
 def lines_at(where: Path, revision: str = BRANCH) -> dict[str, Judgement]:
@@ -80,6 +79,11 @@ def tree_of(where: Path, revision: str = BRANCH) -> str:
 def files_of(where: Path, revision: str = BRANCH) -> list[str]:
     """The paths on the branch."""
     return git(where, "ls-tree", "-r", "--name-only", revision).splitlines()
+
+
+def ids(*groups: list[Judgement]) -> set[str]:
+    """The ids of lines."""
+    return {one.id for group in groups for one in group}
 
 
 class Judges:

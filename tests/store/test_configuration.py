@@ -114,6 +114,7 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         **{f"scopes.{scope}.weight": "2.5" for scope in BUILT_IN_SCOPES},
         **{f"scopes.{scope}.retention_days": "3" for scope in BUILT_IN_SCOPES},
         **{f"scopes.{scope}.garbage_days": "3" for scope in BUILT_IN_SCOPES},
+        "judgements.name": "false",
         "maintain.auto": "false",
         "sync.interval": "15",
         "sync.on_session": "true",
