@@ -25,9 +25,9 @@ confidence: 0.9 # sure
 class TestEditing:
     def test_only_the_line_of_the_changed_key_changes(self) -> None:
         text = f"---\n{NOTE}---\nText."
-        assert edited(text, tags=("c",), prior=900) == text.replace("[b, a]   #", "[c]   #").replace(
+        assert edited(text, tags=("c",), prior=850) == text.replace("[b, a]   #", "[c]   #").replace(
             "  # indented", "# indented"
-        ).replace("# sure\n", "# sure\nprior: 0.90\n")
+        ).replace("confidence: 0.9 # sure", "confidence: 0.85 # sure")
 
     def test_a_value_that_still_is_right_stays_as_it_was_typed(self) -> None:
         text = with_fields("type: semantic\nstatus: Active\ntags: a, b\npinned: no")

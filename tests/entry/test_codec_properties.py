@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 
 import pytest
 import yaml
-from codec_strategies import CATEGORIES, NASTY, blocks, contents, files, lore, nearly_canonical, texts
+from codec_strategies import (
+    CATEGORIES,
+    NASTY,
+    as_stored,
+    blocks,
+    contents,
+    files,
+    lore,
+    nearly_canonical,
+    texts,
+)
 from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -76,7 +86,9 @@ def test_an_edit_says_the_new_lore_and_keeps_everything_else(
     wanted = file.lore._replace(
         **{name: getattr(other, name) for name in changed | ({"id"} - {file.adopted and "id"})}
     )
-    wanted = wanted._replace(sources=() if wanted.sources == (wanted.source_id,) else wanted.sources)
+    wanted = as_stored(
+        wanted._replace(sources=() if wanted.sources == (wanted.source_id,) else wanted.sources)
+    )
     edited = codec.rewrite(file, wanted, CATEGORIES)
     assert read(edited).lore == wanted
     before, after = keys.load(raw.decode()), keys.load(edited.decode())

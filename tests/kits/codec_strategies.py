@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engram.adapters.files.frontmatter.frontmatter import conflict_marker, normalise
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import TYPES, Categories
-from engram.domain.entry.confidence import Vote
+from engram.domain.entry.confidence import Vote, clamp
 from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation, shows
 
 CATEGORIES = Categories({"house_rule": "procedural"})
@@ -108,7 +108,12 @@ def lore(draw: st.DrawFn, usual: bool = False) -> Lore:
     found = {name: draw(strategy) for name, strategy in FIELDS[usual].items()}
     if found["sources"] == (found["source_id"],):
         found["sources"] = ()
-    return Lore(**found)
+    return as_stored(Lore(**found))
+
+
+def as_stored(found: Lore) -> Lore:
+    """An entry as a file can say it: without votes, which format 1 has, there is no more than a stated confidence."""
+    return found if found.votes else found._replace(prior=clamp(found.prior), last_validated=None)
 
 
 _ID = "01JD6TQ8XW9YV3N5K7P2M4R6ST"

@@ -389,6 +389,7 @@ class _Sync:
         if found.refused:
             notes += (f"Judgements were not sent: {found.refused}",)
         self.done = self.done._replace(
+            remote=self.done.remote or found.remote,
             received_judgements=found.received, sent_judgements=found.sent, notes=notes
         )
 

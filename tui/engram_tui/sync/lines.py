@@ -116,6 +116,8 @@ def result_sentence(result: Result) -> str:
         f"{count(done.pushed)} pushed" if done.pushed else "",
         f"{count(done.merged)} merged by field" if done.merged else "",
         f"{count(done.folded)} merged into entries that say the same" if done.folded else "",
+        "judgements received" if done.received_judgements else "",
+        "judgements sent" if done.sent_judgements else "",
     ]
     summary = ", ".join(part for part in parts if part) or "Nothing new on either side"
     todo = [

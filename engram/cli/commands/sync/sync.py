@@ -141,14 +141,18 @@ def _clone_missing(call: Call) -> None:
 
 
 def _summary(done: Synced) -> str:
-    parts = [f"{done.pulled:,} in", f"{done.pushed:,} out"] if done.pulled or done.pushed else ["Nothing new"]
+    parts = [f"{done.pulled:,} in", f"{done.pushed:,} out"] if done.pulled or done.pushed else []
     if done.merged:
         parts.append(f"{done.merged:,} merged")
     if done.folded:
         parts.append(f"{done.folded:,} folded into lore that said the same")
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} to look at")
-    return f"{done.remote}/{done.branch}: {', '.join(parts)}"
+    ways = [way for way, moved in (("in", done.received_judgements), ("out", done.sent_judgements)) if moved]
+    if ways:
+        parts.append(f"judgements {' and '.join(ways)}")
+    where = f"{done.remote}/{done.branch}" if done.branch else done.remote
+    return f"{where}: {', '.join(parts) or 'Nothing new'}"
 
 
 def _held(done: Synced) -> str:
