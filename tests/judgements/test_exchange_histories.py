@@ -34,7 +34,7 @@ class History:
             self.force_push, self.rebase, self.cherry_pick, self.revert, self.merge, self.copy,
         ]  # fmt: skip
         act = self.random.choices(
-            [self.write, self.commit, self.exchange, self.random.choice(by_hand)], [4, 2, 4, 5]
+            [self.write, self.commit, self.exchange, self.random.choice(by_hand)], [4, 3, 3, 6]
         )[0]
         name = self.random.choice(list(self.judges.stores))
         self.did.append(f"{act.__name__} {name}")
@@ -91,9 +91,10 @@ class History:
     def cherry_pick(self, name: str) -> None:
         """Begin anew from the remote's branch with our last commit alone."""
         theirs, tip = self.fetched(name), self.tip(name)
+        side = ["-m1"] if len(self.parents(name)) > 1 else []
         if theirs and tip:
             self.point(name, theirs)
-            self.in_work_tree(name, ["cherry-pick", "-m1", tip], ["cherry-pick", "--abort"])
+            self.in_work_tree(name, ["cherry-pick", *side, tip], ["cherry-pick", "--abort"])
 
     def revert(self, name: str) -> None:
         if self.parents(name):
