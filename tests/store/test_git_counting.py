@@ -23,11 +23,11 @@ def clones(tmp_path: Path) -> Clones:
 
 
 def both_changed(clones: Clones) -> None:
-    """Two clones that have each judged the same lore, the second of which has synced."""
+    """Two clones that have each edited the same entry, the second of which has synced."""
     lore = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
     clones.settle()
     for name in "ab":
-        clones[name].feedback(helpful=[lore.id])
+        clones[name].edit(lore.id, add_tags=[name])
     clones["b"].sync()
 
 

@@ -77,7 +77,7 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     trailers = [("Engram-Restored-From", commit)]
     operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
     entry_writer.write(store, [operation])
-    return Restored(lore, path, commit, True)
+    return Restored(judgements.with_tally(store, lore), path, commit, True)
 
 
 def _current(store: Store, path: str) -> LoreFile | None:

@@ -8,7 +8,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Shown
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,4 +52,4 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
     content = entry_writer.rewritten(store, file, lore)
     adopted = Change(path, content, atomic.digest(file.raw))
     entry_writer.write(store, [entry_writer.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
-    return Shown(lore, path)
+    return Shown(judgements.with_tally(store, lore), path)

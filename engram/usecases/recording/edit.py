@@ -16,7 +16,7 @@ from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.admission_policy import admit_change, speaker
 from engram.usecases.recording.record import tidy
-from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store import activity_log, entry_writer, judgements
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -163,7 +163,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         if old is not None:
             is_claimed = (old.pinned, old.prior) != (lore.pinned, lore.prior)
             credit.edited(store, old, lore, is_claimed=is_claimed)
-    return Shown(lore, path, "", store.places.scope)
+    return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
 
 
 def _has_id(store: Store, path: str, raw: bytes) -> bool:

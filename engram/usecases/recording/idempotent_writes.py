@@ -13,7 +13,7 @@ from engram.usecases.recording.idempotency import once
 from engram.usecases.recording.record import Recorded
 from engram.usecases.recording.upsert import Put
 from engram.usecases.similarity.near_duplicates import Similar
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,4 +96,5 @@ def _text(store: Store, lore: Lore) -> str:
 
 
 def _lore(store: Store, text: str, path: str) -> Lore:
-    return codec.read(text.encode(), path, store.categories, store.clock.now()).lore
+    lore = codec.read(text.encode(), path, store.categories, store.clock.now()).lore
+    return judgements.with_tally(store, lore)

@@ -21,7 +21,7 @@ from engram.usecases.lookup.resolve import Found, hits_by_id, resolve
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
 from engram.usecases.store import entry_writer as change
-from engram.usecases.store import quarantine
+from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +130,7 @@ def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
     status = UNCHANGED if merged.content == bare else MERGED
     content = ours if status == UNCHANGED else _with_origin(target, merged.content, place)
     promoted = Promoted(
-        codec.read(content, path, categories, now).lore,
+        judgements.with_tally(target, codec.read(content, path, categories, now).lore),
         path,
         place.scope,
         target.places.scope,

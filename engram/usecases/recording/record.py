@@ -106,6 +106,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) 
         entry_writer.write(store, [operation])
         remember(store, lore, path)
         _note(store, lore, began, merged=0)
+    lore = judgements.with_tally(store, lore)
     return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
 
 

@@ -62,7 +62,8 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
     made: list[Judgement] = []
 
     def make() -> dict[str, bytes]:
-        source, stamps = store.source_id, _stamps(store)
+        source = store.source_id
+        stamps = _stamps(store)
         last = _last_id(store, stamps)
         found: dict[str, bytes] = {}
         for draft in drafts:
@@ -157,7 +158,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
         cache.forget(known)  # what is erased may be in any of them
         known, changed = {}, ledger_branch.changed(repo, None, tip)
     erased = frozenset(cache.meta("erased").split())
-    own = store.source_id
+    own = store.known_source_id
     for path, oid in sorted(changed.items()):
         source = ledger.source_of(path)
         if source is None:
@@ -219,8 +220,9 @@ def _said(store: Store, entries: Sequence[str]) -> Said:
 
 
 def _stamps(store: Store) -> dict[str, Stamp]:
-    source = store.source_id
-    return store.ledgers.stamps((f"{source[10:12]}/{source}", ledger.LEGACY))
+    source = store.known_source_id
+    own = (f"{source[10:12]}/{source}",) if source else ()
+    return store.ledgers.stamps((*own, ledger.LEGACY))
 
 
 def _mark(stamps: Mapping[str, Stamp], tip: str) -> str:

@@ -247,6 +247,12 @@ class Store:
         return self._source_id
 
     @property
+    def known_source_id(self) -> str:
+        """This clone's id as far as it has one; "" before it wrote anything."""
+        self._source_id = self._source_id or self._read_source()
+        return self._source_id
+
+    @property
     def source(self) -> str:
         """The short form of the source id, the key of this clone's votes."""
         return ulid.short(self.source_id)
