@@ -183,8 +183,7 @@ class _Folding:
             )
         except ConflictError:  # another process is changing one of them
             return False
-        if store.source_id == other.lore.source_id:  # nobody else speaks for this clone
-            judgements.say_again(store, folded, other.lore.id)
+        judgements.confirm_own(store, [folded])
         self._files[path] = entry_writer.load(store, path)
         return True
 

@@ -51,6 +51,23 @@ def say_again(store: Store, host: Lore, other: str) -> None:
     append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent)])
 
 
+def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
+    """Confirm the entries of others that took in one of this clone: nobody else speaks for it. Raises StoreError.
+
+    What format 1 gained by it counts already.
+    """
+    own, drafts = store.source_id, []
+    for lore in entries:
+        if own == lore.source_id or own not in lore.sources:
+            continue
+        said = _said(store, [lore.id])
+        known = any(line.source == own and line.kind == CONFIRMED for line in said.lines)
+        if not known and not any(one.account.startswith(tallies.MERGED) for one in said.accounts):
+            folded = lore.merged_from[-1] if lore.merged_from else ""
+            drafts.append(Judgement("", lore.id, CONFIRMED, folded, ledger.words_digest(lore)))
+    append(store, drafts)
+
+
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
     """Append a line that takes back each of these lines (id, entry) of this clone. Raises StoreError."""
     agent = plain_name(store.caller.agent)
@@ -199,13 +216,17 @@ def _keep_remembered(store: Store) -> None:
         store.state.forget_votes()
 
 
-def with_tally(store: Store, lore: Lore) -> Lore:
-    """Return the entry with what judgements make of it today; as its file says where they cannot be read."""
+def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> Lore:
+    """Return the entry with what judgements make of it today; as its file says where they cannot be read.
+
+    `more` are accounts of format 1 that are in no ledger yet.
+    """
     today = tallies.day_of(store.clock.now())
     said = _said(store, [lore.id, *lore.merged_from])
-    if not (said.lines or said.accounts or lore.votes):
+    if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
-    found = tallies.tally(lore, said.lines, said.accounts, today, ledger.words_digest(lore))
+    accounts = [*said.accounts, *more]
+    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore))
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
