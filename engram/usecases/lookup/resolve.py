@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs, ulid
 from engram.domain.entry.refs import Seen
@@ -9,7 +11,7 @@ from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +51,8 @@ def resolve(store: Store, name: str) -> Found:
         lore_id = _by_id(store, name) or _by_words(store, name, state.refs(session))
         ref = state.ref(session, lore_id=lore_id)
     home = _surfaced_from(store, ref) if ref else store
+    with contextlib.suppress(EngramError):
+        judgements.refresh(home)  # what another process said meanwhile counts as well
     path = _known_place(home, lore_id)
     if path:
         return Found(lore_id, path, ref.name if ref else "", home)

@@ -124,8 +124,7 @@ def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
 def mark(store: Store) -> str:
     """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
     home = store.original or store
-    home.judged_mark = _mark(_stamps(home), _tip(home))
-    return home.judged_mark
+    return _mark(_stamps(home), _tip(home))
 
 
 def refresh(store: Store) -> str:
@@ -133,10 +132,10 @@ def refresh(store: Store) -> str:
     if store.judged_mark is None:
         _keep_remembered(store)
     stamps, tip = _stamps(store), _tip(store)
-    store.judged_mark = _mark(stamps, tip)
-    cache = store.judgements
-    if not store.judged_mark or cache.meta("mark") == store.judged_mark:
-        return store.judged_mark
+    mark, cache = _mark(stamps, tip), store.judgements
+    if not mark or mark == store.judged_mark or cache.meta("mark") == mark:
+        store.judged_mark = mark
+        return mark
     known = cache.known()
     if tip and cache.meta("tip") != tip:
         _read_branch(store, known, tip)
@@ -154,8 +153,9 @@ def refresh(store: Store) -> str:
         cache.add(_OWN + path, whole_lines, source, after, whole=not grew, erased=erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
-    cache.set_meta("mark", store.judged_mark)
-    return store.judged_mark
+    cache.set_meta("mark", mark)
+    store.judged_mark = mark
+    return mark
 
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
