@@ -24,9 +24,8 @@ from engram.domain.errors import NotFoundError, StoreError
 from engram.domain.recall import strength
 from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.catch_up import too_many_dead
+from engram.usecases.index.catch_up import Indexer, too_many_dead
 from engram.usecases.index.index_query import consult
-from engram.usecases.index.indexing import Indexer
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.recall.relevance import Relevance
