@@ -38,7 +38,7 @@ from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import apply, local_changes, network, uncommitted_files
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
-from engram.usecases.sync.prefetch import prefetch
+from engram.usecases.sync.network import prefetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
