@@ -220,7 +220,7 @@ def _catch_up(
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
     if not paths and (generation is None or freshness.is_moved_by_others(store, generation)):
-        from engram.usecases.admission.pulled_commits import quarantine_pulled
+        from engram.usecases.admission.incoming_quarantine import quarantine_pulled
 
         quarantine_pulled(store)
     if generation is None:

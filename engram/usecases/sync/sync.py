@@ -26,7 +26,7 @@ from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlocked
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
-from engram.usecases.admission.pulled_commits import mark_checked
+from engram.usecases.admission.incoming_quarantine import mark_checked
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
