@@ -154,3 +154,16 @@ def surplus(one: Sequence[str], other: Sequence[str]) -> list[str]:
 def listed(items: list[str]) -> str:
     """Return the first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")
+
+
+# The text of a recent entry, as a comparison with a new one needs it.
+
+
+class RecentText(NamedTuple):
+    """An entry's id, title, file and searchable text, and the meaningful words of that text."""
+
+    id: str
+    title: str
+    path: str
+    text: str
+    words: frozenset[str]

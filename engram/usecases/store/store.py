@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.durable import DurableDatabase
     from engram.domain.graph.graph import BuiltGraph
     from engram.domain.settings import Settings
-    from engram.domain.similarity.recent_text import RecentText
+    from engram.domain.similarity.equivalence import RecentText
     from engram.usecases.store.accepted_settings import HeldBack
 
 
