@@ -10,8 +10,7 @@ import re
 from collections import Counter
 
 from engram.domain.text.polarity import NEGATIONS, NUMERALS, OPPOSITES
-from engram.domain.text.wording import difference, wording
-from engram.domain.text.words import WORD, words_in
+from engram.domain.text.wording import WORD, difference, wording, words_in
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
