@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from engram.domain.text.polarity import NEGATIONS, NUMERALS, OPPOSITES
-from engram.domain.text.wording import WORD, difference, wording, words_in
+from engram.domain.text.wording import NEGATIONS, NUMERALS, OPPOSITES, WORD, difference, wording, words_in
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
