@@ -36,7 +36,8 @@ from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
-from engram.usecases.sync import apply, local_changes, network, uncommitted_files
+from engram.usecases.sync import apply, local_changes, network
+from engram.usecases.sync.apply import may_be_kept
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
 from engram.usecases.sync.network import prefetch
 
@@ -408,7 +409,7 @@ def merge_incoming(
         stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
         obstructed = applied.in_the_way
         if stuck:  # committing them did not help
-            uncommitted |= uncommitted_files.may_be_kept(obstructed, store.places.folder)
+            uncommitted |= may_be_kept(obstructed, store.places.folder)
         if stuck == STUCK_ROUNDS:
             break
         record_outside_changes(store, obstructed)
