@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.recall.strength import (
+from engram.domain.recall.ranking import (
     BY_BOTH,
     BY_WORDS,
     NONE,

@@ -14,7 +14,7 @@ from engram.adapters.index.damage import damage_noticed
 from engram.adapters.numeric import numpy_module
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError
-from engram.domain.recall import ranking, strength
+from engram.domain.recall import ranking
 from engram.domain.recall.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -319,7 +319,7 @@ def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
 def evidence(hit: Scored) -> float:
     """Return how much evidence there is that a hit answers the query."""
     score = hit.score
-    return strength.evidence(score.words, score.cosine, score.missing)
+    return ranking.evidence(score.words, score.cosine, score.missing)
 
 
 def strength_of(found: Sequence[Scored]) -> str:
@@ -330,10 +330,10 @@ def strength_of(found: Sequence[Scored]) -> str:
 def strength_by(found: Sequence[Scored], known: Sequence[float]) -> str:
     """Return the strength of an answer of hits whose evidence is known."""
     levels = [
-        strength.strength(much, strength.bounds(hit.score.cosine))
+        ranking.strength(much, ranking.bounds(hit.score.cosine))
         for hit, much in zip(found, known, strict=True)
     ]
-    return next((level for level in strength.STRENGTHS if level in levels), strength.NONE)
+    return next((level for level in ranking.STRENGTHS if level in levels), ranking.NONE)
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
@@ -342,12 +342,12 @@ def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Ca
     `threshold` is added to the evidence that a hit needs.
     """
     known = [evidence(hit) for hit in found]
-    if strength_by(found, known) == strength.NONE:
+    if strength_by(found, known) == ranking.NONE:
         return []
     return [
         hit
         for hit, much in zip(found, known, strict=True)
-        if much >= strength.bounds(hit.score.cosine).shown + threshold
+        if much >= ranking.bounds(hit.score.cosine).shown + threshold
     ]
 
 
