@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
     Match = Callable[[TokenQuery, Generation, Neighbours, Sequence[int]], Mapping[int, TokenMatch]]
-    Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
+    Order = Callable[[WordHits, Cosines | None, set[int] | None, float], "Relevance"]
 
     class Scored(Protocol):
         """A candidate, or an entry of an answer."""
