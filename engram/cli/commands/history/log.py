@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.output import DIM, counted, progress
+from engram.cli.output import DIM, progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
