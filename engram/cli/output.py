@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from contextlib import contextmanager
 
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
     from typing import TextIO
 
     from engram.domain.errors import EngramError
@@ -130,54 +128,3 @@ def _cells(character: str) -> int:
     from unicodedata import combining, east_asian_width  # most texts are ASCII
 
     return 2 if east_asian_width(character) in "WF" else int(not combining(character))
-
-
-# Progress on standard error of work that takes long: a bar, or what is being done; nothing in pipes and with --json.
-
-_PATIENCE_SECONDS = 0.5
-
-
-@contextmanager
-def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function (done, total) to call along the way; the bar appears after half a second."""
-    if output.json or not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    began = time.monotonic()
-    shown = 0
-
-    def step(done: int, total: int) -> None:
-        nonlocal shown
-        percent = 100 * done // max(total, 1)
-        if time.monotonic() - began > _PATIENCE_SECONDS and percent != shown:
-            shown = percent
-            print(
-                f"\r{what} {'━' * (percent // 4):<25} {done:,} of {total:,}",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    try:
-        yield step
-    finally:
-        if shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def steps(output: Output) -> Iterator[Callable[[str], None] | None]:
-    """A function to call with what is being done, for one line at a terminal; None where nobody would see it."""
-    if output.json or not sys.stderr.isatty():
-        yield None
-        return
-    width = max(os.get_terminal_size(2).columns - 3, 20)
-
-    def step(what: str) -> None:
-        text = output.styled(f"{shorten(safe_text(what), width)} …", DIM)
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield step
-    finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

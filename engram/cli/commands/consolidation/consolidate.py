@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Plan, show, and apply if that is wanted."""
-    from engram.cli.output import steps
+    from engram.cli.progress import steps
     from engram.usecases.consolidation.consolidate import apply, plan
 
     given = call.arguments

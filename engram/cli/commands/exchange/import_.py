@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.output import progress
 from engram.cli.parsing import add
+from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.domain.text.counting import counted

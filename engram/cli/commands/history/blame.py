@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.output import DIM, progress, shorten
+from engram.cli.output import DIM, shorten
+from engram.cli.progress import progress
 from engram.domain.admission.trust import GOOD, NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.text.safe_text import safe_text

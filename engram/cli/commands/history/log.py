@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.output import DIM, progress
+from engram.cli.output import DIM
+from engram.cli.progress import progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
