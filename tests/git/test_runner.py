@@ -206,7 +206,7 @@ def test_importing_the_adapter_loads_nothing_heavy() -> None:
         "hashlib",
     }
     code = (
-        "import sys; from engram.adapters.git.read import commit_log, snapshot; "
+        "import sys; from engram.adapters.git.read import history, snapshot; "
         "from engram.adapters.git.run import layout; from engram.adapters.git.write import commits, create, maintain;"
         "print(*sys.modules)"
     )

@@ -146,7 +146,7 @@ def _arrivals(
     known: Mapping[str, bytes],
 ) -> list[_Arrival]:
     """Return the entries whose text differs from that of the entry with the same id here."""
-    from engram.adapters.git.read.commit_log import touching
+    from engram.adapters.git.read.history import touching
 
     repo = store.repository
     before = _read(store, {path: found.before for path, found in changes.items()}, known)

@@ -93,7 +93,7 @@ def _split_arguments(store: Store, names: Sequence[str]) -> tuple[past.Located |
 
 
 def _latest(store: Store, lore: past.Located | None) -> Diff:
-    from engram.adapters.git.read.commit_log import log
+    from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
     now = _between(store, "HEAD", FILES, lore)

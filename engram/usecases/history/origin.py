@@ -97,7 +97,7 @@ def _last_commit(store: Store, path: str) -> str:
     repository = store.places.repository
     if repository is None:
         return ""
-    from engram.adapters.git.read.commit_log import log
+    from engram.adapters.git.read.history import log
     from engram.usecases.store.lineage import in_git
 
     entries = log(repository, in_git(store, path), 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.run import layout
-from engram.adapters.git.run.runner import listing, run
+from engram.adapters.git.read.history import parse_trailers
+from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -97,103 +97,3 @@ def _change(facts: bytes, path: bytes) -> FileChange:
         for mode, oid in zip(words[:count], words[count : 2 * count], strict=True)
     )
     return FileChange(os.fsdecode(path), tuple(before), after)
-
-
-# The commits that touched a path, with the trailers that say which operation of Engram made them.
-
-LOG_SECONDS = 60.0
-PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
-_MARK = "\x01"
-FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%P", "%(trailers:only=true,unfold=true)")
-
-
-class LogEntry(NamedTuple):
-    """One commit. `moment` is the author's time in unix seconds; a trailer's values keep their order.
-
-    `parents` of the log of a path are the last commits before it that touched the path.
-    """
-
-    oid: str
-    short: str
-    author: str
-    moment: int
-    subject: str
-    parents: tuple[str, ...]
-    trailers: Mapping[str, tuple[str, ...]]
-
-
-def log(
-    repo: Repository, path: str, limit: int, *, follow: bool = False, also: Sequence[str] = ()
-) -> tuple[LogEntry, ...]:
-    """Return the last `limit` commits that touched `path` ("" for all) or one of `also`, newest first.
-
-    `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
-    """
-    if layout.read_head(repo).oid is None:
-        return ()
-    words = ["-z", f"-n{limit}", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}"]
-    words.append("--follow" if follow and path else "--no-follow")
-    words += ["--parents", "--topo-order"] if path else []
-    where = ("--", path, *also) if path else ()
-    fields = run(repo, "log", *words, "HEAD", *where, deadline=LOG_SECONDS).stdout.split(b"\0")
-    step = len(FIELDS)
-    return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
-
-
-def touching(
-    repo: Repository, tip: str, known: str | None, paths: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    """For each path the commits of `tip`, and not of `known`, in which it differs from all parents; the last first."""
-    narrow = paths if len(paths) <= PATHS_PER_CALL else [os.path.commonpath(paths)]
-    without = ("--not", known) if known else ()
-    words = ("log", "--full-history", "--diff-merges=combined", "--name-only", "-z", "--no-renames", "--topo-order",
-             "--no-show-signature", f"--format={_MARK}%H", tip, *without, "--", *narrow)  # fmt: skip
-    wanted, found = set(paths), dict[str, list[str]]()
-    commit = ""
-    for line in os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS)).split("\0"):
-        name = line.removeprefix("\n")
-        if name.startswith(_MARK):
-            commit = name.removeprefix(_MARK)
-        elif name in wanted:
-            found.setdefault(name, []).append(commit)
-    return {path: tuple(dict.fromkeys(commits)) for path, commits in found.items()}
-
-
-def _entry(fields: list[bytes]) -> LogEntry:
-    oid, short, author, moment, subject, parents, trailing = (
-        field.decode("utf-8", "replace") for field in fields
-    )
-    return LogEntry(
-        oid, short, author, int(moment), subject, tuple(parents.split()), parse_trailers(trailing)
-    )
-
-
-# Trailers: the `Key: value` lines at the end of a commit message.
-
-OPERATION = "Engram-Op"
-
-
-def with_trailer(message: str, key: str, value: str) -> str:
-    """Return the message with `key: value` among its trailers (once), ending in one line end."""
-    message = message.rstrip()
-    line = f"{key}: {value}"
-    last_paragraph = message.rpartition("\n\n")[2].splitlines() if "\n\n" in message else []
-    if line in last_paragraph:
-        return message + "\n"
-    joined = bool(last_paragraph) and all(_is_trailer(text) for text in last_paragraph)
-    return f"{message}{chr(10) if joined else chr(10) * 2}{line}\n"
-
-
-def parse_trailers(text: str) -> dict[str, tuple[str, ...]]:
-    """Return each key with its values in order; lines that are no trailer are passed over."""
-    found: dict[str, tuple[str, ...]] = {}
-    for line in text.splitlines():
-        if _is_trailer(line):
-            key, _, value = line.partition(":")
-            found[key] = (*found.get(key, ()), value.strip())
-    return found
-
-
-def _is_trailer(line: str) -> bool:
-    key, colon, _ = line.partition(":")
-    return bool(colon) and bool(key) and all(letter.isalnum() or letter == "-" for letter in key)

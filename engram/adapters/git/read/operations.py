@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read.commit_log import OPERATION, parse_trailers
+from engram.adapters.git.read.history import OPERATION, parse_trailers
 from engram.adapters.git.run import configuration, layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.commit_log import OPERATION, with_trailer
+from engram.adapters.git.read.history import OPERATION, with_trailer
 from engram.adapters.git.run import configuration, failures, layout, locks
 from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run

@@ -11,7 +11,7 @@ from gitkit import AUTHOR, MOMENT, apply, change, git, make_repository, person_c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git.read.commit_log import log, parse_trailers, with_trailer
+from engram.adapters.git.read.history import log, parse_trailers, with_trailer
 from engram.adapters.git.write.commits import commit_all
 
 if TYPE_CHECKING:
