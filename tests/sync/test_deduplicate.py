@@ -130,7 +130,7 @@ def test_after_a_plain_pull_such_a_vote_is_counted_by_the_next_sync(clones: Clon
     assert sync(opened(synced, clones.clock).store, SOON._replace(push=False)).merged == 1
     words = ["git", "pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]
     assert subprocess.run(words, cwd=root, capture_output=True, check=False).returncode == 1
-    assert "mended" in cli("doctor", "--fix", cwd=root).out
+    assert "repaired" in cli("doctor", "--fix", cwd=root).out
     git(root, "commit", "-q", "--no-edit")
     clones.sync("c", "a", "b")
     clones.assert_equal()
