@@ -81,6 +81,11 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
     if drafts:
         store.ledgers.append(make)
         refresh(store)
+    deed = store.deed
+    if deed is not None and made:
+        deed.operations[store.places.scope] = deed.operations.get(store.places.scope, 0) + len(made)
+        deed.judgements.update(line.id for line in made)
+        store.deeds_of_lines |= {line.id: deed.name for line in made}
     return made
 
 
