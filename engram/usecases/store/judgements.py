@@ -277,15 +277,34 @@ class Step(NamedTuple):
     validation_count: int
 
 
-def steps_of(store: Store, lore: Lore, limit: int) -> list[Step]:
-    """Return the last judgements of an entry, newest first, with what each changed at its time; decay aside."""
+class Course(NamedTuple):
+    """How judgements moved an entry in the course of time, decay aside; `lines` are those of all sources, by id."""
+
+    lore: Lore
+    lines: list[Judgement]
+    accounts: list[LegacyAccount]
+
+    def steps(self, limit: int) -> list[Step]:
+        """Return the last judgements, newest first."""
+        found = []
+        for end in range(len(self.lines), max(0, len(self.lines) - limit), -1):
+            before, after = self._upto(self.lore, end - 1), self._upto(self.lore, end)
+            found.append(Step(self.lines[end - 1], before.full, after.full, after.validation_count))
+        return found
+
+    def upto(self, line_id: str, stated: int) -> Tally:
+        """Return what the judgements with earlier ids had made of a stated confidence (thousandths)."""
+        end = sum(line.id < line_id for line in self.lines)
+        return self._upto(self.lore._replace(prior=stated, votes={}), end)
+
+    def _upto(self, lore: Lore, end: int) -> Tally:
+        return tallies.tally(lore, self.lines[:end], self.accounts, 0)
+
+
+def course_of(store: Store, lore: Lore) -> Course:
+    """Return the course of an entry's judgements."""
     said = _said(store, [lore.id, *lore.merged_from])
-    lines = sorted(set(said.lines))
-    found = []
-    for end in range(len(lines), max(0, len(lines) - limit), -1):
-        before, after = (tallies.tally(lore, lines[:upto], said.accounts, 0) for upto in (end - 1, end))
-        found.append(Step(lines[end - 1], before.full, after.full, after.validation_count))
-    return found
+    return Course(lore, sorted(set(said.lines)), said.accounts)
 
 
 def own_votes(store: Store) -> dict[str, Vote]:

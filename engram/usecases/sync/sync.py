@@ -390,7 +390,9 @@ class _Sync:
             notes += (f"Judgements were not sent: {found.refused}",)
         self.done = self.done._replace(
             remote=self.done.remote or found.remote,
-            received_judgements=found.received, sent_judgements=found.sent, notes=notes
+            received_judgements=found.received,
+            sent_judgements=found.sent,
+            notes=notes,
         )
 
     # What all phases use
