@@ -245,14 +245,6 @@ def test_without_a_writable_database_state_is_kept_in_memory(tmp_path: Path) -> 
     assert len(said) == 1
 
 
-def test_a_late_process_does_not_revert_a_vote(tmp_path: Path) -> None:
-    database = StateDatabase(str(tmp_path))
-    database.keep_vote("ID", Vote(160, 0, 2))
-    database.keep_vote("ID", Vote(80, 150, 1))
-    assert database.vote("ID") == Vote(160, 150, 2)
-    database.close()
-
-
 def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: Path) -> None:
     database = StateDatabase(str(tmp_path))
     database.refs("session")

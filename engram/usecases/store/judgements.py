@@ -81,11 +81,12 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
     if drafts:
         store.ledgers.append(make)
         refresh(store)
-    deed = store.deed
-    if deed is not None and made:
-        deed.operations[store.places.scope] = deed.operations.get(store.places.scope, 0) + len(made)
-        deed.judgements.update(line.id for line in made)
-        store.deeds_of_lines |= {line.id: deed.name for line in made}
+    deed, by_themselves = store.deed, {line.id for line in made if not line.of}
+    if deed is not None and by_themselves:
+        scope = store.places.scope
+        deed.operations[scope] = deed.operations.get(scope, 0) + len(by_themselves)
+        deed.judgements.update(by_themselves)
+        store.deeds_of_lines |= dict.fromkeys(by_themselves, deed.name)
     return made
 
 
