@@ -272,7 +272,7 @@ def test_a_judgement_is_no_commit_and_the_log_says_what_it_really_changed(tmp_pa
     before = heads(tmp_path)
     ok("feedback", "--helpful", "L1", cwd=tmp_path)
     assert heads(tmp_path) == before
-    newest = ok("log", "L1", "--json", cwd=tmp_path).json["events"][0]
+    newest = ok("log", "L1", "--json", cwd=tmp_path).json["history"][0]
     assert (newest["confidence_before"], newest["confidence"]) == (0.95, 1.0)
 
 
