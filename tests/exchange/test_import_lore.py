@@ -236,7 +236,9 @@ def grown(root: Path) -> Engram:
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "markdown"])
-def test_a_round_trip_keeps_everything_but_judgements_and_json_states_what_they_came_to(tmp_path: Path, kind: str) -> None:
+def test_a_round_trip_keeps_everything_but_judgements_and_json_states_what_they_came_to(
+    tmp_path: Path, kind: str
+) -> None:
     settings = '[store.categories]\nRECIPE = "procedural"\n'
     with grown(tmp_path / "a") as store:
         before = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}

@@ -15,7 +15,6 @@ from storekit import commit, engram_command, opened
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.state.activity_table import LiveEntry
 from engram.adapters.state.database import StateDatabase
-from engram.domain.entry.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.store.commit import has_work
