@@ -150,8 +150,10 @@ class Clones:
                 break
 
     def _tip(self) -> str:
-        file = self.hub / "refs/heads/main"
-        return file.read_text("ascii") if file.exists() else git(self.hub, "for-each-ref", "refs/heads")
+        tips = [self.hub / "refs/heads" / name for name in ("main", "engram/judgements")]
+        if not tips[0].exists():
+            return git(self.hub, "for-each-ref", "refs/heads")
+        return "".join(file.read_text("ascii") for file in tips if file.exists())
 
     def edit(self, name: str, path: str, old: str, new: str) -> None:
         """A person changes words of a file."""
