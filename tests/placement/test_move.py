@@ -55,7 +55,8 @@ def private(root: Path, *where: str) -> tuple[object, ...]:
     """What only this clone knows of a store."""
     status = ok(*where, "status", "--json", cwd=root).json
     session = ok(*where, "session", "--json", cwd=root).json
-    return status["store"]["source"], session, status["lore_count"]
+    judged = ok(*where, "show", "L1", "--json", cwd=root).json
+    return status["store"]["source"], session, status["lore_count"], judged["lore"]["votes"]
 
 
 def make(folder: Path, placement: str) -> None:
@@ -210,7 +211,7 @@ def test_undo_reaches_beyond_a_move(tmp_path: Path) -> None:
 def test_a_program_moves_a_store_and_opens_it_again(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     with engram.open(case.code) as store:
-        assert store.move("dedicated", str(tmp_path / "new"), dry_run=True).commits == 4
+        assert store.move("dedicated", str(tmp_path / "new"), dry_run=True).commits == 3
         lore = store.record(MORE, category="FACT", key="k").lore
         cursor = store.delta().cursor
         found = store.move("dedicated", str(tmp_path / "new"))

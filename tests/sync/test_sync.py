@@ -10,6 +10,7 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
+from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, preview, sync
 
 
@@ -40,7 +41,8 @@ def test_helpful_against_incorrect(tmp_path: Path) -> None:
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(incorrect=[lore])
     first, second = clones.sync("a", "b")
-    assert (first.pushed, second.merged, second.conflicts) == (1, 1, 0)
+    assert (first.pushed, first.sent_judgements, first.received_judgements) == (0, True, False)
+    assert (second.merged, second.sent_judgements, second.received_judgements) == (0, True, True)
     clones.settle()
     clones.assert_equal()
     assert clones["a"].get(lore).lore.confidence == 0.63
@@ -116,7 +118,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     from engram.usecases.sync.sync import merge_incoming
 
     for name in "ab":
-        clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
         commit(clones[name])
     heads = {name: git(clones.root(name), "rev-parse", "HEAD") for name in "ab"}
     for mine, other in ("ab", "ba"):
@@ -130,7 +132,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     clones.settle()
     clones.assert_equal()
     found = clones["a"].get(lore).lore
-    assert (found.confidence, found.validation_count) == (0.86, 2)
+    assert found.tags == ("by a", "by b")
     assert "Work queue" in found.content
     assert "two times" in found.content
     assert found.conflicts == ()
@@ -197,7 +199,7 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Pat
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", f"token {SECRET} Queue")
     edited = (clones.root("a") / path).read_bytes()
-    clones["b"].feedback(helpful=[lore])
+    clones["b"].edit(lore, Edit(add_tags=("broker",)))
     clones.sync("b")
     with pytest.raises(SyncBlockedError, match="cannot be committed"):
         clones.sync("a")
@@ -208,7 +210,7 @@ def test_a_preview_changes_nothing_here(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
     for name in "ab":
-        clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(name,)))
     clones.sync("b")
     commit(clones["a"])
     before, head = files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")
@@ -298,7 +300,7 @@ def test_a_merge_is_pushed_while_it_is_brought_in_here(clones: Clones) -> None:
     lore = clones.record("a")
     clones.settle()
     for name in "ab":
-        clones[name].feedback(helpful=lore.id)
+        clones[name].edit(lore.id, Edit(add_tags=(name,)))
     clones.sync("a")
     here = clones.folder / "here"
     os.mkfifo(here)

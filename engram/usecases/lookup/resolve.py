@@ -9,7 +9,7 @@ from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,7 @@ def resolve(store: Store, name: str) -> Found:
     home = _surfaced_from(store, ref) if ref else store
     path = _known_place(home, lore_id)
     if path:
+        judgements.look(home)
         return Found(lore_id, path, ref.name if ref else "", home)
     return _locate(store, lore_id, ref)
 

@@ -177,17 +177,33 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     cache.set_meta("tip", tip)
 
 
+def branch_of(store: Store) -> str:
+    """Return the name of the branch of judgements."""
+    return store.settings.text("judgements.branch")
+
+
+def branch_ref(store: Store) -> str:
+    """Return the ref that the judgements of others are read from; "" where there is none."""
+    return _branch(store)[0]
+
+
 def _tip(store: Store) -> str:
-    """Return the commit of the local branch of judgements, "" where there is none."""
+    return _branch(store)[1]
+
+
+def _branch(store: Store) -> tuple[str, str]:
+    """Return the ref of the branch of judgements and its commit: of origin's, until there is one here."""
     repo = store.places.repository
     if repo is None:
-        return ""
+        return "", ""
     from engram.adapters.git.run.layout import BRANCHES, read_ref
 
-    try:
-        return read_ref(repo, BRANCHES + store.settings.text("judgements.branch")) or ""
-    except GitError:
-        return ""
+    name = branch_of(store)
+    for ref in (BRANCHES + name, f"refs/remotes/origin/{name}"):
+        with contextlib.suppress(GitError):
+            if tip := read_ref(repo, ref):
+                return ref, tip
+    return "", ""
 
 
 def _keep_remembered(store: Store) -> None:
@@ -209,11 +225,17 @@ def with_tally(store: Store, lore: Lore) -> Lore:
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
+def look(store: Store) -> None:
+    """Read what others said meanwhile, as far as it can be read."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        refresh(store.original or store)
+
+
 def _said(store: Store, entries: Sequence[str]) -> Said:
     home = store.original or store
+    if home.judged_mark is None:
+        look(home)
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        if home.judged_mark is None:
-            refresh(home)
         if home.judged_mark:
             return home.judgements.of(entries)
     return Said([], [])

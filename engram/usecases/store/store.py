@@ -148,7 +148,7 @@ class Store:
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
-        self.ledgers = LedgerFolder(os.path.join(places.state, "judgements"))
+        self.ledgers = LedgerFolder(places.state)
         self.judged_mark: str | None = None  # of the ledgers as they were when they were last read
         self.judgements = JudgementCache(places.state)
         self.built_graph: BuiltGraph | None = None  # the graph built last

@@ -28,7 +28,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.pulled_commits import mark_checked
 from engram.usecases.index.refresh import refresh
-from engram.usecases.judgements.commit_own import branch_of
 from engram.usecases.judgements.exchange import REFUSALS, exchange
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
@@ -37,6 +36,7 @@ from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
+from engram.usecases.store.judgements import branch_of
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import apply, local_changes, network, uncommitted_files
@@ -390,7 +390,9 @@ class _Sync:
             notes += (f"Judgements were not sent: {found.refused}",)
         self.done = self.done._replace(
             remote=self.done.remote or found.remote,
-            received_judgements=found.received, sent_judgements=found.sent, notes=notes
+            received_judgements=found.received,
+            sent_judgements=found.sent,
+            notes=notes,
         )
 
     # What all phases use
