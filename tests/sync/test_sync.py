@@ -242,11 +242,12 @@ def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path)
     path = clones["a"].get(lore).path
     (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
     clones["b"].feedback(helpful=[lore])
+    clones["b"].edit(lore, Edit(add_tags=("broker",)))
     clones.settle()
     clones.assert_equal()
     assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved.md"]
     found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.conflicts) == (1, ())
+    assert (found.validation_count, found.tags, found.conflicts) == (1, ("broker",), ())
 
 
 def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
@@ -254,11 +255,13 @@ def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
     path = clones["a"].get(lore).path
     for name in "ab":
         clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
         (clones.root(name) / path).rename(clones.root(name) / f"lore/moved-by-{name}.md")
     clones.settle()
     clones.assert_equal()
     assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved-by-a.md"]
-    assert clones["b"].get(lore).lore.validation_count == 2
+    found = clones["b"].get(lore).lore
+    assert (found.validation_count, found.tags) == (2, ("by a", "by b"))
 
 
 def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
@@ -293,6 +296,35 @@ def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_th
     clones.record("late")
     clones.settle()
     clones.assert_equal()
+
+
+def test_a_new_clone_knows_at_once_what_others_judged(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
+    clones["a"].feedback(helpful=[lore])
+    clones.sync("a")
+    clones.stores["c"] = clones.add("c")
+    assert clones["c"].get(lore).lore.validation_count == 1
+    clones["c"].feedback(helpful=[lore])
+    clones.settle()
+    clones.assert_equal()
+    assert clones["a"].get(lore).lore.validation_count == 2
+
+
+def test_the_branch_of_judgements_is_never_taken_for_that_of_lore(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
+    clones["a"].feedback(helpful=[lore])
+    clones.sync("a")
+    git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/engram/judgements")
+    clones.stores["c"] = clones.add("c")
+    assert git(clones.root("c"), "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert clones["c"].get(lore).lore.validation_count == 1
+    # Somebody deleted the lore there: a clone begins anew, another one brings back what it has.
+    git(clones.hub, "update-ref", "-d", "refs/heads/main")
+    clones.stores["d"] = clones.add("d")
+    assert clones["d"].list().total == 0
+    clones.settle()
+    clones.assert_equal()
+    assert clones["d"].get(lore).lore.validation_count == 1
 
 
 def test_a_merge_is_pushed_while_it_is_brought_in_here(clones: Clones) -> None:
