@@ -11,7 +11,7 @@ from hashlib import blake2b
 from engram.adapters.state.connection import StateConnection
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
-from engram.domain.judgements.ledger import Judgement, LegacyAccount
+from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,13 +42,6 @@ class Known(NamedTuple):
 
     size: int
     mark: str
-
-
-class Said(NamedTuple):
-    """The lines and accounts of some entries."""
-
-    lines: list[Judgement]
-    accounts: list[LegacyAccount]
 
 
 class JudgementCache:

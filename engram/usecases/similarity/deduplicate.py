@@ -12,15 +12,17 @@ import contextlib
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import keys
-from engram.adapters.git.read.differences import differences
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import ConflictError, EngramError, GitError
+from engram.domain.judgements import ledger
 from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, judgements, sync_state
+from engram.usecases.store.lineage import read_lore
 from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -79,8 +82,10 @@ def _is_of_others(store: Store, path: str) -> bool:
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     """Fold incoming entries and move the watermark. Raises EngramError; nothing is lost."""
-    head = layout.read_head(store.repository).oid
+    since, head = sync_state.read_watermark(store, _MARK), layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
+    if since and head and since != head:
+        _confirm_folded(store, since, head)
     if head:
         sync_state.write_watermark(store, _MARK, head)
     return done
@@ -189,6 +194,23 @@ class _Folding:
         return True
 
 
+def _confirm_folded(store: Store, since: str, head: str) -> None:
+    """Confirm the entries into which others have folded what this clone recorded: nobody else speaks for it."""
+    changed = _changed(store, store.repository, since, head)
+    gone = {path: found.before.oid for path, found in changed.items() if found.before and not found.after}
+    contents = blobs(store.repository, gone.values()) if gone else {}
+    files = [read_lore(store, path, contents[oid]) for path, oid in gone.items()]
+    own = {file.lore.id for file in files if file and file.lore.source_id == store.source_id}
+    if not own:
+        return
+    own -= {line.of for line in judgements.own_lines(store) if line.kind in (ledger.CONFIRMED, ledger.SAME)}
+    for path in changed.keys() - gone.keys() if own else ():
+        with contextlib.suppress(EngramError):
+            host = entry_writer.load(store, path).lore
+            for one in own.intersection(host.merged_from):
+                judgements.say_again(store, host, one)
+
+
 def own_keys(file: LoreFile) -> set[str]:
     """Return the keys of a file that Engram does not know."""
     from engram.adapters.files.frontmatter import fields, frontmatter
@@ -198,11 +220,14 @@ def own_keys(file: LoreFile) -> set[str]:
 
 
 def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
+    return [path for path, found in _changed(store, repo, since, head).items() if found.before is None]
+
+
+def _changed(store: Store, repo: Repository, since: str, head: str) -> dict[str, Difference]:
+    """Return the files of entries that differ between two commits."""
     try:
         changed = differences(repo, since, head)
     except GitError:  # the commit is gone: history was rewritten
-        return []
+        return {}
     folder = store.places.folder
-    return [
-        path for path, found in changed.items() if found.before is None and sync_plan.is_lore(path, folder)
-    ]
+    return {path: found for path, found in changed.items() if sync_plan.is_lore(path, folder)}
