@@ -10,7 +10,7 @@ import recall_report
 import scoring
 from recall_variants import HYBRID, NO_FLOOR, WORDS
 
-from engram.domain.recall.strength import STRENGTHS
+from engram.domain.recall.ranking import STRENGTHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -27,7 +27,7 @@ from engram.cli.overview import GROUPS  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
 from engram.domain import errors  # noqa: E402
 from engram.domain.entry.categories import ALIASES, Categories  # noqa: E402
-from engram.domain.recall import strength  # noqa: E402
+from engram.domain.recall.ranking import BY_BOTH, BY_WORDS  # noqa: E402
 from engram.domain.review.review import KINDS, allowed  # noqa: E402
 from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 
@@ -180,7 +180,7 @@ def categories() -> str:
 def ranking() -> str:
     """The numbers of the ranking."""
     rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
-    by_both, by_words = strength.BY_BOTH, strength.BY_WORDS
+    by_both, by_words = BY_BOTH, BY_WORDS
     for field, meaning in (
         ("strong", "the answer is strong"),
         ("weak", "there is an answer at all"),
@@ -188,7 +188,7 @@ def ranking() -> str:
     ):
         values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
         rows.append(
-            (f"`engram.domain.recall.strength.Bounds.{field}`", values, f"evidence from which {meaning}")
+            (f"`engram.domain.recall.ranking.Bounds.{field}`", values, f"evidence from which {meaning}")
         )
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 

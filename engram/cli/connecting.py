@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engram.cli.output import DIM, GREEN, RED, YELLOW, counted
+from engram.cli.output import DIM, GREEN, RED, YELLOW
 from engram.domain.errors import NEEDS_HUMAN
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, fitted
+from engram.cli.output import BOLD, CYAN, DIM, age, bar, fitted
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -42,7 +42,7 @@ async def write(
     def keyed(engram: Engram) -> tuple[Reply, bool]:
         if not key:
             return do(engram), False
-        from engram.usecases.recording.idempotency import once
+        from engram.usecases.recording.idempotent_writes import once
 
         headers = [request.headers.get(name, "") for name in (MATCH_HEADER, NONE_MATCH_HEADER)]
         whole = [request.method, request.url.path, headers, asked]

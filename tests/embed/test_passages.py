@@ -66,7 +66,7 @@ def test_a_direction_is_exact_for_any_number_of_tokens(embedder: Embedder) -> No
 
 
 def _sum(embedder: Embedder, tokens: list[int]) -> np.ndarray:
-    from engram.adapters.embed.static import StaticEmbedder
+    from engram.adapters.embed.provider import StaticEmbedder
 
     assert isinstance(embedder, StaticEmbedder)
     total = np.empty(embedder.dimensions, np.float32)

@@ -13,8 +13,7 @@ from prepared import dedicated
 
 from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.model_files import Tensor
-from engram.adapters.embed.provider import open_embedder
-from engram.adapters.embed.static import StaticEmbedder
+from engram.adapters.embed.provider import StaticEmbedder, open_embedder
 
 WORDS = (
     "retry",

@@ -14,7 +14,7 @@ from storekit import SteadyClock, engram_command, opened
 from engram.domain.errors import EngramError
 from engram.usecases.index import freshness
 from engram.usecases.index.vectors import unfinished
-from engram.usecases.store import embedding as meaning
+from engram.usecases.store import store
 from engram.usecases.store.configuration import configure_own
 from engram.usecases.upkeep.doctor import doctor
 
@@ -129,7 +129,7 @@ def test_words_answer_and_vectors_wait_while_the_endpoint_is_down(
         assert engram.query("melody").lore[0].lore.content == "A second melody in winter."
         assert engram.store.index.generation is generation  # no rebuild for that
         loopback.down = False
-        clock.ahead += meaning.ASIDE_NS + 1
+        clock.ahead += store.ASIDE_NS + 1
         assert engram.make_vectors().done == 1
         answer = engram.query("automobile", min_confidence=0)
         assert (answer.strategy, answer.notes) == ("hybrid", ())
@@ -146,7 +146,7 @@ def test_words_answer_until_a_missing_endpoint_appears(
         answer = engram.query("river")
         assert (answer.strategy, len(answer.notes), len(answer.lore)) == ("words", 1, 1)
         loopback.down = False
-        clock.ahead += meaning.ASIDE_NS + 1
+        clock.ahead += store.ASIDE_NS + 1
         answer = engram.query("automobile", min_confidence=0)
         assert (answer.strategy, answer.notes, answer.lore[0].lore.content) == ("hybrid", (), NOTES[0])
 

@@ -107,14 +107,8 @@ def blamed(root: Path) -> dict[str, str]:
 
 def test_blame_says_who_gave_each_field_and_line(root: Path) -> None:
     said = blamed(root)
-    assert {key: said[key] for key in ("id", "category", "tags", "confidence", "votes", "updated_at")} == {
-        "id": "ada",
-        "category": "ada",
-        "tags": "ada",
-        "confidence": "bob",
-        "votes": "bob",
-        "updated_at": "eve",
-    }
+    found = {key: said[key] for key in ("id", "category", "tags", "updated_at")}
+    assert found == {"id": "ada", "category": "ada", "tags": "ada", "updated_at": "eve"}
     assert (said[QUEUE], said["Measure it twice."], said["Then decide."]) == ("ada", "eve", "ada")
     lines = ok("blame", "L1", cwd=root).out.splitlines()
     assert len(lines) == len(lore_files(root)[0].read_text("utf-8").strip().splitlines()) - 3
@@ -173,12 +167,11 @@ def test_a_difference_is_by_word_and_in_colour_at_a_terminal(root: Path) -> None
 
 
 def test_a_difference_as_json_names_the_fields(root: Path) -> None:
-    found = ok("diff", "HEAD~3", "HEAD", "--json", cwd=root).json
-    assert (found["from"], found["to"]) == (git(root, "rev-parse", "HEAD~3"), git(root, "rev-parse", "HEAD"))
+    found = ok("diff", "HEAD~2", "HEAD", "--json", cwd=root).json
+    assert (found["from"], found["to"]) == (git(root, "rev-parse", "HEAD~2"), git(root, "rev-parse", "HEAD"))
     (lore,) = found["lore"]
     assert (lore["change"], lore["path"]) == ("moved", "lore/moved.md")
-    assert lore["fields"]["confidence"] == {"from": 0.7, "to": 0.78}
-    assert lore["fields"]["validation_count"] == {"from": 0, "to": 1}
+    assert set(lore["fields"]) == {"content", "updated_at"}
     assert "category" not in lore["fields"]
     assert "+Measure it twice." in lore["diff"].splitlines()
 
@@ -189,9 +182,9 @@ def test_without_a_revision_the_last_or_uncommitted_change_is_shown(root: Path) 
         (lore,) = ok("diff", *words, "--json", cwd=root).json["lore"]
         assert set(lore["fields"]) == {"tags", "updated_at"}
     (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD"))  # nothing is committed now
-    ok("feedback", "--incorrect", "L1", cwd=root)
+    ok("edit", "L1", "--confidence", "0.9", cwd=root)
     (lore,) = ok("diff", "L1", "--json", cwd=root).json["lore"]
-    assert lore["fields"]["confidence"] == {"from": 0.78, "to": 0.63}
+    assert lore["fields"]["confidence"] == {"from": 0.7, "to": 0.9}
 
 
 def test_added_and_removed_entries_are_shown(root: Path) -> None:
@@ -224,12 +217,13 @@ def test_a_difference_of_what_is_not_there_is_refused(root: Path, words: list[st
 
 def test_an_entry_is_restored_with_the_votes_since(root: Path) -> None:
     ok("feedback", "--incorrect", "L1", cwd=root)
-    done = ok("restore", "L1", "--at", "HEAD~4", "--json", cwd=root).json
+    done = ok("restore", "L1", "--at", "HEAD~2", "--json", cwd=root).json
     assert done["changed"] is True
     assert done["lore"]["content"].endswith("Measure it.\n\nThen decide.")
-    assert (done["lore"]["confidence"], done["lore"]["path"]) == (0.63, "lore/moved.md")
+    assert (done["lore"]["validation_count"], done["lore"]["path"]) == (1, "lore/moved.md")
+    assert sum(vote["down"] for name, vote in done["lore"]["votes"].items() if name != "decay") == 150
     assert done["commit"] in git(root, "log", "-1", "--format=%B")
-    again = ok("restore", "L1", "--at", "HEAD~5", "--json", cwd=root).json
+    again = ok("restore", "L1", "--at", "HEAD~3", "--json", cwd=root).json
     assert again["changed"] is False
     ok("undo", cwd=root)
     assert ok("show", "L1", "--json", cwd=root).json["lore"]["content"].endswith("twice.\n\nThen decide.")
@@ -239,7 +233,7 @@ def test_a_forgotten_entry_is_restored_whole(root: Path) -> None:
     (file,) = lore_files(root)
     raw, lore_id = file.read_bytes(), ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     for name in (lore_id, "L1", lore_id[:14]):
-        at = "HEAD~1" if len(name) != 14 else "HEAD~3"
+        at = "HEAD~1" if len(name) != 14 else "HEAD~2"
         ok("forget", lore_id, cwd=root)
         if len(name) == 14:
             at = git(root, "log", "--format=%H", "--grep=^edit").splitlines()[0]  # under its first name
@@ -253,8 +247,9 @@ def test_a_vote_on_a_forgotten_entry_is_kept_when_it_is_restored(root: Path) -> 
     lore_id = ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     ok("feedback", "--incorrect", "L1", cwd=root)
     ok("forget", "L1", cwd=root)
-    ok("restore", lore_id, "--at", "HEAD~2", cwd=root)
-    assert ok("show", lore_id, "--json", cwd=root).json["lore"]["confidence"] == 0.63
+    ok("restore", lore_id, "--at", "HEAD~1", cwd=root)
+    votes = ok("show", lore_id, "--json", cwd=root).json["lore"]["votes"]
+    assert [(vote["up"], vote["down"]) for name, vote in votes.items() if name != "decay"] == [(80, 150)]
 
 
 @pytest.mark.parametrize(

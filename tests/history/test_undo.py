@@ -50,8 +50,10 @@ def lore(root: Path, name: str = "L1") -> dict[str, Any]:
     return found
 
 
-def votes(root: Path) -> list[dict[str, int]]:
-    return list(lore(root)["votes"].values())
+def standing(root: Path) -> tuple[float, int, str | None]:
+    """The confidence of L1, how often it was helpful, and when that was last."""
+    found = lore(root)
+    return found["confidence"], found["validation_count"], found["last_validated"]
 
 
 def test_an_undo_is_a_new_commit_that_says_what_it_takes_back(root: Path) -> None:
@@ -72,17 +74,31 @@ def test_an_undo_is_a_new_commit_that_says_what_it_takes_back(root: Path) -> Non
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_an_undone_vote_keeps_growing_and_adds_its_opposite(root: Path) -> None:
-    ok("feedback", "--helpful", "L1", cwd=root)
-    ok("undo", cwd=root)
-    assert (lore(root)["confidence"], lore(root)["last_validated"]) == (0.7, None)
-    assert votes(root) == [{"up": 80, "down": 80, "n": 1}]
+def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path) -> None:
+    before = lore_files(root)[0].read_bytes()
+    for again in ((), ("--again",)):
+        ok("feedback", "--helpful", "L1", *again, cwd=root)
+        ok("undo", cwd=root)
+        assert standing(root) == (0.7, 0, None)
     ok("redo", cwd=root)
-    assert (lore(root)["confidence"], votes(root)) == (0.78, [{"up": 160, "down": 80, "n": 1}])
+    assert standing(root)[:2] == (0.78, 1)
     assert lore(root)["last_validated"] is not None
     ok("feedback", "--incorrect", "L1", cwd=root)
     ok("undo", "2", cwd=root)
-    assert (lore(root)["confidence"], votes(root)) == (0.7, [{"up": 310, "down": 310, "n": 1}])
+    assert standing(root) == (0.7, 0, None)
+    assert lore_files(root)[0].read_bytes() == before
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_judgements_and_edits_are_undone_in_the_order_in_which_they_were_made(root: Path) -> None:
+    ok("feedback", "--helpful", "L1", cwd=root)
+    ok("edit", "L1", "--add-tag", "queue", cwd=root)
+    ok("feedback", "--incorrect", "L1", cwd=root)
+    done = [ok("undo", "--json", cwd=root).json["undone"][0].split(" (")[0] for _ in range(3)]
+    assert done == ["feedback: incorrect", "edit: add_tags", "feedback: helpful"]
+    back = [ok("redo", "--json", cwd=root).json["redone"][0].split(" (")[0] for _ in range(3)]
+    assert back == done[::-1]
+    assert (standing(root)[:2], lore(root)["tags"]) == ((0.63, 1), ["queue"])
 
 
 def test_a_vote_at_the_maximum_is_undone_by_what_it_added(root: Path) -> None:
@@ -93,21 +109,22 @@ def test_a_vote_at_the_maximum_is_undone_by_what_it_added(root: Path) -> None:
     assert lore(root)["confidence"] == 0.95
 
 
-def test_an_undone_vote_stays_undone_when_clones_meet(root: Path, tmp_path: Path) -> None:
+def test_an_undone_judgement_stays_undone_when_clones_meet(root: Path, tmp_path: Path) -> None:
+    hub = tmp_path / "hub.git"
+    git(tmp_path, "clone", "-q", "--bare", str(root), str(hub))
+    git(root, "remote", "add", "origin", str(hub))
     ok("feedback", "--helpful", "L1", cwd=root)
+    ok("sync", cwd=root)
     other = tmp_path / "other"
-    git(tmp_path, "clone", "-q", str(root), str(other))
-    ok("init", cwd=other)
+    ok("clone", str(hub), str(other))
     ok("query", "queue consumer", cwd=other)
     ok("feedback", "--incorrect", "L1", cwd=other)
     ok("undo", cwd=root)
-    git(root, "pull", "-q", "--no-rebase", str(other), "main")
-    git(other, "pull", "-q", "--no-rebase", str(root), "main")
-    assert lore(root)["confidence"] == 0.55
-    assert lore_files(root)[0].read_bytes() == lore_files(other)[0].read_bytes()
-    # The next vote builds upon what this clone remembers, the taken-back one included.
+    for clone in (root, other, root):
+        ok("sync", cwd=clone)
+    assert [standing(clone)[:2] for clone in (root, other)] == [(0.55, 0), (0.55, 0)]
     ok("feedback", "--helpful", "L1", "--again", cwd=root)
-    assert lore(root)["confidence"] == 0.63
+    assert standing(root)[:2] == (0.63, 1)
 
 
 def test_record_and_forget_are_undone_and_redone(root: Path) -> None:

@@ -118,9 +118,9 @@ def test_progress_is_told_every_64_files_and_at_the_end(engram: Engram, lore: Pa
 def test_texts_are_indexed_with_their_vectors_batch_by_batch(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.usecases.index import indexing
+    from engram.usecases.index import catch_up
 
-    monkeypatch.setattr(indexing, "_BATCH", 2)
+    monkeypatch.setattr(catch_up, "_BATCH", 2)
     for number in range(5):
         (lore / f"{number}.md").write_text(f"Note {number} of the parser.\n")
     assert refresh(engram.store).added == 5

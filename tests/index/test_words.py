@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import opened
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engram.adapters.index import words as module
-from engram.adapters.index.words import Words
+from engram.adapters.index.words import _NAME, Words, character_pairs, names, query_form, stored_form
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from engram.app import Engram
 
 
 @pytest.fixture
@@ -66,3 +72,97 @@ def test_the_cache_of_words_is_bounded_and_cleared_by_changes(
     hits = words.search(words.terms("brokerTopic"), 10)
     assert list(hits.scores) == [12]
     assert words.weigh(["brokerTopic"], hits)[0][0] > 0
+
+
+# Names are found whole and in parts, and scripts without spaces by any of their words.
+
+NAMES = "The function parseHttpHeader of HTTPServer drops folded lines"
+SNAKE = "max_retry_count must stay below seven"
+PATH = "See src/net/tls_config.rs before touching ciphers"
+VERSION = "Version 3.14.159 of the driver leaks handles"
+CODE = "Error E4021 means the quota is spent"
+CHINESE = "数据库连接池耗尽时请求会超时"
+JAPANESE = "東京リージョンのバックアップは毎晩二時に始まる"
+KOREAN = "데이터베이스 연결이 끊어지면 작업자를 다시 시작한다"
+MIXED = "Redis缓存的键必须带前缀"
+RUSSIAN = "Сервис очередей теряет сообщения при перезапуске брокера"
+ARABIC = "خدمة الطوابير تفقد الرسائل عند إعادة تشغيل الوسيط"
+
+FOUND = [
+    ("parseHttpHeader", NAMES), ("http header", NAMES), ("parsehttpheader", NAMES), ("server", NAMES),
+    ("max_retry_count", SNAKE), ("retry count", SNAKE), ("maxRetryCount", SNAKE),
+    ("src/net/tls_config.rs", PATH), ("tls_config.rs", PATH), ("tls config", PATH), ("TlsConfig", PATH),
+    ("3.14.159", VERSION), ("v3.14.159", VERSION), ("E4021", CODE), ("e4021", CODE),
+    ("连接池", CHINESE), ("数据库为什么超时", CHINESE), ("バックアップ", JAPANESE), ("毎晩", JAPANESE),
+    ("데이터베이스", KOREAN), ("작업자", KOREAN), ("Redis", MIXED), ("缓存", MIXED),
+    ("очередей теряет", RUSSIAN), ("خدمة الطوابير", ARABIC),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
+    with opened(tmp_path_factory.mktemp("forms")) as store:
+        for text in (NAMES, SNAKE, PATH, VERSION, CODE, CHINESE, JAPANESE, KOREAN, MIXED, RUSSIAN, ARABIC):
+            store.record(text, category="DECISION")
+        yield store
+
+
+@pytest.mark.parametrize("strategy", ["words", "hybrid"])
+@pytest.mark.parametrize(("asked", "text"), FOUND)
+def test_a_name_is_found_whole_and_in_parts_and_any_word_of_a_text_without_spaces(
+    store: Engram, strategy: str, asked: str, text: str
+) -> None:
+    answer = store.query(asked, strategy=strategy)
+    assert answer.strength in {"strong", "weak"}
+    assert answer.lore[0].lore.content == text
+
+
+@pytest.mark.parametrize(
+    "asked", ["天气预报", "台風", "날씨", "кто выиграл матч вчера", "ما هو الطقس اليوم", "מה מזג האוויר"]
+)
+def test_words_of_no_entry_find_nothing(store: Engram, asked: str) -> None:
+    assert store.query(asked).lore == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("plain words, APIs and URLs stay", "plain words, APIs and URLs stay"),
+        ("parseHeader", "parseHeader parse Header"),
+        ("HTTPServer on iOS", "HTTPServer on iOS HTTP Server i OS"),
+        ("utf8Decoder", "utf8Decoder"),
+        ("sha256 9f86d081884c", "sha256 9f86d081884c"),
+        ("连接池", " 连接 接池 "),
+        ("a库b", "a 库 b"),
+        ("バックアップ・東京", " バッ ック クア アッ ップ ・ 東京 "),
+    ],
+)
+def test_a_text_is_stored_with_the_parts_of_its_names_and_in_pairs(text: str, kept: str) -> None:
+    assert stored_form(text) == kept
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_text_without_names_is_queried_as_it_is_stored(text: str) -> None:
+    assert query_form(text, lambda _: True) == character_pairs(text)
+    assert stored_form(text).startswith(character_pairs(text))
+    lower = text.lower()
+    assert stored_form(lower) == query_form(lower, lambda _: False) or lower != lower.lower()
+
+
+@given(st.text("数据库连接池超时", min_size=2, max_size=20), st.data())
+def test_any_two_neighbouring_characters_are_a_word_of_the_text(run: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(run) - 2))
+    assert run[place : place + 2] in stored_form(f"Redis{run}, x").split()
+
+
+@given(st.lists(st.from_regex(r"[A-Z][a-z]{2,6}", fullmatch=True), min_size=2, max_size=5))
+def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str]) -> None:
+    name = "".join(parts)
+    assert query_form(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
+    assert query_form(f"why {name}?", lambda _: True) == f"why {name}?"
+    assert stored_form(name).split() == [name, *parts]
+
+
+@given(st.text("abAB1_ é", max_size=30))
+def test_names_are_the_matches_of_the_defining_pattern(text: str) -> None:
+    assert names(text) == _NAME.findall(text)

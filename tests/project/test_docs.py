@@ -21,7 +21,7 @@ from engram.cli import registry
 from engram.cli.parsing import command_parser
 from engram.domain.entry.categories import ALIASES
 from engram.domain.errors import LoreFileError
-from engram.domain.recall import strength
+from engram.domain.recall import ranking
 from engram.domain.settings import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,12 +154,12 @@ def test_every_environment_variable_that_the_code_reads_is_documented() -> None:
 
 def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
     page = " ".join(text_of("recall.md").split())
-    lacking = -strength.evidence(0, 0, 1)
-    covered = strength.evidence(1, 0, 1) + lacking
+    lacking = -ranking.evidence(0, 0, 1)
+    covered = ranking.evidence(1, 0, 1) + lacking
     assert f"`cosine + {covered:g} · coverage − {lacking:g} · missing`" in page
-    assert f"at least {-strength.evidence(0, 0) / lacking:g} is" in page
-    assert strength.evidence(0.5, None) == 0.5
-    assert strength.evidence(0, 0.5, 0.3) == pytest.approx(0.5 - lacking * 0.3)
+    assert f"at least {-ranking.evidence(0, 0) / lacking:g} is" in page
+    assert ranking.evidence(0.5, None) == 0.5
+    assert ranking.evidence(0, 0.5, 0.3) == pytest.approx(0.5 - lacking * 0.3)
     assert f"(up to {words.MAX_TERMS}, the rarest ones)" in page
 
 

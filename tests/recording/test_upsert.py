@@ -23,7 +23,7 @@ from engram.domain.errors import (
     StoreError,
     ValidationError,
 )
-from engram.usecases.recording import idempotency as keyed
+from engram.usecases.recording import idempotent_writes
 from engram.usecases.recording import record as recording
 from engram.usecases.store import entry_writer
 from engram.usecases.store.commit import commit_quietly
@@ -198,7 +198,7 @@ def test_keys_are_kept_for_a_day_and_never_without_end(root: Path, monkeypatch: 
     monkeypatch.setattr(key_table, "MOST_KEYS", 50)
     clock = SetClock()
     with opened(root, clock=clock) as store:
-        table = keyed.key_table(store.store)
+        table = idempotent_writes.key_table(store.store)
         for number in range(128):
             table.begin(f"k{number}", "asked", ID, clock.now().timestamp())
             table.finish(f"k{number}", "{}")

@@ -12,6 +12,7 @@ from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_c
 
 from engram.adapters.files.durable import atomic
 from engram.domain.errors import GitError, StoreError
+from engram.usecases.recording.edit import Edit
 from engram.usecases.store import commit as committing
 from engram.usecases.store.commit import has_work
 from engram.usecases.store.outside_changes import record_outside_changes
@@ -62,7 +63,7 @@ def test_batches_are_committed_in_order_though_the_clock_went_back(tmp_path: Pat
         git(root, "checkout", "-q", "--detach")
         for hours in (2, 1, 0):  # nothing can be committed, and each try happens an hour earlier
             clock.ahead = hours * 3600 * 1_000_000_000
-            engram.edit(lore_id, add_tags=[str(hours)])
+            engram.edit(lore_id, Edit(add_tags=(str(hours),)))
             with pytest.raises(GitError):
                 commit(engram)
         git(root, "checkout", "-q", "main")
@@ -128,7 +129,7 @@ def test_a_move_that_is_refused_takes_the_operation_back(
             refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             monkeypatch.setattr(os, name, lambda *_, refused=refused: (_ for _ in ()).throw(refused))
             act = (
-                (lambda: engram.edit(lore.id, pinned=True))
+                (lambda: engram.edit(lore.id, Edit(pinned=True)))
                 if name == "replace"
                 else lambda: engram.forget(lore.id)
             )
@@ -137,7 +138,7 @@ def test_a_move_that_is_refused_takes_the_operation_back(
             monkeypatch.undo()
         assert engram.get(lore.id).lore == lore
         assert not has_work(engram.store)
-        assert engram.edit(lore.id, pinned=True).lore.pinned
+        assert engram.edit(lore.id, Edit(pinned=True)).lore.pinned
         engram.refresh()  # a look at the folder clears away what could not be deleted
         commit(engram)
     assert_sound(root)

@@ -12,6 +12,7 @@ from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.read import differences
 from engram.adapters.git.run import process, runner
 from engram.domain.entry.categories import Categories
+from engram.usecases.recording.edit import Edit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def both_changed(clones: Clones) -> None:
     lore = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
     clones.settle()
     for name in "ab":
-        clones[name].edit(lore.id, add_tags=[name])
+        clones[name].edit(lore.id, Edit(add_tags=(name,)))
     clones["b"].sync()
 
 

@@ -79,7 +79,7 @@ def test_a_plain_pull_that_git_stops_comes_to_the_same(tmp_path: Path) -> None:
     root = clones.root("c")
     words = ["git", "pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]
     assert subprocess.run(words, cwd=root, capture_output=True, check=False).returncode == 1
-    assert "mended" in cli("doctor", "--fix", cwd=root).out
+    assert "repaired" in cli("doctor", "--fix", cwd=root).out
     git(root, "commit", "-q", "--no-edit")
     clones.settle()
     clones.assert_equal()

@@ -35,7 +35,7 @@ CONFIRMED_GAIN = 100  # thousandths
 DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
-_MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
+MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -92,7 +92,7 @@ def accounts_of(lore: Lore) -> list[LegacyAccount]:
         return []
     at = int(lore.last_validated.timestamp() * 1000) if lore.last_validated else 0
     votes = {name: vote for name, vote in lore.votes.items() if not name.startswith(IDLE)}
-    votes |= {f"{_MERGED}{ulid.short(one)}": Vote(CONFIRMED_GAIN, 0, 0) for one in lore.merged_from}
+    votes |= {f"{MERGED}{ulid.short(one)}": Vote(CONFIRMED_GAIN, 0, 0) for one in lore.merged_from}
     beyond = lore.prior - clamp(lore.prior)
     if beyond:
         votes[UNSTATED] = Vote(max(beyond, 0), max(-beyond, 0), 0)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from engram.domain.text.polarity import NEGATIONS, NUMERALS, OPPOSITES
-from engram.domain.text.wording import difference, wording
-from engram.domain.text.words import WORD, words_in
+from engram.domain.text.wording import NEGATIONS, NUMERALS, OPPOSITES, WORD, difference, wording, words_in
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -154,3 +152,16 @@ def surplus(one: Sequence[str], other: Sequence[str]) -> list[str]:
 def listed(items: list[str]) -> str:
     """Return the first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")
+
+
+# The text of a recent entry, as a comparison with a new one needs it.
+
+
+class RecentText(NamedTuple):
+    """An entry's id, title, file and searchable text, and the meaningful words of that text."""
+
+    id: str
+    title: str
+    path: str
+    text: str
+    words: frozenset[str]

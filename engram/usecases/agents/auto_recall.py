@@ -7,7 +7,7 @@ from types import MappingProxyType
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.domain.agents import fence
-from engram.domain.recall import strength
+from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -48,7 +48,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
         return ""
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, strategy=strategy, keep=False))
-    usable = answer.strength == strength.STRONG and answer.strategy != recall.SCAN
+    usable = answer.strength == ranking.STRONG and answer.strategy != recall.SCAN
     hits = [hit for hit in answer.lore if usable and _is_strong(hit.score)]
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
@@ -89,7 +89,7 @@ def by_files(store: Store, files: Sequence[str]) -> str:
         sorted_out.withheld(MOST),
         began,
         "files",
-        strength.STRONG,
+        ranking.STRONG,
     )
     return said
 
@@ -154,8 +154,8 @@ def framed(
 
 
 def _is_strong(score: Score) -> bool:
-    limits = strength.bounds(score.cosine)
-    return strength.evidence(score.words, score.cosine, score.missing) >= limits.strong
+    limits = ranking.bounds(score.cosine)
+    return ranking.evidence(score.words, score.cosine, score.missing) >= limits.strong
 
 
 def _note(

@@ -31,7 +31,7 @@ from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
 from engram.usecases.recording import promote
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -263,6 +263,7 @@ def apply(store: Store, plan: Plan) -> Consolidated:
             promoted = promote.promote(store, ids, to)
             new = {one.lore.id for one in promoted if one.status != promote.UNCHANGED}
             done += [step for step in elsewhere if step.to == to and step.lore[0] in new]
+        judgements.confirm_own(store, [step.result for step in done if step.kind == MERGE and step.result])
         lore = tuple(dict.fromkeys(lore_id for step in done for lore_id in step.lore))
         return Consolidated(counts(done), lore, len(steps) - len(done))
 

@@ -14,6 +14,7 @@ from engram.domain.consolidation.usefulness import PROMOTED_FROM, PROMOTED_USES,
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
+from engram.domain.judgements.tally import accounts_of
 from engram.domain.review.review import DUPLICATE, STALE, item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.similarity.deduplicate import fold
@@ -118,7 +119,8 @@ def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str]) -> Step | Non
     lore, members = _folded({one: file for one, file in files.items() if cosines[one] >= NEAR})
     if len(members) == 1:
         return None
-    lore = judgements.with_tally(survey.store, lore)
+    accounts = [account for one in members for account in accounts_of(files[one].lore)]
+    lore = judgements.with_tally(survey.store, lore, accounts)
     near = min(cosines[one] for one in members)
     why = f"say the same (cosine at least {near:.2f}); confidence afterwards {two_decimals(lore.thousandths)}"
     return Step(

@@ -21,15 +21,14 @@ from engram.adapters.index.writer import GenerationWriter
 from engram.adapters.numeric import numpy_module
 from engram.domain.consolidation.usefulness import Answered
 from engram.domain.errors import NotFoundError, StoreError
-from engram.domain.recall import strength
+from engram.domain.recall import ranking
 from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.catch_up import too_many_dead
+from engram.usecases.index.catch_up import Indexer, too_many_dead
 from engram.usecases.index.index_query import consult
-from engram.usecases.index.indexing import Indexer
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
-from engram.usecases.recall.relevance import Relevance
+from engram.usecases.recall.search import Relevance
 from engram.usecases.store.store import Clock, Store
 
 if TYPE_CHECKING:
@@ -237,8 +236,8 @@ class Replayer:
 
 def _irreplaceable(shown: Sequence[Candidate]) -> tuple[str, ...]:
     """Return the only entry of the strongest level, without which the answer would be weaker; empty if there are several."""
-    levels = [strength.STRENGTHS.index(search.strength_of([hit])) for hit in shown]
-    best = min(levels, default=len(strength.STRENGTHS))
+    levels = [ranking.STRENGTHS.index(search.strength_of([hit])) for hit in shown]
+    best = min(levels, default=len(ranking.STRENGTHS))
     strongest = [hit.id for hit, level in zip(shown, levels, strict=True) if level == best]
     return tuple(strongest) if len(strongest) == 1 else ()
 

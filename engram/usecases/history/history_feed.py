@@ -11,6 +11,7 @@ import hashlib
 import os
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.git.read.history import ID, OPERATION
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
 from engram.domain.entry.lore import Lore
@@ -298,5 +299,6 @@ def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
 
 def _row(commit: LoggedCommit, rank: int) -> CommitRow:
     trailers = {key: values[0] for key, values in commit.trailers.items() if values}
-    kept = (trailers.get(f"Engram-{key}", "") for key in ("Op", "Agent", "Session", "Source", "Delta"))
-    return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, *kept)
+    kept = (trailers.get(f"Engram-{key}", "") for key in ("Agent", "Session", "Source", "Delta"))
+    op = trailers.get(ID) or trailers.get(OPERATION, "")
+    return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, op, *kept)

@@ -18,12 +18,13 @@ from engram.usecases.store.lineage import in_git, in_store, repository_of
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from typing import TypeVar
 
     from engram.adapters.state.history_table import CommitRow, EventRow
     from engram.domain.judgements.ledger import Judgement
     from engram.usecases.history.history_feed import Step
+    from engram.usecases.store.judgements import Course
     from engram.usecases.store.store import Store
 
     T = TypeVar("T", "Event", "Operation")
@@ -92,7 +93,11 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
     known = signatures_of(store, [commit.oid for commit, _ in rows])
     events = [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
-    return found.id, _latest([*events, *_judged_events(store, found.path, limit)], limit)
+    course = judgements.course_of(store, entry_writer.load(store, found.path).lore)
+    if course.lines:
+        judged = [_judged(*pair, course) for pair in zip(events, _places(events), strict=True)]
+        events = _by_time(judged, _judged_events(course, found.path, limit))
+    return found.id, events[:limit]
 
 
 def recent(
@@ -111,25 +116,55 @@ def recent(
     found = [Operation(*_common_fields(commit), tuple(ids)) for commit, ids in rows]
     lines = judgements.latest(store, limit, agent, moment)
     subjects = judged_subjects(judgements.lines_of(store, sorted({line.entry for line in lines})))
-    found += [Operation(*_line_fields(line, subjects), (line.entry,)) for line in lines]
-    return _latest(found, limit)
+    judged = [Operation(*_line_fields(line, subjects), (line.entry,)) for line in lines]
+    return _by_time(found, judged)[:limit]
 
 
-def _latest(found: Iterable[T], limit: int) -> list[T]:
-    """Return the newest of commits and lines of ledgers, newest first; those of one second as they came."""
-    return sorted(found, key=lambda one: one.at, reverse=True)[:limit]
+def _by_time(commits: Sequence[T], lines: Sequence[T]) -> list[T]:
+    """Return both, newest first; commits stay in the order of their history, whatever clocks said."""
+    found: list[T] = []
+    rest = list(lines)[::-1]
+    for commit, place in zip(commits, _places(commits), strict=True):
+        while rest and rest[-1].op > place:
+            found.append(rest.pop())
+        found.append(commit)
+    return found + rest[::-1]
 
 
-def _judged_events(store: Store, path: str, limit: int) -> list[Event]:
+def _places(commits: Sequence[T]) -> list[str]:
+    """Return where commits (newest first) belong among the ids of lines: none before what is older than itself."""
+    found: list[str] = []
+    for commit in reversed(commits):
+        whole_second = (int(commit.at.timestamp()) + 1) * 1000
+        place = commit.op if ulid.is_valid(commit.op) else ulid.encode(max(0, whole_second), 0)
+        found.append(max(place, found[-1]) if found else place)
+    return found[::-1]
+
+
+def _judged(event: Event, place: str, course: Course) -> Event:
+    """Return the event of a commit with the confidence that judgements had made of what the file stated."""
+    if event.validation_count:  # a file of format 1 says what they came to
+        return event
+    before, after = (
+        None if value is None else course.upto(place, round(value * 1000))
+        for value in (event.confidence_before, event.confidence)
+    )
+    return event._replace(
+        confidence_before=None if before is None else (before.full + 5) // 10 / 100,
+        confidence=None if after is None else (after.full + 5) // 10 / 100,
+        validation_count=after.validation_count if after else event.validation_count,
+    )
+
+
+def _judged_events(course: Course, path: str, limit: int) -> list[Event]:
     """Return the judgements of an entry, newest first."""
-    lore = entry_writer.load(store, path).lore
-    subjects = judged_subjects(judgements.lines_of(store, [lore.id, *lore.merged_from]))
+    subjects = judged_subjects(course.lines)
     return [
         Event(
             *_line_fields(one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
             (one.before + 5) // 10 / 100, (one.after + 5) // 10 / 100, one.validation_count, UNSIGNED,
         )
-        for one in judgements.steps_of(store, lore, limit)
+        for one in course.steps(limit)
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
-from engram.domain.judgements.tally import accounts_of
+from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.merge.merge import united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past
@@ -67,7 +67,7 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     now = _current(store, path)
     judgements.keep_accounts(store, accounts_of(then.lore))
     lore = _with_merged(then.lore, now.lore if now else None)
-    if now is not None and lore._replace(updated_at=now.lore.updated_at) == now.lore:
+    if now is not None and _words(lore)._replace(updated_at=now.lore.updated_at) == _words(now.lore):
         return Restored(now.lore, path, commit, False)
     if now is not None or lore != then.lore:
         previous = now.lore.updated_at if now else then.lore.updated_at
@@ -78,6 +78,11 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
     entry_writer.write(store, [operation])
     return Restored(judgements.with_tally(store, lore), path, commit, True)
+
+
+def _words(lore: Lore) -> Lore:
+    """Return an entry without what others said of it."""
+    return without_accounts(lore)._replace(tally=None)
 
 
 def _current(store: Store, path: str) -> LoreFile | None:

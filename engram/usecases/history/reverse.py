@@ -9,6 +9,7 @@ from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
+from engram.domain.judgements.tally import without_accounts
 from engram.domain.merge.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
@@ -124,8 +125,10 @@ class _Reversal:
         if files[3] is None or result is None or current is None:
             return content
         settled = result._replace(merged_from=united(current.merged_from, result.merged_from))
-        if done is not None and undone is not None:
+        if done is not None and undone is not None and done.votes:
             self._take_back_votes(current, done, undone)
+        if result.votes and _words(settled) == _words(current):
+            return content  # of format 1: its votes were moved, and are brought back
         if settled._replace(updated_at=current.updated_at) == current:
             return now
         stamp = times.after(self._store.clock.now(), current.updated_at)
@@ -139,8 +142,7 @@ class _Reversal:
         clones = done.votes.keys() | undone.votes.keys()
         pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
         up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
-        if done.votes:
-            up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))
+        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))
         if up or down:
             mine = self._accounts.get(current.id) or judgements.own_account(self._store, current)
             self._accounts[current.id] = Vote(
@@ -178,3 +180,8 @@ class _Reversal:
     def _parse(self, path: str, raw: bytes) -> Lore | None:
         file = self._file(path, raw)
         return file.lore if file else None
+
+
+def _words(lore: Lore) -> Lore:
+    """Return an entry without votes of format 1 and the time of its last change."""
+    return without_accounts(lore)._replace(updated_at=lore.created_at)

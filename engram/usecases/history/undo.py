@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
-from engram.domain.judgements.ledger import LegacyAccount
+from engram.domain.judgements.ledger import RETRACTED, LegacyAccount
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.store import judgements
@@ -136,6 +136,8 @@ def _judgements(store: Store) -> list[OwnCommit]:
     subjects = judged_subjects(lines)
     found = []
     for line in lines:
+        if line.of and line.kind != RETRACTED:  # said along with an operation that is undone by itself
+            continue
         subject = subjects[line.id]
         made = OwnCommit(line.id, subject, (line.entry,), (), (), op=line.id)
         if subject.startswith("undo: "):

@@ -13,7 +13,7 @@ import sqlite3
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.domain.errors import StoreError, UsageError, ValidationError
-from engram.domain.recall import ranking, strength
+from engram.domain.recall import ranking
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -247,12 +247,12 @@ def _select(
 def best_first(found: Sequence[Found], weightings: Mapping[str, Weighting]) -> Sequence[Found]:
     """Return the candidates with enough evidence, ordered by weighted score; none if nothing answers."""
     evidence = [search.evidence(hit) for _, hit in found]
-    if search.strength_by([hit for _, hit in found], evidence) == strength.NONE:
+    if search.strength_by([hit for _, hit in found], evidence) == ranking.NONE:
         return []
     strong = [
         (scope, hit)
         for (scope, hit), much in zip(found, evidence, strict=True)
-        if much >= strength.bounds(hit.score.cosine).shown + weightings[scope].threshold
+        if much >= ranking.bounds(hit.score.cosine).shown + weightings[scope].threshold
     ]
     if len(weightings) > 1:  # those of one scope are in order
         strong.sort(key=lambda one: (-round(one[1].score.total * weightings[one[0]].weight, 6), one[1].id))
@@ -272,7 +272,7 @@ def _weakest_strategy(searches: Mapping[str, Search], shown: Sequence[Recalled])
 def _strength_shown(shown: Sequence[Recalled]) -> str:
     """Return the strength of what is shown; weak if only the graph led to it."""
     level = search.strength_of(shown)
-    return strength.WEAK if level == strength.NONE and shown else level
+    return ranking.WEAK if level == ranking.NONE and shown else level
 
 
 # Refs and log

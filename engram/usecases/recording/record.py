@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.admission.secrets import find_secrets, redact, refuse
@@ -10,17 +12,42 @@ from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.graph.mentions import with_mentioned
 from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.store import activity_log, entry_writer, judgements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
     from engram.usecases.store.store import Store
+
+# Detect known entities in the text of a new entry, and add them to those given; never creates an entity.
+
+SETTING = "graph.detect"
+_FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
+_MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
+
+
+def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the given names without duplicates, followed by those of other entities that the text mentions."""
+    given = tuple(dict.fromkeys(given))
+    if not os.path.isdir(f"{store.places.root}/{store.places.folder}/{_FOLDER}"):
+        return given
+    if not store.settings.flag(SETTING):
+        return given
+    from engram.domain.graph.entity_rules import named
+    from engram.usecases.graph.entities import names_to_detect
+
+    ready = names_to_detect(store)
+    slugs, entities = ready.names.found_in(content), ready.entities
+    if not slugs:
+        return given
+    there = {slug for name in given for slug in named(entities, name)}
+    names = {one.slug: one.name for one in entities if one.slug in slugs}
+    found = [names[slug] for slug in slugs if slug not in there and slug in names]
+    return (*given, *found)[: max(len(given), _MOST)]
 
 
 class Draft(NamedTuple):

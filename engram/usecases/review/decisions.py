@@ -18,7 +18,7 @@ from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version
 from engram.usecases.review import trust
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -146,6 +146,8 @@ def _write(
     details += [("Engram-Decision", f"{item.kind} {decision}")]
     subject = f"review: {decision} {item.kind}: {item.title}"
     entry_writer.write(store, [entry_writer.operation_for(store, first, subject, changes, details)])
+    if decision == review.MERGE:
+        judgements.confirm_own(store, [lore for lore in wanted.values() if lore is not None])
 
 
 def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:

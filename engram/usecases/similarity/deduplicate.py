@@ -12,17 +12,15 @@ import contextlib
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import keys
-from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import ConflictError, EngramError, GitError
-from engram.domain.judgements import ledger
 from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, judgements, sync_state
-from engram.usecases.store.lineage import read_lore
 from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
 if TYPE_CHECKING:
@@ -188,27 +186,19 @@ class _Folding:
             )
         except ConflictError:  # another process is changing one of them
             return False
-        if store.source_id == other.lore.source_id:  # nobody else speaks for this clone
-            judgements.say_again(store, folded, other.lore.id)
+        judgements.confirm_own(store, [folded])
         self._files[path] = entry_writer.load(store, path)
         return True
 
 
 def _confirm_folded(store: Store, since: str, head: str) -> None:
-    """Confirm the entries into which others have folded what this clone recorded: nobody else speaks for it."""
-    changed = _changed(store, store.repository, since, head)
-    gone = {path: found.before.oid for path, found in changed.items() if found.before and not found.after}
-    contents = blobs(store.repository, gone.values()) if gone else {}
-    files = [read_lore(store, path, contents[oid]) for path, oid in gone.items()]
-    own = {file.lore.id for file in files if file and file.lore.source_id == store.source_id}
-    if not own:
-        return
-    own -= {line.of for line in judgements.own_lines(store) if line.kind in (ledger.CONFIRMED, ledger.SAME)}
-    for path in changed.keys() - gone.keys() if own else ():
+    """Confirm the entries into which others have folded what this clone recorded."""
+    found = []
+    for path, change in _changed(store, store.repository, since, head).items():
         with contextlib.suppress(EngramError):
-            host = entry_writer.load(store, path).lore
-            for one in own.intersection(host.merged_from):
-                judgements.say_again(store, host, one)
+            if change.after and b"\nsources:" in store.files.read(path):
+                found.append(entry_writer.load(store, path).lore)
+    judgements.confirm_own(store, found)
 
 
 def own_keys(file: LoreFile) -> set[str]:

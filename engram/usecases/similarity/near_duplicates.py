@@ -12,7 +12,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.entry.lore import searchable
 from engram.domain.errors import EngramError
-from engram.domain.similarity.recent_text import RecentText
+from engram.domain.similarity.equivalence import RecentText
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer

@@ -8,7 +8,7 @@ import zlib
 from engram.domain.errors import EngramError
 from engram.domain.similarity.claims import stem_of
 from engram.domain.similarity.pairs import Words, rarity
-from engram.domain.text.words import PART
+from engram.domain.text.wording import PART
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

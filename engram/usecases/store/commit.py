@@ -122,7 +122,9 @@ def _commit(operation: Operation) -> Commit:
 
 def message(operation: Operation) -> str:
     """Return the commit message: a subject line and the trailers."""
-    trailers = "\n".join(f"{key}: {value}" for key, value in operation.trailers)
+    from engram.adapters.git.read.history import ID
+
+    trailers = "\n".join(f"{key}: {value}" for key, value in (*operation.trailers, (ID, operation.op)))
     subject = " ".join(operation.subject.split())
     return f"{subject[:99] + '…' if len(subject) > 100 else subject}\n\n{trailers}\n"
 

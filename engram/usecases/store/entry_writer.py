@@ -10,7 +10,7 @@ from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import check, slug
-from engram.domain.errors import ConflictError, NotFoundError, StaleError, StoreError
+from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import judgements
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _TRIES = 40
+_VOTES = b"\nvotes:"
 ANY = "*"  # in place of a digest: the lore must be there, with whatever text
 NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
@@ -46,11 +47,10 @@ def load(store: Store, path: str) -> LoreFile:
 
 
 def rewritten(store: Store, file: LoreFile, lore: Lore) -> bytes:
-    """Return the file edited to say `lore`, in format 2; what it held of format 1 is in the ledger by then.
+    """Return the file edited to say `lore`, in format 2: what it held of format 1 goes to the ledger when it is written.
 
-    Raises ValidationError, StoreError.
+    Raises ValidationError.
     """
-    judgements.keep_accounts(store, accounts_of(file.lore))
     return codec.rewrite(file, without_accounts(lore), store.categories)
 
 
@@ -162,6 +162,9 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
     """
     if not brought_in:
         check_writable(store)
+        for operation in operations:
+            for change in operation.changes:
+                _keep_accounts(store, change)
     deed = store.deed
     if deed is not None:
         operations = [
@@ -173,6 +176,17 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
     for operation in operations:
         for change in operation.changes:
             store.own_writes[change.path] = "" if change.content is None else atomic.digest(change.content)
+
+
+def _keep_accounts(store: Store, change: Change) -> None:
+    """Move what a file of format 1 holds to the ledger before it is deleted, or written in format 2."""
+    if change.content is not None and _VOTES in change.content:
+        return
+    try:
+        if _VOTES in store.files.read(change.path):
+            judgements.keep_accounts(store, accounts_of(load(store, change.path).lore))
+    except (NotFoundError, LoreFileError):
+        return
 
 
 def new_path(store: Store, lore: Lore) -> str:

@@ -52,6 +52,23 @@ def say_again(store: Store, host: Lore, other: str) -> None:
     append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent)])
 
 
+def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
+    """Confirm the entries of others that took in one of this clone: nobody else speaks for it. Raises StoreError.
+
+    What format 1 gained by it counts already.
+    """
+    own, drafts = store.source_id, []
+    for lore in entries:
+        if own == lore.source_id or own not in lore.sources:
+            continue
+        said = _said(store, [lore.id])
+        known = any(line.source == own and line.kind == CONFIRMED for line in said.lines)
+        if not known and not any(one.account.startswith(tallies.MERGED) for one in said.accounts):
+            folded = lore.merged_from[-1] if lore.merged_from else ""
+            drafts.append(Judgement("", lore.id, CONFIRMED, folded, ledger.words_digest(lore)))
+    append(store, drafts)
+
+
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
     """Append a line that takes back each of these lines (id, entry) of this clone. Raises StoreError."""
     agent = plain_name(store.caller.agent)
@@ -108,8 +125,7 @@ def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
 def mark(store: Store) -> str:
     """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
     home = store.original or store
-    home.judged_mark = _mark(_stamps(home), _tip(home))
-    return home.judged_mark
+    return _mark(_stamps(home), _tip(home))
 
 
 def refresh(store: Store) -> str:
@@ -117,14 +133,13 @@ def refresh(store: Store) -> str:
     if store.judged_mark is None:
         _keep_remembered(store)
     stamps, tip = _stamps(store), _tip(store)
-    store.judged_mark = _mark(stamps, tip)
-    if not store.judged_mark:
-        return ""
-    cache = store.judgements
-    if cache.meta("mark") == store.judged_mark:
-        return store.judged_mark
+    mark = _mark(stamps, tip)
+    if not mark or mark == store.judged_mark or store.judgements.meta("mark") == mark:
+        store.judged_mark = mark
+        return mark
     from engram.adapters.state.judgement_cache import Known
 
+    cache = store.judgements
     known = cache.known()
     if tip and cache.meta("tip") != tip:
         _read_branch(store, known, tip)
@@ -145,8 +160,9 @@ def refresh(store: Store) -> str:
         cache.add(_OWN + path, whole_lines, source, after, whole=not grew, erased=erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
-    cache.set_meta("mark", store.judged_mark)
-    return store.judged_mark
+    cache.set_meta("mark", mark)
+    store.judged_mark = mark
+    return mark
 
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
@@ -229,13 +245,17 @@ def _keep_remembered(store: Store) -> None:
         store.state.forget_votes()
 
 
-def with_tally(store: Store, lore: Lore) -> Lore:
-    """Return the entry with what judgements make of it today; as its file says where they cannot be read."""
+def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> Lore:
+    """Return the entry with what judgements make of it today; as its file says where they cannot be read.
+
+    `more` are accounts of format 1 that are in no ledger yet.
+    """
     today = tallies.day_of(store.clock.now())
     said = _said(store, [lore.id, *lore.merged_from])
-    if not (said.lines or said.accounts or lore.votes):
+    if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
-    found = tallies.tally(lore, said.lines, said.accounts, today, ledger.words_digest(lore))
+    accounts = [*said.accounts, *more]
+    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore))
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
@@ -308,15 +328,34 @@ class Step(NamedTuple):
     validation_count: int
 
 
-def steps_of(store: Store, lore: Lore, limit: int) -> list[Step]:
-    """Return the last judgements of an entry, newest first, with what each changed at its time; decay aside."""
+class Course(NamedTuple):
+    """How judgements moved an entry in the course of time, decay aside; `lines` are those of all sources, by id."""
+
+    lore: Lore
+    lines: list[Judgement]
+    accounts: list[LegacyAccount]
+
+    def steps(self, limit: int) -> list[Step]:
+        """Return the last judgements, newest first."""
+        found = []
+        for end in range(len(self.lines), max(0, len(self.lines) - limit), -1):
+            before, after = self._upto(self.lore, end - 1), self._upto(self.lore, end)
+            found.append(Step(self.lines[end - 1], before.full, after.full, after.validation_count))
+        return found
+
+    def upto(self, line_id: str, stated: int) -> Tally:
+        """Return what the judgements with earlier ids had made of a stated confidence (thousandths)."""
+        end = sum(line.id < line_id for line in self.lines)
+        return self._upto(self.lore._replace(prior=stated, votes={}), end)
+
+    def _upto(self, lore: Lore, end: int) -> Tally:
+        return tallies.tally(lore, self.lines[:end], self.accounts, 0)
+
+
+def course_of(store: Store, lore: Lore) -> Course:
+    """Return the course of an entry's judgements."""
     said = _said(store, [lore.id, *lore.merged_from])
-    lines = sorted(set(said.lines))
-    found = []
-    for end in range(len(lines), max(0, len(lines) - limit), -1):
-        before, after = (tallies.tally(lore, lines[:upto], said.accounts, 0) for upto in (end - 1, end))
-        found.append(Step(lines[end - 1], before.full, after.full, after.validation_count))
-    return found
+    return Course(lore, sorted(set(said.lines)), said.accounts)
 
 
 def own_votes(store: Store) -> dict[str, Vote]:

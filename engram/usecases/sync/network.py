@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections import deque
 
+from engram.adapters.files.merge.merge_canonical import parse_canonical
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.write import lore_branch
+from engram.adapters.git.write.tree_edit import read_folders
+from engram.domain.errors import EngramError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 
@@ -21,7 +27,9 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
     Report = Callable[[str], None]
-    Result = tuple[str, str | None]  # a branch of the remote, and its commit
+    Result = tuple[str, str | None]
+    from engram.adapters.git.read.differences import Difference
+    from engram.usecases.merge.commit_merge import ReadAhead
 
 FETCHING, PUSHING, SCANNING = "fetching from {}", "pushing to {}", "looking for secrets"
 _POLL_SECONDS = 0.1
@@ -166,3 +174,39 @@ class Background:
             self._result = self._work(self._receive)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             self._error = error
+
+
+# What of a sync can be done before it is known what comes in: while git fetches.
+
+MOST_FILES = 2000  # what is more is read when it is needed, with progress reported
+
+
+def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> Collection[str]:
+    """Read what we changed since the commit `known` of the remote, and return the commits that hold no secret.
+
+    Errors are left to whoever needs the files later.
+    """
+    repo = store.repository
+    with contextlib.suppress(EngramError):
+        changed = differences(repo, known, head)
+        if 0 < len(changed) <= MOST_FILES:
+            _read_entries(store, changed, into)
+            into.folders = read_folders(repo, head, changed)
+            return check_outgoing(store, known, head, known=into.contents)
+    return ()
+
+
+def _read_entries(store: Store, changed: Mapping[str, Difference], into: ReadAhead) -> None:
+    """Read and parse the entries that we changed, both versions: if the remote changed them too, they are merged."""
+    found = [
+        entry
+        for path, difference in changed.items()
+        if sync_plan.is_lore(path, store.places.folder)
+        for entry in difference
+        if entry is not None and entry.mode in sync_plan.REGULAR
+    ]
+    contents = blobs(store.repository, (entry.oid for entry in found), into.contents)
+    into.keep(contents)
+    if store.parsed is not None:
+        for raw in contents.values():
+            parse_canonical(raw, store.categories, store.parsed)

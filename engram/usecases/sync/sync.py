@@ -26,7 +26,7 @@ from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlocked
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
-from engram.usecases.admission.pulled_commits import mark_checked
+from engram.usecases.admission.incoming_quarantine import mark_checked
 from engram.usecases.index.refresh import refresh
 from engram.usecases.judgements.exchange import REFUSALS, exchange
 from engram.usecases.judgements.publishing import may_publish
@@ -39,9 +39,10 @@ from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.judgements import branch_of
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
-from engram.usecases.sync import apply, local_changes, network, uncommitted_files
+from engram.usecases.sync import apply, local_changes, network
+from engram.usecases.sync.apply import may_be_kept
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
-from engram.usecases.sync.prefetch import prefetch
+from engram.usecases.sync.network import prefetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -454,7 +455,7 @@ def merge_incoming(
         stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
         obstructed = applied.in_the_way
         if stuck:  # committing them did not help
-            uncommitted |= uncommitted_files.may_be_kept(obstructed, store.places.folder)
+            uncommitted |= may_be_kept(obstructed, store.places.folder)
         if stuck == STUCK_ROUNDS:
             break
         record_outside_changes(store, obstructed)

@@ -82,7 +82,8 @@ def _entry(fields: list[bytes]) -> LogEntry:
 
 # Trailers: the `Key: value` lines at the end of a commit message.
 
-OPERATION = "Engram-Op"
+OPERATION = "Engram-Op"  # the batch
+ID = "Engram-Id"  # the operation, a ULID
 
 
 def with_trailer(message: str, key: str, value: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read.history import OPERATION, parse_trailers
+from engram.adapters.git.read.history import ID, OPERATION, parse_trailers
 from engram.adapters.git.run import configuration, layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -39,7 +39,7 @@ class OwnCommit(NamedTuple):
     redoes: tuple[str, ...]
     session: str = ""
     deed: str = ""
-    op: str = ""
+    op: str = ""  # commits of earlier versions have that of their batch
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -68,7 +68,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 values.get(REDO, ()),
                 session,
                 values.get(DEED, ("",))[0],
-                values[OPERATION][0],
+                values.get(ID, values[OPERATION])[0],
             )
         skip += _PAGE
 

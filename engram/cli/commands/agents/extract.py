@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from engram.cli.output import counted
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engram.cli.output import CYAN, counted, shorten
+from engram.cli.output import CYAN, shorten
 from engram.cli.tables import pairs, show_table
 from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

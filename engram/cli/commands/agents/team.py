@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engram.cli.output import CYAN, counted, shorten
+from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import declare_all, given
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY

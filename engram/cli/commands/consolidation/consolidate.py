@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.times import render, whole_seconds
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

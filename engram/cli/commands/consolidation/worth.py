@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, counted, fitted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, fitted, shorten
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -6,8 +6,8 @@ import os
 import sys
 
 from engram.adapters.files import places
-from engram.cli.output import counted
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
 

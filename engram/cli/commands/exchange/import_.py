@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.output import counted
 from engram.cli.parsing import add
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, TAG, text, texts

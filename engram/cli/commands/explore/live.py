@@ -7,8 +7,9 @@ import sys
 import time
 from datetime import datetime
 
-from engram.cli.output import DIM, counted, fitted, shorten
+from engram.cli.output import DIM, fitted, shorten
 from engram.domain.errors import INTERRUPTED
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 

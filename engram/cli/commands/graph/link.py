@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from engram.cli.output import CYAN, counted
+from engram.cli.output import CYAN
 from engram.cli.parsing import declare, given
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES, entity_json
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK

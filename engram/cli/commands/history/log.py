@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.output import DIM, counted
+from engram.cli.output import DIM
 from engram.cli.progress import progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.output import counted
 from engram.cli.parsing import declare, given
 from engram.cli.present import hit_line, lore_json
 from engram.domain.entry.lore import check_words
+from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.lookup import LIST
 

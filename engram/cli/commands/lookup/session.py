@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import counted
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

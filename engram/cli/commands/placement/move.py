@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.output import counted
 from engram.domain.settings import PLACEMENTS
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engram.cli.commands.sync.sync import timeout
-from engram.cli.output import counted
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engram.cli.output import counted
 from engram.cli.parsing import declare, given
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import shares
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import QUERY

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, bar, counted
+from engram.cli.output import BOLD, CYAN, DIM, bar
 from engram.cli.parsing import declare, given
 from engram.cli.present import confidence, lore_json
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import SEARCH

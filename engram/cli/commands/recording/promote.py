@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.output import counted
 from engram.cli.present import lore_json
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.output import counted
 from engram.cli.parsing import declare, given
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.scopes import USER
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.record import RECORD

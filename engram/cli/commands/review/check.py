@@ -83,7 +83,7 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
 
 
 def _summary(found: CheckReport) -> str:
-    from engram.cli.output import counted
+    from engram.domain.text.counting import counted
     from engram.usecases.review.check import ERROR, WARNING
 
     looked = f"{counted(found.files, 'file')} checked"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import add_all
 from engram.domain.errors import UsageError
 from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import FILTERS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from engram.cli.output import counted
 from engram.cli.parsing import add, declare, given
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, UsageError
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.sync import SYNC, TIMEOUT

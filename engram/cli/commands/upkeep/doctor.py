@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import counted
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Look and report; exit 1 while something is wrong that was not mended.
+    """Look and report; exit 1 while something is wrong that was not repaired.
 
     Files to adopt, links that lead nowhere, two versions of something, an untold git and a sync that stopped are no
     fault of the store.
@@ -54,7 +54,7 @@ def run(call: Call) -> int:
         {"ok": not wrong, "findings": [one._asdict() for one in found], "embedding": provider}
     )
     for one in found:
-        mark = "mended" if one.fixed else one.kind
+        mark = "repaired" if one.fixed else one.kind
         call.output.line(safe_text(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}"))
         if one.hint and not one.fixed:
             call.output.rule(safe_text(f"          {one.hint}"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engram.cli.output import age, counted
+from engram.cli.output import age
 from engram.domain.entry.times import parse
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED

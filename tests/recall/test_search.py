@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.words import WordHits
 from engram.domain.recall import ranking
-from engram.usecases.recall.relevance import Relevance
+from engram.usecases.recall.search import Relevance
 
 SEEDS = st.integers(0, 2**32 - 1)
 
