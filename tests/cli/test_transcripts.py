@@ -48,7 +48,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     """)
     assert shown(root, "feedback", "--helpful", "L1") == "L1 helpful: confidence 0.70 → 0.78, helpful 1×"
     assert shown(root, "log", "L1") == text(f"""
-        COMMIT  TIME  human            feedback: helpful (ID1)
+        LINE  TIME  human            feedback: helpful (ID1)
         COMMIT  TIME  human            record: {TIDES}
     """)
     assert shown(root, "status") == text("""

@@ -192,6 +192,7 @@ def masked(text: str, root: Path | None = None) -> str:
     text = _DAY.sub("DAY", _TIME.sub("TIME", text))
     text = re.sub(r"\b\d+ ms\b", "MS", text)
     text = re.sub(r"\b[0-9a-f]{7,40}\b", "COMMIT", text)
+    text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{10}\b", "LINE", text)  # the end of the id of a judgement
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 

@@ -143,17 +143,17 @@ class Clones:
         """Sync everyone in turn, and again whoever has not seen the last that came to the remote."""
         unmoved = 0  # how many have synced since the remote moved
         for number, name in enumerate([*self.stores, *self.stores], 1):
-            before = self._tip()
+            before = self._tips()
             self.sync(name)
-            unmoved = 0 if self._tip() != before else unmoved + 1
+            unmoved = 0 if self._tips() != before else unmoved + 1
             if number >= len(self.stores) and unmoved >= len(self.stores) - 1:
                 break
 
-    def _tip(self) -> str:
-        tips = [self.hub / "refs/heads" / name for name in ("main", "engram/judgements")]
-        if not tips[0].exists():
+    def _tips(self) -> str:
+        files = [self.hub / "refs/heads" / name for name in ("main", "engram/judgements")]
+        if not files[0].exists():
             return git(self.hub, "for-each-ref", "refs/heads")
-        return "".join(file.read_text("ascii") for file in tips if file.exists())
+        return " ".join([file.read_text("ascii") for file in files if file.exists()])
 
     def edit(self, name: str, path: str, old: str, new: str) -> None:
         """A person changes words of a file."""

@@ -51,7 +51,9 @@ def test_what_it_shows_is_what_is_there(scratch: Path) -> None:
     lore = codec.read(
         ada[found["lore"]["path"]], found["lore"]["path"], Categories({}), parse("2026-01-01")
     ).lore
-    assert lore.confidence == found["confidence"]["after"] == 0.63
+    assert lore.confidence == found["confidence"]["before"], "the file has what its author stated"
+    both = [ok("list", "--json", cwd=root / who).json["lore"][0]["confidence"] for who in ("ada", "bob")]
+    assert both == [0.63, 0.63]
     assert found["confidence"] == {"before": 0.7, "votes": {"ada": 0.08, "bob": -0.15}, "after": 0.63}
     assert (set(lore.tags), len(lore.conflicts)) == ({"upload", "deploy", "network"}, 1)
     assert [line.split(".")[0] for line in lore.content.split("\n\n")] == [
@@ -60,7 +62,8 @@ def test_what_it_shows_is_what_is_there(scratch: Path) -> None:
     ]
     # The steps are those of the history that it left.
     subjects = git(root / "ada", "log", "--format=%s")
-    assert [subjects.count(word) for word in ("record:", "feedback:", "edit:", "Merge ")] == [1, 2, 4, 1]
+    assert [subjects.count(word) for word in ("record:", "edit:", "Merge ")] == [1, 4, 1]
+    assert git(root / "ada", "log", "--format=%s", "engram/judgements").count("Add judgements") == 2
     shown = [(step["who"], step["command"].split()[1]) for step in found["steps"]]
     assert shown.count(("bob", "sync")) == 1
     assert len(shown) == 12

@@ -18,6 +18,7 @@ from engram.adapters.files import config_file, places
 from engram.domain.errors import ConfigError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import checked_team_name
 from engram.domain.settings import is_team_name
+from engram.usecases.recording.edit import Edit
 
 
 @pytest.fixture
@@ -229,10 +230,9 @@ def test_the_api_has_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert [one.scope for one in store.sync_all()] == ["team-ml"]
         ref = next(hit.ref for hit in store.query("queue").lore if hit.scope == "team-ml")
         assert store.feedback(helpful=ref)[0].current == 0.78
+        store.edit(ref, Edit(add_tags=("driver",)))
     root = places.team_store("team-ml")
-    assert "feedback: helpful" in git(Path(root), "log", "-1", "--format=%s"), (
-        "committed when the store was closed"
-    )
+    assert "edit:" in git(Path(root), "log", "-1", "--format=%s"), "committed when the store was closed"
     engram.remove_scope("team-ml")
     with pytest.raises(NotFoundError):
         engram.remove_scope("team-ml")

@@ -14,7 +14,10 @@ from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, pl
 from effort import is_thorough
 
 import engram
-from engram.adapters.git.write import hidden_tree
+from engram.adapters.git.run import layout
+from engram.adapters.git.write import hidden_tree, ledger_branch
+from engram.domain.judgements import ledger
+from engram.domain.judgements.ledger import CONFIRMED, Judgement
 from engram.usecases.opening.init import init
 from engram.usecases.placement import move as moving
 from engram.usecases.placement import move_source
@@ -55,7 +58,8 @@ def private(root: Path, *where: str) -> tuple[object, ...]:
     """What only this clone knows of a store."""
     status = ok(*where, "status", "--json", cwd=root).json
     session = ok(*where, "session", "--json", cwd=root).json
-    return status["store"]["source"], session, status["lore_count"]
+    judged = ok(*where, "show", "L1", "--json", cwd=root).json
+    return status["store"]["source"], session, status["lore_count"], judged["lore"]["votes"]
 
 
 def make(folder: Path, placement: str) -> None:
@@ -199,6 +203,40 @@ def test_what_nobody_ever_committed_can_move_too(tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain").splitlines() == ["?? .gitignore"]
 
 
+@pytest.mark.parametrize(
+    ("start", "to"), [pytest.param(*way, marks=pytest.mark.slow if way in SLOW_WAYS else ()) for way in WAYS]
+)
+def test_judgements_of_others_come_along(tmp_path: Path, start: str, to: str) -> None:
+    case = Case(tmp_path, start)
+    [entry] = [
+        one["id"] for one in ok(*case.named, "list", "--json", cwd=case.code).json["lore"] if one["votes"]
+    ]
+    other = Judgement("01KJPY44E039MMV97SZGY6V9EZ", entry, CONFIRMED, source="01KJPY44E039MMV97SZGY6V9E0")
+    path = ledger.path_of(other.source, other.id)
+    repo = layout.repository_at(str(case.root))
+    assert repo is not None
+    tip = ledger_branch.write(repo, None, {path: ledger.render(other)}, "O <o@o>", 1, "Add judgements")
+    assert ledger_branch.move(repo, ledger_branch.BRANCH, None, tip)
+    shown = ok(*case.named, "show", entry, "--json", cwd=case.code).json["lore"]
+    assert (shown["confidence"], shown["validation_count"]) == (0.88, 1)
+    ok(*case.words(to), cwd=case.code)
+    where = ("--store", str(case.target(to))) if to == "dedicated" else ()
+    moved = ok(*where, "show", entry, "--json", cwd=case.code).json["lore"]
+    assert moved["votes"] == shown["votes"]
+
+
+def test_what_is_judged_after_a_kill_comes_along_too(tmp_path: Path) -> None:
+    case = Case(tmp_path, "in-tree")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moving.source, "give_up", die)
+        with pytest.raises(KilledError):
+            cli(*case.words("dedicated"), cwd=case.code)
+    ok("feedback", "--incorrect", "L1", cwd=case.code)
+    ok(*case.words("dedicated"), cwd=case.code)
+    moved = ok("--store", str(case.target("dedicated")), "show", "L1", "--json", cwd=case.code).json["lore"]
+    assert (moved["confidence"], moved["validation_count"]) == (0.63, 1)
+
+
 @pytest.mark.slow
 def test_undo_reaches_beyond_a_move(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
@@ -210,7 +248,7 @@ def test_undo_reaches_beyond_a_move(tmp_path: Path) -> None:
 def test_a_program_moves_a_store_and_opens_it_again(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     with engram.open(case.code) as store:
-        assert store.move("dedicated", str(tmp_path / "new"), dry_run=True).commits == 4
+        assert store.move("dedicated", str(tmp_path / "new"), dry_run=True).commits == 3
         lore = store.record(MORE, category="FACT", key="k").lore
         cursor = store.delta().cursor
         found = store.move("dedicated", str(tmp_path / "new"))

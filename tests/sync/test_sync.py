@@ -10,6 +10,7 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
+from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, preview, sync
 
 
@@ -40,7 +41,8 @@ def test_helpful_against_incorrect(tmp_path: Path) -> None:
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(incorrect=[lore])
     first, second = clones.sync("a", "b")
-    assert (first.pushed, second.merged, second.conflicts) == (1, 1, 0)
+    assert (first.pushed, first.sent_judgements, first.received_judgements) == (0, True, False)
+    assert (second.merged, second.sent_judgements, second.received_judgements) == (0, True, True)
     clones.settle()
     clones.assert_equal()
     assert clones["a"].get(lore).lore.confidence == 0.63
@@ -116,7 +118,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     from engram.usecases.sync.sync import merge_incoming
 
     for name in "ab":
-        clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
         commit(clones[name])
     heads = {name: git(clones.root(name), "rev-parse", "HEAD") for name in "ab"}
     for mine, other in ("ab", "ba"):
@@ -130,7 +132,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     clones.settle()
     clones.assert_equal()
     found = clones["a"].get(lore).lore
-    assert (found.confidence, found.validation_count) == (0.86, 2)
+    assert found.tags == ("by a", "by b")
     assert "Work queue" in found.content
     assert "two times" in found.content
     assert found.conflicts == ()
@@ -197,7 +199,7 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Pat
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", f"token {SECRET} Queue")
     edited = (clones.root("a") / path).read_bytes()
-    clones["b"].feedback(helpful=[lore])
+    clones["b"].edit(lore, Edit(add_tags=("broker",)))
     clones.sync("b")
     with pytest.raises(SyncBlockedError, match="cannot be committed"):
         clones.sync("a")
@@ -208,7 +210,7 @@ def test_a_preview_changes_nothing_here(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
     for name in "ab":
-        clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(name,)))
     clones.sync("b")
     commit(clones["a"])
     before, head = files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")
@@ -240,11 +242,12 @@ def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path)
     path = clones["a"].get(lore).path
     (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
     clones["b"].feedback(helpful=[lore])
+    clones["b"].edit(lore, Edit(add_tags=("broker",)))
     clones.settle()
     clones.assert_equal()
     assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved.md"]
     found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.conflicts) == (1, ())
+    assert (found.validation_count, found.tags, found.conflicts) == (1, ("broker",), ())
 
 
 def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
@@ -252,11 +255,13 @@ def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
     path = clones["a"].get(lore).path
     for name in "ab":
         clones[name].feedback(helpful=[lore])
+        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
         (clones.root(name) / path).rename(clones.root(name) / f"lore/moved-by-{name}.md")
     clones.settle()
     clones.assert_equal()
     assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved-by-a.md"]
-    assert clones["b"].get(lore).lore.validation_count == 2
+    found = clones["b"].get(lore).lore
+    assert (found.validation_count, found.tags) == (2, ("by a", "by b"))
 
 
 def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
@@ -293,12 +298,41 @@ def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_th
     clones.assert_equal()
 
 
+def test_a_new_clone_knows_at_once_what_others_judged(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
+    clones["a"].feedback(helpful=[lore])
+    clones.sync("a")
+    clones.stores["c"] = clones.add("c")
+    assert clones["c"].get(lore).lore.validation_count == 1
+    clones["c"].feedback(helpful=[lore])
+    clones.settle()
+    clones.assert_equal()
+    assert clones["a"].get(lore).lore.validation_count == 2
+
+
+def test_the_branch_of_judgements_is_never_taken_for_that_of_lore(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
+    clones["a"].feedback(helpful=[lore])
+    clones.sync("a")
+    git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/engram/judgements")
+    clones.stores["c"] = clones.add("c")
+    assert git(clones.root("c"), "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert clones["c"].get(lore).lore.validation_count == 1
+    # Somebody deleted the lore there: a clone begins anew, another one brings back what it has.
+    git(clones.hub, "update-ref", "-d", "refs/heads/main")
+    clones.stores["d"] = clones.add("d")
+    assert clones["d"].list().total == 0
+    clones.settle()
+    clones.assert_equal()
+    assert clones["d"].get(lore).lore.validation_count == 1
+
+
 def test_a_merge_is_pushed_while_it_is_brought_in_here(clones: Clones) -> None:
     """The remote's hook waits until this clone has the merge and says so: one after the other, both would wait for ever."""
     lore = clones.record("a")
     clones.settle()
     for name in "ab":
-        clones[name].feedback(helpful=lore.id)
+        clones[name].edit(lore.id, Edit(add_tags=(name,)))
     clones.sync("a")
     here = clones.folder / "here"
     os.mkfifo(here)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from engram.adapters.state import judgement_cache
 from engram.adapters.state.connection import rename_damaged
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _WAIT_SECONDS = 5.0
-KEYS, FEED = NAMES = ("keys.db", "feed.db")
+KEYS, FEED = "keys.db", "feed.db"
 
 
 def carry(state: str, to: str) -> None:
     """Copy these files, as far as they exist, from one state folder to another, replacing what is there.
 
+    With them goes the cache of judgements: programs that have heard of those need not hear of them again.
+
     Raises StoreError.
     """
     from contextlib import closing
 
-    for name in NAMES:
+    for name in (KEYS, FEED, judgement_cache.FILE):
         path = os.path.join(state, name)
         if not os.path.exists(path):
             continue
@@ -37,7 +40,8 @@ def carry(state: str, to: str) -> None:
             ):
                 ours.backup(theirs)
         except sqlite3.Error as error:
-            raise _refused(path, error) from None
+            if name != judgement_cache.FILE:  # which is made anew from the ledgers
+                raise _refused(path, error) from None
 
 
 class DurableDatabase:

@@ -11,13 +11,14 @@ from hashlib import blake2b
 from engram.adapters.state.connection import StateConnection
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
-from engram.domain.judgements.ledger import Judgement, LegacyAccount
+from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
+FILE = "judgements.db"
 _FORMAT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -43,19 +44,12 @@ class Known(NamedTuple):
     mark: str
 
 
-class Said(NamedTuple):
-    """The lines and accounts of some entries."""
-
-    lines: list[Judgement]
-    accounts: list[LegacyAccount]
-
-
 class JudgementCache:
     """The cache in a store's state folder. Entries whose judgements changed are `pending` until the index has them."""
 
     def __init__(self, folder: str) -> None:
         """Open nothing yet. `folder` is absolute and exists."""
-        self._state = StateConnection(os.path.join(folder, "judgements.db"), _prepare)
+        self._state = StateConnection(os.path.join(folder, FILE), _prepare)
 
     def close(self) -> None:
         """Close the file."""
@@ -170,10 +164,10 @@ def _add(
     try:
         row = connection.execute("SELECT number, malformed FROM ledgers WHERE path = ?", (path,)).fetchone()
         number, malformed = row or (None, 0)
-        changed = {one.entry for one in found.judgements} | {one.entry for one in found.accounts}
+        before = set[tuple[object, ...]]()
         if number is not None and whole:
-            changed |= _forget(connection, number)
-            malformed = 0
+            before, malformed = _forget(connection, number), 0
+        changed = {str(row[0]) for row in before ^ {*_rows(found)}}
         if known is None:
             connection.execute("DELETE FROM ledgers WHERE path = ?", (path,))
         else:
@@ -194,28 +188,28 @@ def _add(
         raise
 
 
-def _forget(connection: sqlite3.Connection, number: int) -> set[str]:
-    """Delete the lines of a ledger; return the entries that they judge."""
-    changed = set[str]()
+def _rows(found: ledger.Parsed) -> list[tuple[object, ...]]:
+    """Return what the tables have of these lines and accounts, but for their ledger."""
+    lines = [
+        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent) for one in found.judgements
+    ]
+    larger = ledger.larger_accounts(found.accounts).values()
+    return [*lines, *[(one.entry, one.account, *one.vote, one.at) for one in larger]]
+
+
+def _forget(connection: sqlite3.Connection, number: int) -> set[tuple[object, ...]]:
+    """Delete the lines and accounts of a ledger, and return them."""
+    found = set[tuple[object, ...]]()
     for table in ("lines", "accounts"):
-        changed |= {
-            row[0]
-            for row in connection.execute(f"SELECT DISTINCT entry FROM {table} WHERE ledger = ?", (number,))  # noqa: S608 - one of two
-        }
-        connection.execute(f"DELETE FROM {table} WHERE ledger = ?", (number,))  # noqa: S608
-    return changed
+        query = f"DELETE FROM {table} WHERE ledger = ? RETURNING *"  # noqa: S608 - one of two
+        found |= {row[:-1] for row in connection.execute(query, (number,)).fetchall()}
+    return found
 
 
 def _insert(connection: sqlite3.Connection, number: int, found: ledger.Parsed) -> None:
-    lines = [
-        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent, number)
-        for one in found.judgements
-    ]
+    rows = [(*row, number) for row in _rows(found)]
+    lines, accounts = rows[: len(found.judgements)], rows[len(found.judgements) :]
     connection.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
-    accounts = [
-        (one.entry, one.account, *one.vote, one.at, number)
-        for one in ledger.larger_accounts(found.accounts).values()
-    ]
     connection.executemany(
         "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry, account, ledger) DO UPDATE SET"
         " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n), at = max(at, excluded.at)",

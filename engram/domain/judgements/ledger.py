@@ -30,8 +30,8 @@ ERASED = "erased"
 _LONGEST_LINE = 2000  # bytes
 _LONGEST_TEXT = 100
 _MOST = 1 << 31  # of a number in a legacy line
-_PATH = re.compile(r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl")
-_LEGACY_PATH = re.compile(rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl")
+_PATH = r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl"  # compiled when the first ledger is read
+_LEGACY_PATH = rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl"
 
 
 class Judgement(NamedTuple):
@@ -67,6 +67,13 @@ class LegacyAccount(NamedTuple):
         return ulid.encode(int(ulid.moment(self.entry).timestamp() * 1000), int.from_bytes(digest))
 
 
+class Said(NamedTuple):
+    """The lines and accounts of some entries."""
+
+    lines: list[Judgement]
+    accounts: list[LegacyAccount]
+
+
 class Parsed(NamedTuple):
     """The lines of a file that can be read, and how many cannot."""
 
@@ -94,9 +101,9 @@ def who_path(source: str) -> str:
 
 def source_of(path: str) -> str | None:
     """Return the writer of a ledger by its path; "" for legacy accounts, None for any other file."""
-    if _LEGACY_PATH.fullmatch(path):
+    if re.fullmatch(_LEGACY_PATH, path):
         return ""
-    found = _PATH.fullmatch(path)
+    found = re.fullmatch(_PATH, path)
     if found is None or not ulid.is_valid(found[2]) or found[1] != found[2][10:12]:
         return None
     return found[2]

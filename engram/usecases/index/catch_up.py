@@ -294,7 +294,9 @@ class _Judged(NamedTuple):
 
 
 def _judged_since(store: Store, generation: Generation, mark: str) -> _Judged:
-    entries = store.judgements.pending() if mark and mark != generation.judged else []
+    if mark == generation.judged:
+        return _Judged([], set())
+    entries = store.judgements.pending() if mark else sorted(store.judgements.entries())
     return _Judged(entries, generation.catalog.paths_of(entries) if entries else set())
 
 

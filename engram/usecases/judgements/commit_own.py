@@ -16,6 +16,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
+from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
-BRANCH_KEY, NAME_KEY = "judgements.branch", "judgements.name"
-FOLDER = (
-    "judgements"  # in the state folder: this clone's own files, by the paths that they have on the branch
-)
+NAME_KEY = "judgements.name"
 ADDED = "Add judgements\n"
 _MARK = "judgements-committed.json"
 _LONGEST_NAME = 200  # characters
@@ -49,14 +47,9 @@ class _Plan(NamedTuple):
     files: dict[str, tuple[int, str]]
 
 
-def branch_of(store: Store) -> str:
-    """Return the name of the branch of judgements."""
-    return store.settings.text(BRANCH_KEY)
-
-
 def private_folder(store: Store) -> str:
-    """Return the folder of this clone's own ledgers."""
-    return os.path.join(store.places.state, FOLDER)
+    """Return the folder of this clone's own ledgers, by the paths that they have on the branch."""
+    return store.ledgers.folder
 
 
 def commit_own(store: Store) -> bool:
@@ -198,4 +191,4 @@ def _read_mark(store: Store) -> _Committed:
 
 def _write_mark(store: Store, committed: _Committed) -> None:
     facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files}
-    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), FOLDER)
+    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), "judgements")

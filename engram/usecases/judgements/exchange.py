@@ -16,8 +16,9 @@ from engram.adapters.git.write import ledger_branch
 from engram.domain.errors import RemoteError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
-from engram.usecases.judgements.commit_own import branch_of, commit_own
+from engram.usecases.judgements.commit_own import commit_own
 from engram.usecases.store import judgements
+from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,21 +50,7 @@ class Exchanged(NamedTuple):
 
 def merge(store: Store, tips: Sequence[str]) -> bool:
     """Merge commits of remotes into the local branch; whether it moved. Raises GitError."""
-    repo, branch = store.repository, branch_of(store)
-    if not tips:
-        return False
-    for _ in range(ledger_branch.ATTEMPTS):
-        ours = ledger_branch.tip(repo, branch)
-        new = ours
-        for other in sorted(set(tips) - {ours}):
-            if new is None:
-                ledger_merge.check_is_ledger(repo, other)
-            new = other if new is None else ledger_merge.merge_commits(repo, new, other)
-        if new is None or new == ours:
-            return False
-        if ledger_branch.move(repo, branch, ours, new):
-            return True
-    raise ledger_branch.moved_again()
+    return ledger_merge.bring_in(store.repository, branch_of(store), tips)
 
 
 def exchange(

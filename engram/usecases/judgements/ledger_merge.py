@@ -17,7 +17,7 @@ from engram.domain.sync.sync_plan import REGULAR, clash
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.read.objects import Entry
@@ -33,6 +33,24 @@ class _Tree(NamedTuple):
 
     edits: dict[str, Entry | None]
     contents: dict[str, bytes]
+
+
+def bring_in(repo: Repository, branch: str, tips: Sequence[str]) -> bool:
+    """Merge commits into the local branch of judgements; whether it moved. Raises GitError."""
+    if not tips:
+        return False
+    for _ in range(ledger_branch.ATTEMPTS):
+        ours = ledger_branch.tip(repo, branch)
+        new = ours
+        for other in sorted(set(tips) - {ours}):
+            if new is None:
+                check_is_ledger(repo, other)
+            new = other if new is None else merge_commits(repo, new, other)
+        if new is None or new == ours:
+            return False
+        if ledger_branch.move(repo, branch, ours, new):
+            return True
+    raise ledger_branch.moved_again()
 
 
 def merge_commits(repo: Repository, one: str, other: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs, ulid
 from engram.domain.entry.refs import Seen
@@ -51,10 +49,9 @@ def resolve(store: Store, name: str) -> Found:
         lore_id = _by_id(store, name) or _by_words(store, name, state.refs(session))
         ref = state.ref(session, lore_id=lore_id)
     home = _surfaced_from(store, ref) if ref else store
-    with contextlib.suppress(EngramError):
-        judgements.refresh(home)  # what another process said meanwhile counts as well
     path = _known_place(home, lore_id)
     if path:
+        judgements.look(home)
         return Found(lore_id, path, ref.name if ref else "", home)
     return _locate(store, lore_id, ref)
 

@@ -10,7 +10,7 @@ from engram.adapters.files.durable.write import Journal
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import hidden_tree, lore_branch
+from engram.adapters.git.write import hidden_tree, ledger_branch, lore_branch
 from engram.domain.errors import RemoteError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
@@ -79,7 +79,8 @@ def at_remotes(
         if step is not None:
             step(f"asking {name}")
         try:
-            commit = remotes.fetch(repo, remotes.Counterpart(name, lore_branch.BRANCH), deadline=timeout)
+            branch = remotes.Counterpart(name, lore_branch.BRANCH)
+            commit = remotes.fetch(repo, branch, deadline=timeout, also=ledger_branch.BRANCH)
         except RemoteError as error:
             unasked = error.message
             continue

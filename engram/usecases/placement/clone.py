@@ -8,7 +8,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.runner import run
-from engram.adapters.git.write import create
+from engram.adapters.git.write import create, ledger_branch
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.sync import sync_plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.adapters.git.read import objects
-    from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.run.layout import Head, Repository
 
 
 class Cloned(NamedTuple):
@@ -63,9 +63,7 @@ def clone(
 def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     repo = layout.find_repository(root)
     assert repo is not None
-    head = layout.read_head(repo)
-    if head.oid is None and remotes.take_branch(repo):
-        head = layout.read_head(repo)
+    head = _head_of_lore(repo)
     if head.oid is None:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)
@@ -88,6 +86,16 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
 
     quarantine_new_store(root)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
+
+
+def _head_of_lore(repo: Repository) -> Head:
+    """Return the head of the branch of lore, which the remote's own head need not be."""
+    head = layout.read_head(repo)
+    if head.oid is not None and head.branch != ledger_branch.BRANCH:
+        return head
+    if not remotes.take_branch(repo, but=ledger_branch.BRANCH) and head.oid is not None:
+        run(repo, "symbolic-ref", "HEAD", f"{layout.BRANCHES}main")  # the remote has judgements alone
+    return layout.read_head(repo)
 
 
 def _lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> str:

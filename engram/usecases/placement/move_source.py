@@ -9,6 +9,7 @@ import shutil
 
 from engram.adapters.files import config_file
 from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
 from engram.adapters.git.remote import copying
@@ -18,8 +19,9 @@ from engram.adapters.git.write.create import read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.judgements import ledger_merge
 from engram.usecases.merge.checkout import files_of
-from engram.usecases.store import accepted_settings
+from engram.usecases.store import accepted_settings, judgements
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ _NEIGHBOURS = {
     "stores",
     hidden_tree.NAME,
     "making.lock",
+    "judgements.lock",
 }  # in the same folder, not of this store
 
 
@@ -187,8 +190,21 @@ def inside(places: Places, path: str) -> str:
     return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
 
 
+def bring_judgements(store: Store, repo: Repository) -> None:
+    """Give another repository what the branch of judgements holds; this clone's own lines come with its state.
+
+    Raises GitError.
+    """
+    own, ref = _repository(store), judgements.branch_ref(store)
+    if not ref or repo.common_dir == own.common_dir:
+        return
+    tip = copying.fetch(repo, own.common_dir, ref, copying.JUDGEMENTS)
+    ledger_merge.bring_in(repo, judgements.branch_of(store), [tip])
+    copying.forget(repo, copying.JUDGEMENTS)
+
+
 def carry_state(store: Store, state: str, placement: str) -> None:
-    """Copy what is private to this clone into the new place's state folder: its id, own votes, refs, the live record, keys.
+    """Copy what is private to this clone into the new place's state folder: its id, judgements, refs, the live record, keys.
 
     That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
     """
@@ -199,6 +215,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     _empty(state)
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
     store.state.copy_to(state)
+    store.ledgers.copy_to(LedgerFolder(state))
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
     atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")
@@ -217,6 +234,7 @@ def give_up(left: Left, root: str, state: str) -> None:
 
     Doing it again finishes what a kill cut short. Raises StoreError.
     """
+    LedgerFolder(left.state).copy_to(LedgerFolder(state))  # more may have been said since a kill
     try:
         if left.placement == IN_TREE:
             _remove_files(left, root)

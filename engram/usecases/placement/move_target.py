@@ -57,6 +57,7 @@ def to_branch(store: Store, repo: Repository) -> str:
         check_branch(repo)
         tip = _last_commit(store, repo, BRANCH)
         run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)
+        source.bring_judgements(store, repo)
         state = lore_branch.state_in(repo.common_dir)
         draft = state + ".new"
         source.carry_state(store, draft, BRANCH)
@@ -97,6 +98,7 @@ def to_dedicated(store: Store, root: str) -> str:
     from engram.usecases.merge.install_driver import install_merge_driver
 
     install_merge_driver(repo, store.places.folder, draft, attributes=False)
+    source.bring_judgements(store, repo)
     state = state_folder(draft, repo)
     source.carry_state(store, state, DEDICATED)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move")
@@ -128,6 +130,7 @@ def check_tree(store: Store, root: str, repo: Repository) -> None:
 def to_tree(store: Store, root: str, repo: Repository) -> str:
     """Put the store's files among those of a work tree, uncommitted. Raises StoreError."""
     check_tree(store, root, repo)
+    source.bring_judgements(store, repo)
     source.carry_state(store, state_folder(root, repo), IN_TREE)
     for path, content in source.files(store.places.root, store.places.folder).items():
         file = os.path.join(root, *path.split("/"))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -79,8 +80,10 @@ def _is_of_others(store: Store, path: str) -> bool:
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     """Fold incoming entries and move the watermark. Raises EngramError; nothing is lost."""
-    head = layout.read_head(store.repository).oid
+    since, head = sync_state.read_watermark(store, _MARK), layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
+    if since and head and since != head:
+        _confirm_folded(store, since, head)
     if head:
         sync_state.write_watermark(store, _MARK, head)
     return done
@@ -188,6 +191,16 @@ class _Folding:
         return True
 
 
+def _confirm_folded(store: Store, since: str, head: str) -> None:
+    """Confirm the entries into which others have folded what this clone recorded."""
+    found = []
+    for path, change in _changed(store, store.repository, since, head).items():
+        with contextlib.suppress(EngramError):
+            if change.after and b"\nsources:" in store.files.read(path):
+                found.append(entry_writer.load(store, path).lore)
+    judgements.confirm_own(store, found)
+
+
 def own_keys(file: LoreFile) -> set[str]:
     """Return the keys of a file that Engram does not know."""
     from engram.adapters.files.frontmatter import fields, frontmatter
@@ -197,11 +210,14 @@ def own_keys(file: LoreFile) -> set[str]:
 
 
 def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
+    return [path for path, found in _changed(store, repo, since, head).items() if found.before is None]
+
+
+def _changed(store: Store, repo: Repository, since: str, head: str) -> dict[str, Difference]:
+    """Return the files of entries that differ between two commits."""
     try:
         changed = differences(repo, since, head)
     except GitError:  # the commit is gone: history was rewritten
-        return []
+        return {}
     folder = store.places.folder
-    return [
-        path for path, found in changed.items() if found.before is None and sync_plan.is_lore(path, folder)
-    ]
+    return {path: found for path, found in changed.items() if sync_plan.is_lore(path, folder)}

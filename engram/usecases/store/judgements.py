@@ -7,7 +7,6 @@ import re
 import sqlite3
 from datetime import UTC, datetime
 
-from engram.adapters.state.judgement_cache import Known, Said, content_mark
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     HELPFUL,
@@ -21,18 +20,20 @@ from engram.domain.entry.confidence import (
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
-from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount, Said
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.files.durable.ledger_folder import Stamp
+    from engram.adapters.state.judgement_cache import Known
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
 _LONGEST_AGENT = 40
+_FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 
 
 def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
@@ -138,13 +139,19 @@ def refresh(store: Store) -> str:
     if store.judged_mark is None:
         _keep_remembered(store)
     stamps, tip = _stamps(store), _tip(store)
-    mark, cache = _mark(stamps, tip), store.judgements
-    if not mark or mark == store.judged_mark or cache.meta("mark") == mark:
+    mark = _mark(stamps, tip)
+    if not mark or mark == store.judged_mark or store.judgements.meta("mark") == mark:
         store.judged_mark = mark
         return mark
+    from engram.adapters.state.judgement_cache import Known
+
+    cache = store.judgements
     known = cache.known()
     if tip and cache.meta("tip") != tip:
         _read_branch(store, known, tip)
+    elif not tip:  # the branch was deleted
+        cache.forget([path for path in known if not path.startswith(_OWN)])
+        cache.set_meta("tip", "")
     erased = frozenset(cache.meta("erased").split())
     for path, stamp in sorted(stamps.items()):
         source = ledger.source_of(path)
@@ -174,43 +181,65 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
         changed = ledger_branch.changed(repo, cache.meta("tip") or None, tip)
     except GitError:  # the commit read last is gone: the branch was replaced
         changed = ledger_branch.changed(repo, None, tip)
+        cache.forget([path for path in known if not path.startswith(_OWN) and path not in changed])
     if ledger.ERASED in changed:
         oid = changed[ledger.ERASED]
         raw = ledger_branch.contents(repo, [oid])[oid] if oid else b""
         cache.set_meta("erased", " ".join(sorted(erasure.parse(raw))))
         cache.forget(known)  # what is erased may be in any of them
         known, changed = {}, ledger_branch.changed(repo, None, tip)
-    erased = frozenset(cache.meta("erased").split())
-    own = store.known_source_id
-    for path, oid in sorted(changed.items()):
-        source = ledger.source_of(path)
-        if source is None:
-            continue
-        if oid is None:
-            cache.forget([path])
-            continue
-        raw = ledger_branch.contents(repo, [oid])[oid]
-        if source in (own, "") and store.ledgers.read(path).startswith(raw):
-            continue  # the private file has it
-        before = known.get(path)
-        grew = before is not None and content_mark(raw[: before.size]) == before.mark
-        start = before.size if grew and before else 0
-        after = Known(len(raw), content_mark(raw))
-        cache.add(path, raw[start:], source, after, whole=not grew, erased=erased)
+    ledgers = {path: oid for path, oid in sorted(changed.items()) if ledger.source_of(path) is not None}
+    cache.forget([path for path, oid in ledgers.items() if oid is None])
+    there = [(path, oid) for path, oid in ledgers.items() if oid]
+    for start in range(0, len(there), _FILES_AT_ONCE):
+        some = there[start : start + _FILES_AT_ONCE]
+        contents = ledger_branch.contents(repo, [oid for _, oid in some])
+        for path, oid in some:
+            _read_file(store, path, contents[oid], known.get(path))
     cache.set_meta("tip", tip)
 
 
+def _read_file(store: Store, path: str, raw: bytes, before: Known | None) -> None:
+    """Read a file of the branch, or what it grew by; nothing of it where the private folder has it all."""
+    from engram.adapters.state.judgement_cache import Known, content_mark
+
+    source = ledger.source_of(path) or ""
+    if source in ("", store.known_source_id) and store.ledgers.read(path).startswith(raw):
+        return
+    grew = before is not None and content_mark(raw[: before.size]) == before.mark
+    start = before.size if grew and before else 0
+    after = Known(len(raw), content_mark(raw))
+    erased = frozenset(store.judgements.meta("erased").split())
+    store.judgements.add(path, raw[start:], source, after, whole=not grew, erased=erased)
+
+
+def branch_of(store: Store) -> str:
+    """Return the name of the branch of judgements."""
+    return store.settings.text("judgements.branch")
+
+
+def branch_ref(store: Store) -> str:
+    """Return the ref that the judgements of others are read from; "" where there is none."""
+    return _branch(store)[0]
+
+
 def _tip(store: Store) -> str:
-    """Return the commit of the local branch of judgements, "" where there is none."""
+    return _branch(store)[1]
+
+
+def _branch(store: Store) -> tuple[str, str]:
+    """Return the ref of the branch of judgements and its commit: of origin's, until there is one here."""
     repo = store.places.repository
     if repo is None:
-        return ""
+        return "", ""
     from engram.adapters.git.run.layout import BRANCHES, read_ref
 
-    try:
-        return read_ref(repo, BRANCHES + store.settings.text("judgements.branch")) or ""
-    except GitError:
-        return ""
+    name = branch_of(store)
+    for ref in (BRANCHES + name, f"refs/remotes/origin/{name}"):
+        with contextlib.suppress(GitError):
+            if tip := read_ref(repo, ref):
+                return ref, tip
+    return "", ""
 
 
 def _keep_remembered(store: Store) -> None:
@@ -236,11 +265,17 @@ def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> 
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
+def look(store: Store) -> None:
+    """Read what others said meanwhile, as far as it can be read."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        refresh(store.original or store)
+
+
 def _said(store: Store, entries: Sequence[str]) -> Said:
     home = store.original or store
+    if home.judged_mark is None:
+        look(home)
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        if home.judged_mark is None:
-            refresh(home)
         if home.judged_mark:
             return home.judgements.of(entries)
     return Said([], [])

@@ -14,7 +14,6 @@ from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.index.index import Index
 from engram.adapters.state.database import StateDatabase
-from engram.adapters.state.judgement_cache import JudgementCache
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import HUMAN
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.index import Generation
     from engram.adapters.state.durable import DurableDatabase
+    from engram.adapters.state.judgement_cache import JudgementCache
     from engram.domain.graph.graph import BuiltGraph
     from engram.domain.settings import Settings
     from engram.domain.similarity.equivalence import RecentText
@@ -278,9 +278,9 @@ class Store:
         self.deeds_of_lines: dict[str, str] = {}  # by the id of a line of the ledger, of this process's own
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
-        self.ledgers = LedgerFolder(os.path.join(places.state, "judgements"))
+        self.ledgers = LedgerFolder(places.state)
         self.judged_mark: str | None = None  # of the ledgers as they were when they were last read
-        self.judgements = JudgementCache(places.state)
+        self._judgements: JudgementCache | None = None
         self.built_graph: BuiltGraph | None = None  # the graph built last
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)
@@ -311,6 +311,15 @@ class Store:
         generation = self._index.generation if self._index is not None else None
         self._note_meaning(self.meaning.notes(generation))
         return self.meaning.usable(model, generation)
+
+    @property
+    def judgements(self) -> JudgementCache:
+        """What was read of all ledgers: for whoever knows that there is one."""
+        if self._judgements is None:
+            from engram.adapters.state.judgement_cache import JudgementCache
+
+            self._judgements = JudgementCache(self.places.state)
+        return self._judgements
 
     def borrow_embedder(self, other: Store) -> None:
         """Use the model that another store has loaded, where the settings of both name the same."""
@@ -410,7 +419,8 @@ class Store:
             self._index = None
         for database in self.durable.values():
             database.close()
-        self.judgements.close()
+        if self._judgements is not None:
+            self._judgements.close()
         self.state.close()
         self.session_state.close()
 

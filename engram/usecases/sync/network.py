@@ -45,7 +45,7 @@ def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report, 
     theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.
-        name = remotes.default_branch(repo, other.remote, deadline=timeout)
+        name = remotes.default_branch(repo, other.remote, but=judgements, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
             theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)

@@ -28,15 +28,15 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.incoming_quarantine import mark_checked
 from engram.usecases.index.refresh import refresh
-from engram.usecases.judgements.commit_own import branch_of
 from engram.usecases.judgements.exchange import REFUSALS, exchange
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
-from engram.usecases.store import activity_log, entry_writer, judgements, sync_state
+from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
+from engram.usecases.store.judgements import branch_of
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import apply, local_changes, network
@@ -288,17 +288,7 @@ class _Sync:
         if changed:
             self._report("indexing")
             update_index(self._store, changed)
-            self._confirm(changed)
         self._fold(has_changes=bool(changed))
-
-    def _confirm(self, changed: Sequence[str]) -> None:
-        """Confirm entries of others that came in with an own entry folded into them."""
-        found = []
-        for path in changed:
-            with contextlib.suppress(EngramError):
-                if is_lore(path, self._store.places.folder) and b"\nsources:" in self._store.files.read(path):
-                    found.append(entry_writer.load(self._store, path).lore)
-        judgements.confirm_own(self._store, found)
 
     def _count(self, merge: Merge | None) -> list[str]:
         """Count a merge that was applied, and return the paths under the lore folder that it changed."""

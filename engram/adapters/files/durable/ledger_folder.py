@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -24,11 +25,11 @@ class Stamp(NamedTuple):
 
 
 class LedgerFolder:
-    """The ledgers in `folder`, by their paths relative to it (`/` between the parts)."""
+    """The ledgers in a store's state folder, by their paths relative to `folder` (`/` between the parts)."""
 
-    def __init__(self, folder: str) -> None:
-        """Nothing is made before the first line. `folder` is absolute."""
-        self.folder = folder
+    def __init__(self, state: str) -> None:
+        """Nothing is made before the first line. `state` is absolute."""
+        self.folder = os.path.join(state, "judgements")
 
     def stamps(self, folders: Sequence[str]) -> dict[str, Stamp]:
         """Return the ledgers directly in these folders."""
@@ -57,24 +58,47 @@ class LedgerFolder:
         lines = self.read(path, max(0, size - _TAIL)).rstrip(b"\n").rsplit(b"\n", 1)
         return lines[-1]
 
+    def copy_to(self, other: LedgerFolder) -> None:
+        """Give another folder every line of this one; those that it has stay. Raises StoreError."""
+        from engram.domain.judgements.ledger import unite
+
+        if not os.path.isdir(self.folder):
+            return
+        try:
+            with self._lock(), other._lock():
+                for path in self._paths():
+                    old, new = other.read(path), unite(self.read(path), other.read(path))
+                    if new != old:
+                        name = os.path.join(other.folder, *path.split("/"))
+                        os.makedirs(os.path.dirname(name), exist_ok=True)
+                        atomic.write(name, new, "judgements")
+                        other._sync_folders(os.path.dirname(name))
+        except OSError as error:
+            raise _refused(other.folder, error) from None
+
     def append(self, make: Callable[[], dict[str, bytes]]) -> None:
         """Append lines to ledgers, which are on disk when this returns. Raises StoreError, and then nothing counts.
 
         `make` is called while no other process writes, and returns the lines for each path.
         """
         try:
-            os.makedirs(self.folder, exist_ok=True)
-            lock = FileLock(os.path.join(self.folder, "lock"))
-            lock.acquire(_LOCK_SECONDS)
-            if not lock.held:
-                raise StoreError("Another process is writing judgements.", "Nothing was written; try again.")
-            try:
+            with self._lock():
                 for path, lines in make().items():
                     self._append(path, lines)
-            finally:
-                lock.release()
         except OSError as error:
             raise _refused(self.folder, error) from None
+
+    def _lock(self) -> FileLock:
+        os.makedirs(self.folder, exist_ok=True)
+        return FileLock(os.path.join(self.folder, "lock"), timeout=_LOCK_SECONDS)
+
+    def _paths(self) -> list[str]:
+        """Return the paths of all ledgers."""
+        found = []
+        for at, _, names in os.walk(self.folder):
+            paths = (os.path.relpath(os.path.join(at, name), self.folder) for name in names)
+            found += [path.replace(os.sep, "/") for path in paths if path.endswith(".jsonl")]
+        return sorted(found)
 
     def _append(self, path: str, lines: bytes) -> None:
         name = os.path.join(self.folder, path)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 REF = "refs/engram/moving"  # what is on its way; no branch, so that nobody sees it before it is whole
+JUDGEMENTS = "refs/engram/moving-judgements"
 SECONDS = 600.0
 _KEPT = (b"author ", b"committer ", b"encoding ")
 
@@ -31,12 +32,12 @@ class _Step(NamedTuple):
     tree: str
 
 
-def fetch(repo: Repository, git_dir: str, ref: str) -> str:
-    """Fetch a branch of another repository of this machine to `REF`, and return the commit. Raises GitError."""
+def fetch(repo: Repository, git_dir: str, ref: str, to: str = REF) -> str:
+    """Fetch a ref of another repository of this machine to the ref `to`; returns the commit. Raises GitError."""
     words = ("-c", "fetch.fsckObjects=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-             "--no-auto-maintenance", "--no-recurse-submodules", git_dir, f"+{ref}:{REF}")  # fmt: skip
+             "--no-auto-maintenance", "--no-recurse-submodules", git_dir, f"+{ref}:{to}")  # fmt: skip
     run(repo, *words, deadline=SECONDS)
-    return run(repo, "rev-parse", "--verify", f"{REF}^{{commit}}").stdout.decode().strip()
+    return run(repo, "rev-parse", "--verify", f"{to}^{{commit}}").stdout.decode().strip()
 
 
 def count(repo: Repository, commit: str, path: str = "") -> int:
@@ -75,9 +76,9 @@ def commit_on(
     return run(repo, *words, stdin=data, deadline=IMPORT_SECONDS).stdout.decode("ascii").strip()
 
 
-def forget(repo: Repository) -> None:
-    """Remove `REF`; its objects are removed by git's next garbage collection."""
-    run(repo, "update-ref", "-d", REF)
+def forget(repo: Repository, ref: str = REF) -> None:
+    """Remove what was on its way; its objects are removed by git's next garbage collection."""
+    run(repo, "update-ref", "-d", ref)
 
 
 def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:

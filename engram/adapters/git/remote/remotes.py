@@ -203,8 +203,11 @@ def _whole_history(repo: Repository, other: Counterpart, apart: bool) -> tuple[s
     return (WHOLE_BRANCH,) if cut & set(listed.decode().split()) else ()
 
 
-def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> str | None:
-    """Return the branch that the remote itself is on; None where it has no commits. Raises RemoteError."""
+def default_branch(repo: Repository, remote: str, *, but: str = "", deadline: float = DEADLINE) -> str | None:
+    """Return the branch that the remote itself is on, or its only one; None where there is none. Raises RemoteError.
+
+    The branch `but` does not count.
+    """
     listing = _talk(repo, remote, (*SLOW, "ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
     names: list[str] = []
     head = ""
@@ -214,6 +217,7 @@ def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE)
             head = value.removeprefix(f"ref: {layout.BRANCHES}")
         elif name.startswith(layout.BRANCHES):
             names.append(name.removeprefix(layout.BRANCHES))
+    names = [name for name in names if name != but]
     return head if head in names else (names[0] if len(names) == 1 else None)
 
 
@@ -241,14 +245,15 @@ def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report |
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, report)
 
 
-def take_branch(repo: Repository) -> bool:
-    """After a clone whose remote names a branch that does not exist (a bare repository made for `master`).
+def take_branch(repo: Repository, *, but: str) -> bool:
+    """After a clone whose remote names a branch that does not exist (a bare repository made for `master`), or `but`.
 
-    Takes `main` or else the first of the branches that there are; False where there is none.
+    Takes `main` or else the first of the other branches that there are; False where there is none.
     """
     words = ("for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", f"refs/remotes/{DEFAULT}")
     lines = os.fsdecode(run(repo, *words).stdout).splitlines()
     found = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("HEAD "))
+    found.pop(but, None)
     if not found:
         return False
     branch = "main" if "main" in found else min(found)

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Do what is due: turn observations into pending lore, move votes of an earlier format to the ledger, archive\n"
-    "old summaries and handoffs, delete what the settings call garbage, remove old sessions, let git pack its objects. Running it\n"
-    "again does nothing more. After a sync it runs by itself, in the background, at most once a day."
+    "old summaries and handoffs, delete what the settings call garbage, remove old sessions, let git pack its\n"
+    "objects. Running it again does nothing more. After a sync it runs by itself, in the background, at most once\n"
+    "a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
