@@ -506,7 +506,7 @@ def test_a_mask_shows_four_characters_of_sixteen_or_more() -> None:
         # the name
         ("SMTPPASS=a8Kd92mQx", "a8Kd92mQx"),
         ("compass=a8Kd92mQx", ""),
-        ("1pass = a8Kd92mQx", ""),
+        ("the 1pass = a8Kd92mQx", ""),
         ("ROW_KEY=9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
         ("row_key=9fK2mQ7xV1bZ8", ""),
         ("KEY=9fK2mQ7xV1bZ8", ""),
