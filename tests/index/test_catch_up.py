@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -94,6 +95,24 @@ def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
     (lore / "large.md").write_text("x" * (256 * 1024))
     refresh(engram.store)
     assert not [p for p in generation_of(engram).catalog.problems() if "bytes" in p.message]
+
+
+def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path, clock: SteadyClock) -> None:
+    (lore / "a.md").write_text(
+        "---\nid: 01JBBBBBBBBBBBBBBBBBBBBBBB\ncategory: FACT\n---\nThe parser is flaky.\n"
+    )
+    (lore / "broken.md").write_text("---\nid: [\n---\nbroken\n")
+    assert refresh(engram.store) == Refreshed(added=2, problems=1)
+    for name in ("a.md", "broken.md"):
+        os.utime(lore / name, (1_700_000_000, 1_700_000_000))
+    generation = generation_of(engram)
+    known = generation.catalog.known(["lore/a.md"])["lore/a.md"]
+    clock.ahead += SECONDS
+    assert refresh(engram.store) == Refreshed(problems=0)
+    touched = generation.catalog.known(["lore/a.md"])["lore/a.md"]
+    assert touched._replace(stamp=known.stamp, seen_ns=known.seen_ns) == known
+    assert touched.stamp[0] == 1_700_000_000 * SECONDS
+    assert touched.seen_ns == known.seen_ns + SECONDS
 
 
 def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:

@@ -236,6 +236,18 @@ def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
     )
 
 
+def test_a_file_that_came_and_went_unseen_is_no_difference(scanned: Scanned) -> None:
+    found = file_scan.scan_folders(
+        scanned.store, scanned.generation, scanned.now(), (), ["lore/never.md", "lore/none/never.md"]
+    )
+    assert found == NOTHING
+
+
+def test_a_known_folder_below_one_that_is_read_is_left_alone(scanned: Scanned) -> None:
+    (scanned.lore / "sub" / "b.md").write_text("The broker is by now.\n")
+    assert scanned.in_folders("lore").is_empty
+
+
 def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         lore = tmp_path / "store" / "lore"
