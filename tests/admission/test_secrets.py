@@ -380,7 +380,7 @@ KEY_BLOCK = key_block("EC PRIVATE" + " KEY", 3)
         ("--token ", f"{TOKEN}:{STRIPE}", "github-token"),
         ("--password ", f"api_key={RANDOM}", "option-password"),
         ("--token ", "Q7zkvwmtLx2postgres://app:hT7kd92@db.test.net", "url-password"),
-        (f"{KEY_ID} ", AWS_SECRET, "aws-secret-access-key"),
+        (f"{KEY_ID} secret=", f"k-{AWS_SECRET}", "aws-secret-access-key"),
         ("curl -u me:", f"Q7zkvwmt{KEY_BLOCK}", "private-key"),
     ],
 )
@@ -457,6 +457,7 @@ def test_what_follows_a_value_decides_also_where_the_same_words_were_refused_bef
     line = "#" * 40 + " password: qz7kvwab"
     text = f"{line} and more\n{line}  # rotated\n{line} and more\n{line}"
     assert [found.line for found in find_secrets(text)] == [2, 4]
+    assert found_in("pass=example-pass:hT7kd92Lqx9") == [("password-assignment", "hT7kd92Lqx9")]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def _scan(text: str) -> list[_Span]:
         spans += _login_urls(text)
     names = _names(lowered)
     if names:
-        spans += _assignments(text, lowered, names)
+        spans += _assignments(text, names)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
         spans += _options(text)
     return spans
@@ -340,23 +340,24 @@ def _names(lowered: bytes) -> list[int]:
     return found
 
 
-def _assignments(text: str, lowered: bytes, names: list[int]) -> Iterator[_Span]:
+def _assignments(text: str, names: list[int]) -> Iterator[_Span]:
     gate = rules.compiled(rules.ASSIGNMENT_GATE).match
     match = rules.compiled(rules.ASSIGNMENT).match
     # Hostile text repeats itself; each repeat costs a look-up instead of a judgement.
-    remembered: dict[bytes, set[str]] = {}
+    refused: set[tuple[int, str]] = set()
     for at in names:
         hit = match(text, at) if gate(text, at) else None
         if hit is None:
             continue
-        refused = remembered.setdefault(lowered[at : at + 2], set())
-        context = text[max(0, at - 40) : hit.end() + 11]  # all that `rule_of` looks at, up to a comment
-        if context not in refused:
-            rule = rules.rule_of(text, hit)
-            if rule:
-                yield _Span(*_value_bounds(text, hit), rule, False)
-            elif len(refused) < MOST_REMEMBERED:
-                refused.add(context)
+        # Where the name stands in all that `rule_of` looks at, up to a comment.
+        context = min(at, 40), text[max(0, at - 40) : hit.end() + 11]
+        if context in refused:
+            continue
+        rule = rules.rule_of(text, hit)
+        if rule:
+            yield _Span(*_value_bounds(text, hit), rule, False)
+        elif len(refused) < MOST_REMEMBERED:
+            refused.add(context)
 
 
 def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
