@@ -431,6 +431,12 @@ def test_an_entry_without_source_is_of_this_clone_only_where_there_is_no_remote(
         assert "" in credit.own_sources(engram.store, [""])
 
 
+def test_votes_for_a_confirmed_entry_count_next_to_one_written_by_hand(alone: Engram) -> None:
+    by_hand, theirs = hit_of("", id=OWN), hit_of(OTHER, confidence=600, pinned=0)
+    alone.store.state.trust.confirm({theirs.id: Confirmation(theirs.text_digest, 600, False)})
+    assert credit.hits_in_effect(alone.store, [by_hand, theirs]) == [by_hand, theirs]
+
+
 def test_where_the_notes_cannot_be_read_nobody_confirmed_anything(alone: Engram) -> None:
     hit = hit_of(OTHER)
     alone.store.state.trust.confirm({hit.id: Confirmation(hit.text_digest, 900, True)})
