@@ -240,7 +240,9 @@ def test_calling_it_wrong_takes_the_confirmation_back(clones: Clones) -> None:
 
 
 def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones) -> None:
-    lore_id, (a, b) = claim(clones, confidence=0.3, pinned=False), clones.stores.values()
+    a, b = clones.stores.values()
+    named = [a.store.source_id]  # which makes it no entry of this clone
+    lore_id = claim(clones, confidence=0.3, pinned=False, files=named)
     a.feedback(helpful=lore_id)
     clones.sync("a", "b")
     confirmed = a.get(lore_id).lore.thousandths
@@ -437,12 +439,14 @@ def test_votes_for_a_confirmed_entry_count_next_to_one_written_by_hand(alone: En
     assert credit.hits_in_effect(alone.store, [by_hand, theirs]) == [by_hand, theirs]
 
 
-def test_where_the_notes_cannot_be_read_nobody_confirmed_anything(alone: Engram) -> None:
+def test_where_the_notes_are_damaged_nobody_confirmed_anything(alone: Engram) -> None:
     hit = hit_of(OTHER)
     alone.store.state.trust.confirm({hit.id: Confirmation(hit.text_digest, 900, True)})
     assert credit.confirmed_ids(alone.store, 9) == [hit.id]
-    with closing(sqlite3.connect(f"{alone.store.places.state}/state.db")) as connection:
-        connection.execute("DROP TABLE confirmed")
+    alone.store.state.close()
+    database = Path(alone.store.places.state, "state.db")
+    database.unlink()
+    database.mkdir()
     assert credit.confirmed_ids(alone.store, 9) == []
     assert weighed(alone, hit) == (700, 0, 0, 0.5)
     assert credit.of_many(alone.store, []) == []
