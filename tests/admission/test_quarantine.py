@@ -375,10 +375,10 @@ class Branch:
     def changes(self, old: str, new: str) -> dict[str, Difference]:
         return differences(self.store.repository, old, new)
 
-    def quarantine(self, old: str, new: str, until: str = "", *, mixed: bool = False) -> int:
+    def quarantine(self, old: str, new: str, until: str = "", **mixed: bool) -> int:
         """Of what differs from `old` to `until`, what the commits from `old` to `new` bring."""
         changes = self.changes(old, until or new)
-        return incoming_quarantine.quarantine_incoming(self.store, old, new, changes, {}, mixed=mixed)
+        return incoming_quarantine.quarantine_incoming(self.store, old, new, changes, {}, **mixed)
 
     def waiting(self) -> dict[str, str]:
         """The entries that wait, with the commit that brought their text."""
