@@ -420,6 +420,23 @@ def test_a_text_that_no_commit_of_theirs_touched_waits_unless_own_commits_are_am
     assert branch.arrived() == {SECOND: theirs}
 
 
+def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merges(
+    branch: Branch, home: Path
+) -> None:
+    hold(home, "unsigned")
+    base = branch.commit(a=f"{FIRST} The first note.")
+    signed = branch.commit(a=f"{FIRST} The first note, signed.")
+    tree = git(branch.root, "rev-parse", f"{branch.commit(a=f'{FIRST} Slipped in.')}^{{tree}}")
+    merge = git(branch.root, "commit-tree", tree, "-p", signed, "-p", base, "-m", "by a host")
+    with opened(branch.root) as engram:
+        branch.store = engram.store
+        verified = [(signed, Signature("good", "key", "ada"))]
+        branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())
+        assert branch.quarantine(base, signed) == 0
+        assert branch.quarantine(base, merge) == 1
+        assert branch.waiting() == {FIRST: merge}
+
+
 def test_with_nothing_to_wait_arrivals_are_recorded_unless_they_are_very_many(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
