@@ -214,6 +214,15 @@ def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) 
     os.utime(scanned.lore / "a.md", ns=(moment - SECONDS, moment - SECONDS))
     refresh(scanned.store)
     assert scanned.swept().is_empty, "two seconds are enough"
+    assert scanned.in_folders("lore").is_empty
+
+
+def test_entities_and_agents_are_no_lore_at_the_top_alone(scanned: Scanned) -> None:
+    for name in ("entities/c.md", "agents/c.md", "sub/entities/c.md", "sub/agents/c.md"):
+        scanned.write(name, "The cache is cold.\n")
+    assert sorted(scanned.swept().files) == ["lore/sub/agents/c.md", "lore/sub/entities/c.md"]
+    assert refresh(scanned.store).added == 2
+    assert sorted(scanned.generation.folders) == ["lore", "lore/sub", "lore/sub/agents", "lore/sub/entities"]
 
 
 def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
