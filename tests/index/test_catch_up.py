@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import opened as opened_plain
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
@@ -342,6 +343,14 @@ def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recor
     (lore / "b.md").unlink()
     engram.refresh()
     assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
+
+
+def test_a_store_without_git_keeps_no_list_of_what_people_changed(tmp_path: Path) -> None:
+    with opened_plain(tmp_path / "plain") as engram:
+        (tmp_path / "plain/lore").mkdir()
+        (tmp_path / "plain/lore/a.md").write_text("The parser is flaky.\n")
+        assert refresh(engram.store).added == 1
+        assert not Path(engram.store.outside_path).exists()
 
 
 @pytest.mark.parametrize("enabled", [True, False])
