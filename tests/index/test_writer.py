@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -154,6 +155,24 @@ def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: 
     stored = np.fromfile(generation.vectors.path, "int8").reshape(-1, WIDTH)
     assert [bool(line.any()) for line in stored] == [True, False, False, True]
     assert generation.verify() == []
+
+
+def test_lists_of_words_that_change_but_not_in_length_are_checked_anew(generation: Generation) -> None:
+    sizes = set()
+    for row in range(3):
+        writer = GenerationWriter(generation, bulk=False)
+        writer.drop_rows([row])
+        writer.remove([f"lore/{row}.md"])
+        writer.commit({})
+        sizes.add(Path(generation.folder, "words", "meta.json").stat().st_size)
+        assert generation.verify() == []
+    assert len(sizes) < 3
+
+
+def test_a_closed_generation_reads_its_catalog_no_more(generation: Generation) -> None:
+    generation.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        generation.catalog.count_rows()
 
 
 def test_texts_whose_vectors_cannot_be_made_now_wait_for_them(generation: Generation) -> None:
