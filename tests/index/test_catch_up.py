@@ -16,6 +16,7 @@ from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import IndexUnavailableError
+from engram.adapters.index.writer import GenerationWriter
 from engram.domain.text.passages import passages
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
@@ -278,6 +279,41 @@ def test_a_damaged_index_is_made_anew_and_says_so(engram: Engram, lore: Path) ->
     assert len(engram.query("parser broker").lore) == 2
 
 
+def test_a_rebuild_that_is_interrupted_leaves_no_half_of_an_index_and_not_the_damaged_one(
+    engram: Engram, lore: Path
+) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    folder = Path(engram.store.index.folder)
+    before = {path.name for path in folder.iterdir()}
+    (lore / "b.md").write_text("The broker is not.\n")
+    Path(generation_of(engram).folder, "words", "meta.json").unlink()
+
+    def interrupt(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        refresh(engram.store, progress=interrupt)
+    assert {path.name for path in folder.iterdir()} <= before - {"CURRENT"}
+    assert engram.store.index.look() is None
+    assert refresh(engram.store).added == 2
+
+
+def test_an_update_that_is_interrupted_leaves_the_index_as_it_was(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GenerationWriter, "touch", interrupt)
+        (lore / "a.md").write_text("The parser is flaky.\n")
+        with pytest.raises(KeyboardInterrupt):
+            refresh(engram.store)
+    assert generation_of(engram).verify() == []
+    assert refresh(engram.store) == Refreshed(added=1)
+
+
 def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
@@ -312,6 +348,13 @@ def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
         done = refresh(other.store, thorough=thorough)
         assert done.rebuilt == ("it was made for another embedding model" if anew else "")
         assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
+
+
+def test_an_index_of_the_same_model_is_used_as_it_is(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    with opened(lore.parent, engram.store.clock) as other:
+        assert refresh(other.store) == Refreshed()
 
 
 def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: Engram, lore: Path) -> None:
