@@ -348,6 +348,9 @@ def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
         done = refresh(other.store, thorough=thorough)
         assert done.rebuilt == ("it was made for another embedding model" if anew else "")
         assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
+        (lore / "c.md").write_text("The parser of c is flaky.\n")
+        assert refresh(other.store, thorough=thorough).added == 1
+        assert generation_of(other).waiting == (0 if anew else 1), "its vectors are for that model to make"
 
 
 def test_an_index_of_the_same_model_is_used_as_it_is(engram: Engram, lore: Path) -> None:

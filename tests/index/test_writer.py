@@ -97,6 +97,8 @@ def test_texts_count_once_they_are_committed(tmp_path: Path, bulk: bool) -> None
         assert one.stamps(1) == [(f"lore/{number}.md", 1, 2, 3) for number in range(3)]
         indexes = one.catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'files_id'")
         assert bool(indexes.fetchall()) is bulk
+        mode = one.catalog.connection.execute("PRAGMA journal_mode").fetchone()
+        assert (mode == ("wal",)) is bulk, "a complete one is read while somebody writes"
         assert one.words_in_step()
         assert one.check_in_step()
         assert one.verify() == []
@@ -276,6 +278,18 @@ def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(ge
     assert (rows(generation, "killed"), rows(generation, "note")) == ([], [3])
     assert (generation.dead, generation.next_row) == (2, 4)
     assert generation.verify() == []
+
+
+def test_a_change_without_texts_clears_what_a_killed_writer_left_too(generation: Generation) -> None:
+    words = generation.words
+    words.begin(bulk=False)
+    words.add(3, "left by a killed writer")
+    words.commit()
+    writer = GenerationWriter(generation, bulk=False)
+    writer.folders({"lore": 6}, [])
+    writer.commit({})
+    assert generation.words_in_step()
+    assert (rows(generation, "killed"), generation.dead, generation.verify()) == ([], 1, [])
 
 
 def test_words_that_lack_texts_of_the_catalog_are_damage(generation: Generation) -> None:
