@@ -238,13 +238,16 @@ def test_calling_it_wrong_takes_the_confirmation_back(clones: Clones) -> None:
 
 
 def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones) -> None:
-    lore_id, (a, b) = claim(clones, confidence=0.5, pinned=False), clones.stores.values()
+    a, b = clones.stores.values()
+    named = [a.store.source_id]  # which makes it no entry of this clone
+    lore_id = claim(clones, confidence=0.3, pinned=False, files=named)
     a.feedback(helpful=lore_id)
     clones.sync("a", "b")
     confirmed = a.get(lore_id).lore.thousandths
+    assert 700 < confirmed < 1000
     b.edit(lore_id, changed(pinned=True, confidence=1.0))
     clones.sync("b", "a")
-    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (max(700, confirmed), False)
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (confirmed, False)
     b.edit(lore_id, changed(content="Another text altogether."))
     clones.sync("b", "a")
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)

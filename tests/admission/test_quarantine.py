@@ -5,16 +5,24 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from apikit import cli, git, ok
+from apikit import cli, dedicated, git, ok, opened
 from effort import is_thorough
 from malicious_kit import copied
 from sync_kit import Clones, files, push_from_outside
 
+from engram.adapters.git.read.differences import differences
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission.trust import Signature
 from engram.domain.errors import EngramError
+from engram.usecases.admission import incoming_quarantine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.git.read.differences import Difference
 
 NOTE = "The door code of the archive changes on Mondays."
 
@@ -334,3 +342,122 @@ def test_what_a_person_pulls_with_git_waits_as_well(clones: Clones, home: Path, 
     assert NOTE in titles(root)
     ok("sync", cwd=root)
     assert waiting(root) == []
+
+
+# --- what commits bring in, read from a repository without remotes
+
+
+FIRST, SECOND, THIRD, OTHER = (f"01J{letter * 23}" for letter in "BCDE")
+
+
+class Branch:
+    """A store whose files are written and committed by others."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = dedicated(root)
+        self.store = opened(root).store
+
+    def commit(self, **entries: str | None) -> str:
+        """A commit of entries by the name of their file: "ID text", None for none; its id."""
+        for name, text in entries.items():
+            file = self.root / "lore" / f"{name}.md"
+            file.parent.mkdir(exist_ok=True)
+            if text is None:
+                file.unlink()
+                continue
+            lore_id, _, body = text.partition(" ")
+            head = f"id: {lore_id}\ncategory: FACT\ncreated_at: 2026-01-02T00:00:00Z\nsource_id: {OTHER}\n"
+            file.write_text(f"---\n{head}---\n{body}\n")
+        git(self.root, "add", "-A", ".")
+        git(self.root, "commit", "-q", "-m", "elsewhere")
+        return git(self.root, "rev-parse", "HEAD")
+
+    def changes(self, old: str, new: str) -> dict[str, Difference]:
+        return differences(self.store.repository, old, new)
+
+    def quarantine(self, old: str, new: str, until: str = "", **mixed: bool) -> int:
+        """Of what differs from `old` to `until`, what the commits from `old` to `new` bring."""
+        changes = self.changes(old, until or new)
+        return incoming_quarantine.quarantine_incoming(self.store, old, new, changes, {}, **mixed)
+
+    def waiting(self) -> dict[str, str]:
+        """The entries that wait, with the commit that brought their text."""
+        return {row.id: row.commit for row in self.store.state.trust.rows()}
+
+    def arrived(self) -> dict[str, str]:
+        return self.store.state.trust.arrivals([FIRST, SECOND, THIRD])
+
+
+@pytest.fixture
+def branch(tmp_path: Path, home: Path) -> Iterator[Branch]:
+    hold(home, "foreign")
+    found = Branch(tmp_path / "store")
+    yield found
+    found.store.close()
+
+
+def test_entries_with_a_new_text_wait_with_the_last_commit_that_touched_them(branch: Branch) -> None:
+    base = branch.commit(a=f"{FIRST} The first note.", c=f"{THIRD} The third note.")
+    (branch.root / "README.md").write_text("The readme.\n")
+    (branch.root / "lore/broken.md").write_bytes(b"---\nid: [\xff\n---\n")
+    branch.commit(b=f"{SECOND} The second note.")
+    tip = branch.commit(b=f"{SECOND} The second note, once more.", a=f"{FIRST} The first note.\n", c=None)
+    assert branch.quarantine(base, tip) == 1
+    assert branch.waiting() == branch.arrived() == {SECOND: tip}
+    assert branch.store.state.trust.signatures([tip], 0.0) == {tip: Signature("none")}
+
+
+def test_a_text_that_no_commit_of_theirs_touched_waits_unless_own_commits_are_among_them(
+    branch: Branch,
+) -> None:
+    base = branch.commit(a=f"{FIRST} The first note.")
+    theirs = branch.commit(b=f"{SECOND} The second note.")
+    merged = branch.commit(c=f"{THIRD} The third note.")
+    assert branch.quarantine(base, theirs, merged, mixed=True) == 1
+    assert branch.waiting() == {SECOND: theirs}
+    assert branch.quarantine(base, theirs, merged) == 2
+    assert branch.waiting() == {SECOND: theirs, THIRD: ""}
+    assert branch.arrived() == {SECOND: theirs}
+
+
+def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merges(
+    branch: Branch, home: Path
+) -> None:
+    hold(home, "unsigned")
+    base = branch.commit(a=f"{FIRST} The first note.")
+    signed = branch.commit(a=f"{FIRST} The first note, signed.")
+    tree = git(branch.root, "rev-parse", f"{branch.commit(a=f'{FIRST} Slipped in.')}^{{tree}}")
+    merge = git(branch.root, "commit-tree", tree, "-p", signed, "-p", base, "-m", "by a host")
+    with opened(branch.root) as engram:
+        branch.store = engram.store
+        verified = [(signed, Signature("good", "key", "ada"))]
+        branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())
+        assert branch.quarantine(base, signed) == 0
+        assert branch.quarantine(base, merge) == 1
+        assert branch.waiting() == {FIRST: merge}
+
+
+def test_with_nothing_to_wait_arrivals_are_recorded_unless_they_are_very_many(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incoming_quarantine, "MOST_RECORDED", 1)
+    branch = Branch(tmp_path / "store")
+    base = branch.commit(a=f"{FIRST} The first note.")
+    one = branch.commit(b=f"{SECOND} The second note.")
+    two = branch.commit(a=f"{FIRST} Another note.", c=f"{THIRD} The third note.")
+    assert branch.quarantine(base, two) == 0
+    assert (branch.waiting(), branch.arrived()) == ({}, {})
+    record = incoming_quarantine.record_arrivals
+    record(branch.store, one, two, branch.changes(one, two), {})
+    assert branch.arrived() == {}
+    record(branch.store, base, one, branch.changes(base, one), {})
+    assert branch.arrived() == {SECOND: one}
+    assert branch.store.state.trust.signatures([one], 0.0) == {one: Signature("none")}
+    branch.store.close()
+    hold(home, "foreign")
+    held = Branch(tmp_path / "held")
+    base = held.commit(a=f"{FIRST} The first note.")
+    tip = held.commit(a=f"{FIRST} Another note.")
+    record(held.store, base, tip, held.changes(base, tip), {})
+    assert held.arrived() == {}, "quarantine_incoming records it"
+    held.store.close()

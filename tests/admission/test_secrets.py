@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from base64 import b64encode
 
 import pytest
 from effort import examples
@@ -14,11 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.domain.admission.secret_rules import RULES
-from engram.domain.admission.secrets import Finding, _names, find_secrets, mask, redact, refuse
+from engram.domain.admission.secrets import ALLOW_MARKERS, Finding, _names, find_secrets, mask, redact, refuse
 from engram.domain.errors import USAGE, SecretFoundError
 from tests.admission.test_secrets_labelled import NEGATIVES, POSITIVES, key_block, made
 
 TOKEN = "gh" + "p_" + made(36)
+STRIPE = "sk" + "_live_" + made(24)
+KEY_ID = "AK" + "IA" + made(16, "ABCDEFGHIJ234567")
+RANDOM = made(24)
 HOSTILE_LENGTH = 500_000
 
 SEPARATORS = [
@@ -87,6 +91,16 @@ def test_lines_and_columns_count_from_one_across_several_findings():
     assert places == [(1, 1), (1, 42), (3, 3), (4, 1)]
 
 
+def test_a_text_that_begins_with_a_line_break_or_a_marker_is_counted_the_same() -> None:
+    assert [(found.line, found.column) for found in find_secrets(f"\n{TOKEN}")] == [(2, 1)]
+    assert find_secrets(f"{ALLOW_MARKERS[0]} {TOKEN}") == ()
+
+
+def test_both_markers_allow_in_one_text() -> None:
+    text = "".join(f"{TOKEN} {marker}\n" for marker in ALLOW_MARKERS)
+    assert [found.line for found in find_secrets(text + TOKEN)] == [3]
+
+
 def test_characters_that_change_length_in_lower_case_do_not_move_the_offsets():
     text = "İİİ ẞ 🔑 " + f"password: {TOKEN[4:]}1a"
     (found,) = find_secrets(text)
@@ -101,6 +115,7 @@ def test_redacting_replaces_the_secrets_and_nothing_else():
 
 def test_a_short_secret_is_masked_whole():
     assert mask("hunter2x") == "…(8 characters)"
+    assert mask("abcd\n" + "a" * 30) == "abcd…(35 characters)"
     assert mask("\x1b]8;" + "a" * 30) == "…(34 characters)"
 
 
@@ -158,6 +173,8 @@ def test_the_refusal_says_what_where_and_what_to_do_but_never_the_secret():
     assert "the lore" in error.message
     assert "line 2, column 1 and 1 more" in error.message
     assert "--redact" in error.hint
+    assert f'"{ALLOW_MARKERS[0]}"' in error.hint
+    assert " and " not in refuse(find_secrets(TOKEN), "the lore").message
     assert len(error.findings) == 2
     assert TOKEN[4:] not in repr(error.as_dict()) + str(error)
 
@@ -256,7 +273,7 @@ STEMS = (b"pass", b"pwd", b"key", b"token", b"secret", b"auth")
 )
 def test_every_stem_of_a_name_is_found_where_it_begins(lowered):
     plain = [at for at in range(len(lowered)) if lowered.startswith(STEMS, at)]
-    assert sorted(_names(lowered, True)) == plain
+    assert sorted(_names(lowered)) == plain
 
 
 def test_surrogates_and_control_characters_are_read_like_any_other():
@@ -339,19 +356,108 @@ def test_an_option_is_judged_in_a_text_as_in_its_file(text: str) -> None:
     ]
 
 
+def found_in(text: str) -> list[tuple[str, str]]:
+    """Rule and value of each secret."""
+    return [(found.rule, text[found.start : found.end]) for found in find_secrets(text)]
+
+
+@pytest.mark.parametrize(("rule", "token"), [("github-token", TOKEN), ("stripe-key", STRIPE)])
 @pytest.mark.parametrize("before", ["", "token = ", "Authorization: Bearer ", "run --token ", "curl -u me:"])
-def test_a_token_is_called_by_its_vendor_whatever_stands_before_it(before: str) -> None:
-    text = f"{before}{TOKEN} and more"
-    assert [(found.rule, text[found.start : found.end]) for found in find_secrets(text)] == [
-        ("github-token", TOKEN)
+def test_a_token_is_called_by_its_vendor_whatever_stands_before_it(
+    before: str, rule: str, token: str
+) -> None:
+    assert found_in(f"{before}{token} and more") == [(rule, token)]
+
+
+AWS_SECRET = made(40)
+KEY_BLOCK = key_block("EC PRIVATE" + " KEY", 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "rule"),
+    [
+        ("token = ", f"{TOKEN}-and.more", "github-token"),
+        ("--token ", f"{TOKEN}:{STRIPE}", "github-token"),
+        ("--password ", f"api_key={RANDOM}", "option-password"),
+        ("--token ", "Q7zkvwmtLx2postgres://app:hT7kd92@db.test.net", "url-password"),
+        (f"{KEY_ID} secret=", f"k-{AWS_SECRET}", "aws-secret-access-key"),
+        ("curl -u me:", f"Q7zkvwmt{KEY_BLOCK}", "private-key"),
+    ],
+)
+def test_secrets_that_overlap_are_one_with_the_first_name_of_a_vendor(
+    before: str, secret: str, rule: str
+) -> None:
+    assert found_in(f"run {before}{secret} rest")[-1:] == [(rule, secret)]
+
+
+def test_two_secrets_without_anything_between_them_are_two() -> None:
+    assert found_in(TOKEN + KEY_BLOCK) == [("github-token", TOKEN), ("private-key", KEY_BLOCK)]
+
+
+def test_what_is_a_secret_only_without_the_token_before_it_is_found_where_it_stands() -> None:
+    token = TOKEN + "9public"  # a public token's value were none
+    assert found_in(f"see {token}_token={RANDOM} there") == [
+        ("github-token", token),
+        ("secret-assignment", RANDOM),
     ]
 
 
-def test_a_value_that_goes_on_after_a_token_is_one_secret() -> None:
-    text = f"token = {TOKEN}-and.more rest"
-    assert [(found.rule, text[found.start : found.end]) for found in find_secrets(text)] == [
-        ("github-token", f"{TOKEN}-and.more")
-    ]
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Authorization: Bearer a8Kd92mQxZp4Lw7T", "authorization-bearer"),
+        ("bearer a8Kd92mQxZp4Lw7T", "authorization-bearer"),
+        ("The bearer of news: Bearer a8Kd92mQxZp4Lw7T", "authorization-bearer"),
+        ("Authorization: Basic " + b64encode(b"ci:hT7kd92Lq").decode(), "authorization-basic"),
+        ('auth = "Kd83mQ2xLp9Z"', "secret-assignment"),
+        ("\t--api-key Kd83mQ2xLp9Z", "option-password"),
+        ("curl -u me:9River", "option-password"),
+        ("://app:hT7kd92@db.test.net", "url-password"),
+    ],
+)
+def test_a_short_credential_is_found_alone_and_in_a_file_with_ids(text: str, rule: str) -> None:
+    head = "---\nid: 01HZX3K9V7Q2M4N8P6R5S1T0WB\ncategory: FACT\n---\n\n"
+    assert [name for name, _ in found_in(text)] == [rule]
+    assert found_in(head + text) == found_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Basic YXV0aGVudGljYXRpb24=",
+        "Authorization: Basic " + b64encode(b"ci:\x01\x02hT7kd92").decode(),
+        "Basic 659dc12a7ed3f300a29a7a79e6",
+        "curl -u me:changeme-2024",
+        "curl -u me:blue",
+        f"{KEY_ID} at commit 8d908b6c1f0a2e4d5b7c9a3f1e2d4c6b8a0f1e3d",
+        f"{KEY_ID},wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
+    ],
+)
+def test_what_has_only_the_form_of_a_credential_is_left_alone(text: str) -> None:
+    assert [found for found in found_in(text) if found[1] != KEY_ID] == []
+
+
+def test_a_secret_of_aws_stands_within_160_characters_after_its_id() -> None:
+    for blanks, secrets in ((120, [AWS_SECRET]), (121, [])):
+        assert [value for _, value in found_in(KEY_ID + " " * blanks + AWS_SECRET)[1:]] == secrets
+
+
+def test_a_token_has_five_digits_or_capitals_where_a_slug_has_fewer() -> None:
+    assert found_in("gl" + "pat-qzkvwmtrqzkvwmt7x3w9p2k8")
+    assert not found_in("gl" + "pat-qzkvwmtrqzkvwmtxx3w9p2k8")
+
+
+@pytest.mark.parametrize("team", ["T0A1B2C3D", "T0A1B2C3D4E", "T0A1B2C3D4E5F6G7H8"])
+def test_a_webhook_with_long_ids_is_found(team: str) -> None:
+    url = "hooks.slack" + f".com/workflows/{team}/B90384756129A7C5D8/aB3dE6gH9jK2mN5pQ8sT1vW4"
+    assert found_in(f"POST https://{url}") == [("slack-webhook", url)]
+
+
+def test_what_follows_a_value_decides_also_where_the_same_words_were_refused_before() -> None:
+    line = "#" * 40 + " password: qz7kvwab"
+    text = f"{line} and more\n{line}  # rotated\n{line} and more\n{line}"
+    assert [found.line for found in find_secrets(text)] == [2, 4]
+    assert found_in("pass=example-pass:hT7kd92Lqx9") == [("password-assignment", "hT7kd92Lqx9")]
 
 
 @pytest.mark.parametrize(
@@ -370,10 +476,20 @@ def test_a_bare_value_reaches_to_the_next_separator_past_its_brackets(value: str
 
 @pytest.mark.parametrize(
     ("password", "is_found"),
+    [("qz7k", True), ("qz7", False), ("qzkvwm", True), ("qzkvw", False), ("deploy", False)],
+)
+def test_a_password_in_an_address_is_long_or_of_several_kinds_of_characters(
+    password: str, is_found: bool
+) -> None:
+    assert bool(find_secrets(f"postgres://deploy:{password}@db.test.net/store")) is is_found
+
+
+@pytest.mark.parametrize(
+    ("password", "is_found"),
     [("qz7kvw", True), ("Q7zkvwmt", True), ("qz7kv", False), ("qzkvwmtr", False), ("app", False)],
 )
 @pytest.mark.parametrize("host", ["db.example.org", "localhost"])
-def test_a_password_in_an_address_is_one_of_several_kinds_of_characters(
+def test_a_password_for_a_sample_host_is_one_of_several_kinds_of_characters(
     host: str, password: str, is_found: bool
 ) -> None:
     assert bool(find_secrets(f"postgres://app:{password}@{host}/store")) is is_found

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import opened as opened_plain
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import IndexUnavailableError
+from engram.adapters.index.writer import GenerationWriter
 from engram.domain.text.passages import passages
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
@@ -94,6 +97,24 @@ def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
     (lore / "large.md").write_text("x" * (256 * 1024))
     refresh(engram.store)
     assert not [p for p in generation_of(engram).catalog.problems() if "bytes" in p.message]
+
+
+def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path, clock: SteadyClock) -> None:
+    (lore / "a.md").write_text(
+        "---\nid: 01JBBBBBBBBBBBBBBBBBBBBBBB\ncategory: FACT\n---\nThe parser is flaky.\n"
+    )
+    (lore / "broken.md").write_text("---\nid: [\n---\nbroken\n")
+    assert refresh(engram.store) == Refreshed(added=2, problems=1)
+    for name in ("a.md", "broken.md"):
+        os.utime(lore / name, (1_700_000_000, 1_700_000_000))
+    generation = generation_of(engram)
+    known = generation.catalog.known(["lore/a.md"])["lore/a.md"]
+    clock.ahead += SECONDS
+    assert refresh(engram.store) == Refreshed(problems=0)
+    touched = generation.catalog.known(["lore/a.md"])["lore/a.md"]
+    assert touched._replace(stamp=known.stamp, seen_ns=known.seen_ns) == known
+    assert touched.stamp[0] == 1_700_000_000 * SECONDS
+    assert touched.seen_ns == known.seen_ns + SECONDS
 
 
 def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:
@@ -258,6 +279,41 @@ def test_a_damaged_index_is_made_anew_and_says_so(engram: Engram, lore: Path) ->
     assert len(engram.query("parser broker").lore) == 2
 
 
+def test_a_rebuild_that_is_interrupted_leaves_no_half_of_an_index_and_not_the_damaged_one(
+    engram: Engram, lore: Path
+) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    folder = Path(engram.store.index.folder)
+    before = {path.name for path in folder.iterdir()}
+    (lore / "b.md").write_text("The broker is not.\n")
+    Path(generation_of(engram).folder, "words", "meta.json").unlink()
+
+    def interrupt(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        refresh(engram.store, progress=interrupt)
+    assert {path.name for path in folder.iterdir()} <= before - {"CURRENT"}
+    assert engram.store.index.look() is None
+    assert refresh(engram.store).added == 2
+
+
+def test_an_update_that_is_interrupted_leaves_the_index_as_it_was(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GenerationWriter, "touch", interrupt)
+        (lore / "a.md").write_text("The parser is flaky.\n")
+        with pytest.raises(KeyboardInterrupt):
+            refresh(engram.store)
+    assert generation_of(engram).verify() == []
+    assert refresh(engram.store) == Refreshed(added=1)
+
+
 def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
@@ -292,6 +348,16 @@ def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
         done = refresh(other.store, thorough=thorough)
         assert done.rebuilt == ("it was made for another embedding model" if anew else "")
         assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
+        (lore / "c.md").write_text("The parser of c is flaky.\n")
+        assert refresh(other.store, thorough=thorough).added == 1
+        assert generation_of(other).waiting == (0 if anew else 1), "its vectors are for that model to make"
+
+
+def test_an_index_of_the_same_model_is_used_as_it_is(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    with opened(lore.parent, engram.store.clock) as other:
+        assert refresh(other.store) == Refreshed()
 
 
 def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: Engram, lore: Path) -> None:
@@ -323,6 +389,14 @@ def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recor
     (lore / "b.md").unlink()
     engram.refresh()
     assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
+
+
+def test_a_store_without_git_keeps_no_list_of_what_people_changed(tmp_path: Path) -> None:
+    with opened_plain(tmp_path / "plain") as engram:
+        (tmp_path / "plain/lore").mkdir()
+        (tmp_path / "plain/lore/a.md").write_text("The parser is flaky.\n")
+        assert refresh(engram.store).added == 1
+        assert not Path(engram.store.outside_path).exists()
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -214,6 +214,15 @@ def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) 
     os.utime(scanned.lore / "a.md", ns=(moment - SECONDS, moment - SECONDS))
     refresh(scanned.store)
     assert scanned.swept().is_empty, "two seconds are enough"
+    assert scanned.in_folders("lore").is_empty
+
+
+def test_entities_and_agents_are_no_lore_at_the_top_alone(scanned: Scanned) -> None:
+    for name in ("entities/c.md", "agents/c.md", "sub/entities/c.md", "sub/agents/c.md"):
+        scanned.write(name, "The cache is cold.\n")
+    assert sorted(scanned.swept().files) == ["lore/sub/agents/c.md", "lore/sub/entities/c.md"]
+    assert refresh(scanned.store).added == 2
+    assert sorted(scanned.generation.folders) == ["lore", "lore/sub", "lore/sub/agents", "lore/sub/entities"]
 
 
 def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
@@ -234,6 +243,18 @@ def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
     assert list(found.scan_problems) == ["lore/sub/b.md"], (
         "what is no file any more is looked at in its folder"
     )
+
+
+def test_a_file_that_came_and_went_unseen_is_no_difference(scanned: Scanned) -> None:
+    found = file_scan.scan_folders(
+        scanned.store, scanned.generation, scanned.now(), (), ["lore/never.md", "lore/none/never.md"]
+    )
+    assert found == NOTHING
+
+
+def test_a_known_folder_below_one_that_is_read_is_left_alone(scanned: Scanned) -> None:
+    (scanned.lore / "sub" / "b.md").write_text("The broker is by now.\n")
+    assert scanned.in_folders("lore").is_empty
 
 
 def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) -> None:

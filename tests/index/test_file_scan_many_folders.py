@@ -95,6 +95,19 @@ def test_both_ways_of_scanning_find_the_same_differences(
     assert all(quick.known.get(path) == other.known.get(path) for path in touched)
 
 
+def test_what_stands_in_a_folder_that_is_not_read_is_not_gone(store: Store) -> None:
+    root = Path(store.places.root)
+    for number in range(FOLDERS - 1):
+        os.utime(folder(root, number), (1_700_000_009, 1_700_000_009))
+    (folder(root, FOLDERS - 1) / "two.md").write_text(
+        "Longer than it was before, and another text.\n", "utf-8"
+    )
+    (folder(root, 0) / "two.md").unlink()
+    delta = found(store)
+    assert (delta.files, delta.gone, delta.gone_folders) == ({}, ["lore/2024/00/two.md"], [])
+    assert len(delta.folders) == FOLDERS - 1
+
+
 def test_a_file_too_young_for_its_time_to_prove_anything_is_read_again(store: Store) -> None:
     path = folder(Path(store.places.root), 3) / "two.md"
     path.write_text("Written just now.\n", "utf-8")

@@ -64,6 +64,27 @@ def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
         assert refresh(engram.store, thorough=False).added == 1
 
 
+def test_a_file_written_in_place_in_a_large_store_is_found_by_whoever_asks_for_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SteadyClock()
+    clock.ahead = 10 * SECONDS
+    with opened(tmp_path / "store", clock) as engram:
+        path = tmp_path / "store" / "lore" / "one.md"
+        path.write_text("# Retry the broker\n")
+        engram.refresh()
+        monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+        monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
+        engram.store.watchable = False
+        for number, asked in enumerate(({"thorough": False, "sweep": True}, {"thorough": True}, {})):
+            path.write_text(f"# Retry the broker {number} times\n")
+            assert refresh(engram.store, thorough=False).changed == 0
+            assert refresh(engram.store, **asked).changed == 1
+        path.write_text("# Cache the parser\n")
+        monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 1)
+        assert refresh(engram.store, thorough=False).changed == 1, "in a small one it is always due"
+
+
 @pytest.fixture
 def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a large store, where a few removed texts are no reason to begin a new index."""

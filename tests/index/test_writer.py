@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -94,6 +95,8 @@ def test_texts_count_once_they_are_committed(tmp_path: Path, bulk: bool) -> None
         assert one.stamps(1) == [(f"lore/{number}.md", 1, 2, 3) for number in range(3)]
         indexes = one.catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'files_id'")
         assert bool(indexes.fetchall()) is bulk
+        mode = one.catalog.connection.execute("PRAGMA journal_mode").fetchone()
+        assert (mode == ("wal",)) is bulk, "a complete one is read while somebody writes"
         assert one.words_in_step()
         assert one.check_in_step()
         assert one.verify() == []
@@ -152,6 +155,24 @@ def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: 
     stored = np.fromfile(generation.vectors.path, "int8").reshape(-1, WIDTH)
     assert [bool(line.any()) for line in stored] == [True, False, False, True]
     assert generation.verify() == []
+
+
+def test_lists_of_words_that_change_but_not_in_length_are_checked_anew(generation: Generation) -> None:
+    sizes = set()
+    for row in range(3):
+        writer = GenerationWriter(generation, bulk=False)
+        writer.drop_rows([row])
+        writer.remove([f"lore/{row}.md"])
+        writer.commit({})
+        sizes.add(Path(generation.folder, "words", "meta.json").stat().st_size)
+        assert generation.verify() == []
+    assert len(sizes) < 3
+
+
+def test_a_closed_generation_reads_its_catalog_no_more(generation: Generation) -> None:
+    generation.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        generation.catalog.count_rows()
 
 
 def test_texts_whose_vectors_cannot_be_made_now_wait_for_them(generation: Generation) -> None:
@@ -257,13 +278,28 @@ def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(ge
     assert generation.verify() == []
 
 
+def test_a_change_without_texts_clears_what_a_killed_writer_left_too(generation: Generation) -> None:
+    words = generation.words
+    words.begin(bulk=False)
+    words.add(3, "left by a killed writer")
+    words.commit()
+    writer = GenerationWriter(generation, bulk=False)
+    writer.folders({"lore": 6}, [])
+    writer.commit({})
+    assert generation.words_in_step()
+    assert (rows(generation, "killed"), generation.dead, generation.verify()) == ([], 1, [])
+
+
 def test_words_that_lack_texts_of_the_catalog_are_damage(generation: Generation) -> None:
+    other = Generation(generation.folder, "model", WIDTH)
+    assert rows(other, "parser") == [1]
     words = generation.words
     words.begin(bulk=False)
     words.remove([1])
     words.commit()
-    with pytest.raises(DamagedIndexError, match="a killed process left it half written"):
-        generation.check_in_step()
+    for one in (generation, other):
+        with pytest.raises(DamagedIndexError, match="a killed process left it half written"):
+            one.check_in_step()
 
 
 def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: Generation) -> None:

@@ -259,7 +259,7 @@ def chunks(value: str) -> list[str]:
     return compiled("[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)
 
 
-def is_wordy(value: str, least: float = 3.3) -> bool:
+def is_wordy(value: str, least: float) -> bool:
     """Return whether the runs of one kind average at least `least` characters, as in names made of words.
 
     Random base 62 averages 1.7, random hex 1.9, random lower-case base 36 2.5; identifiers 4 and more.
@@ -297,11 +297,9 @@ def is_password(value: str, *, sure: bool) -> bool:
         return False
     if not sure:
         return len(value) >= 8 and kinds(value) >= 3
-    if value.isdigit():
-        return len(value) >= 6
-    return (kinds(value) >= 2 and not (value.istitle() and value.isalpha())) or (
-        value.isalpha() and len(value) >= 9
-    )
+    if value.isalpha():
+        return len(value) >= 9 or (kinds(value) >= 2 and not value.istitle())
+    return value.isdigit() or kinds(value) >= 2
 
 
 def rule_of(text: str, hit: re.Match[str]) -> str:
@@ -344,7 +342,9 @@ def _rule_of_name(before: str, word: str, upper: bool) -> str:
     """Return the rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
     owner = before.lower().rstrip(" _-.")
     last = compiled("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
-    if REDACTED in before or (last and last[0] in NOT_OWNERS):
+    if "]" not in before.rpartition(REDACTED)[2] and REDACTED in before:  # the name of a rule
+        return ""
+    if last and last[0] in NOT_OWNERS:
         return ""
     if word == "key":
         known = owner.endswith(KEY_OWNERS) or (upper and before.endswith("_"))
@@ -363,8 +363,6 @@ def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
 
 def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
     """Return whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
-    if value.isalpha() or hit["quoted"] is not None:
-        return False
     rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]").match(text, hit.end())
     return rest is not None and not (is_wordy(value, 3.5) and kinds(value) < 3)
 

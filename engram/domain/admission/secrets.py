@@ -21,6 +21,7 @@ MOST_REMEMBERED = 1000
 _RUN = b"x" * 20
 _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+%"
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
+_BEFORE_RUN = 70  # a webhook's address ends in one, after ids too short to be one
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
 _PASS = rb"p(?=ass|wd)"
@@ -174,14 +175,16 @@ def _scan(text: str) -> list[_Span]:
     runs = _long_runs(text, raw)
     if runs:
         spans += _vendor_tokens(text, runs)
-        spans += _key_blocks(text) if "-----BEGIN " in text else ()
-        spans += _headers(text, lowered, b"bearer") if b"bearer" in lowered else ()
-        spans += _headers(text, lowered, b"basic") if b"basic" in lowered else ()
+    if "-----BEGIN " in text:
+        spans += _key_blocks(text)
+    for scheme in (b"bearer", b"basic"):
+        if scheme in lowered:
+            spans += _headers(text, lowered, scheme)
     if b"@" in raw and b"://" in raw:
         spans += _login_urls(text)
-    names = _names(lowered, bool(runs))
+    names = _names(lowered)
     if names:
-        spans += _assignments(text, lowered, names)
+        spans += _assignments(text, names)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
         spans += _options(text)
     return spans
@@ -197,7 +200,7 @@ def _long_runs(text: str, raw: bytes) -> str:
         end = len(raw) if end < 0 else end
         # Slugs and table rules hold next to no digits and capitals; every vendor's token does.
         if len(raw[start:end].translate(None, _PLAIN)) >= 5:
-            found.append(text[max(0, start - 50) : end])
+            found.append(text[max(0, start - _BEFORE_RUN) : end])
         start = classes.find(_RUN, end)
     return "\n".join(found)
 
@@ -307,7 +310,7 @@ def _is_basic_login(encoded: str) -> bool:
         user, colon, password = a2b_base64(encoded).decode().partition(":")
     except (Error, UnicodeDecodeError):
         return False
-    return bool(colon) and password.isprintable() and len(password) >= 4 and _is_login(user, password, "")
+    return bool(colon) and password.isprintable() and _is_login(user, password, "")
 
 
 def _options(text: str) -> Iterator[_Span]:
@@ -320,8 +323,8 @@ def _options(text: str) -> Iterator[_Span]:
             yield _Span(*hit.span("value"), "option-password", False)
 
 
-def _names(lowered: bytes, auth: bool) -> list[int]:
-    """Return where the stem of a name begins: pass, pwd, key, token, secret, and auth if that is asked for."""
+def _names(lowered: bytes) -> list[int]:
+    """Return where the stem of a name begins: pass, pwd, key, token, secret, auth."""
     found: list[int] = []
     for pattern in (_PASS, _KEY):
         search = rules.compiled(pattern).search
@@ -329,7 +332,7 @@ def _names(lowered: bytes, auth: bool) -> list[int]:
         while hit:
             found.append(hit.start() - 2 * (hit.lastindex or 0))  # "token" begins two letters before its "ke"
             hit = search(lowered, hit.end())
-    for stem in (b"secret", b"auth") if auth else (b"secret",):
+    for stem in (b"secret", b"auth"):
         at = lowered.find(stem)
         while at >= 0:
             found.append(at)
@@ -337,22 +340,24 @@ def _names(lowered: bytes, auth: bool) -> list[int]:
     return found
 
 
-def _assignments(text: str, lowered: bytes, names: list[int]) -> Iterator[_Span]:
+def _assignments(text: str, names: list[int]) -> Iterator[_Span]:
     gate = rules.compiled(rules.ASSIGNMENT_GATE).match
     match = rules.compiled(rules.ASSIGNMENT).match
     # Hostile text repeats itself; each repeat costs a look-up instead of a judgement.
-    remembered: dict[bytes, set[str]] = {}
+    refused: set[tuple[int, str]] = set()
     for at in names:
         hit = match(text, at) if gate(text, at) else None
         if hit is None:
             continue
-        refused = remembered.setdefault(lowered[at : at + 2], set())
-        if (context := text[max(0, at - 40) : hit.end() + 1]) not in refused:
-            rule = rules.rule_of(text, hit)
-            if rule:
-                yield _Span(*_value_bounds(text, hit), rule, False)
-            elif len(refused) < MOST_REMEMBERED:
-                refused.add(context)
+        # Where the name stands in all that `rule_of` looks at, up to a comment.
+        context = min(at, 40), text[max(0, at - 40) : hit.end() + 11]
+        if context in refused:
+            continue
+        rule = rules.rule_of(text, hit)
+        if rule:
+            yield _Span(*_value_bounds(text, hit), rule, False)
+        elif len(refused) < MOST_REMEMBERED:
+            refused.add(context)
 
 
 def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:

@@ -1,0 +1,156 @@
+"""What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.domain.admission.secret_rules import is_password, is_random, is_sample, is_stand_in
+from tests.admission.test_secrets import found_in
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        # the name
+        ("SMTPPASS=a8Kd92mQx", "a8Kd92mQx"),
+        ("compass=a8Kd92mQx", ""),
+        ("the 1pass = a8Kd92mQx", ""),
+        ("ROW_KEY=9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
+        ("row_key=9fK2mQ7xV1bZ8", ""),
+        ("KEY=9fK2mQ7xV1bZ8", ""),
+        ("set --row_key 9fK2mQ7xV1bZ8", ""),
+        ("set --api_key 9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
+        ("mysql --password hcebd1", "hcebd1"),
+        ("see [redacted: aws-secret-access-key] 9fK2mQ7xV1bZ8", ""),
+        ('[redacted: password-assignment], api_key: "9fK2mQ7xV1bZ8"', "9fK2mQ7xV1bZ8"),
+        # what stands between the name and its value
+        ("pass>'Z360ZX8C6fe7o' then", ""),
+        ("<password>ht7kd9</password>", "ht7kd9"),
+        ("<password>ht7kd9 </password>", ""),
+        ("sshpass -p ht7kd9 ssh host", "ht7kd9"),
+        ("mypass -p hT7kd92L run", ""),
+        ("its password is hT7kd92L and more", "hT7kd92L"),
+        ("its password was hT7kd92L and more", "hT7kd92L"),
+        ("its password was green_lake9 and more", ""),
+        ("IDENTIFIED BY PASSWORD 'ht7kd9Lqx'", "ht7kd9Lqx"),
+        ("the password 'ht7kd9Lqx'", ""),
+        ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
+        ("login(password, ht7kd9Lqx)", ""),
+        ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),
+        ("DB_PASSWORD: ht7kd9 and", ""),
+        ("run --password=ht7kd9 and", "ht7kd9"),
+        # code
+        ("token = get9Kd82mQxZ(user)", ""),
+        ("token = get9Kd82mQxZ[0]", ""),
+        ("token = get9Kd82mQxZ, user", "get9Kd82mQxZ"),
+        ("token = 'get9Kd82mQxZ'[0]", "get9Kd82mQxZ"),
+        ("password = vaul.lak9xyz", ""),
+        ("password = vau.lak9xyz", "vau.lak9xyz"),
+        # the value
+        ('secret: "lake9!"', "lake9!"),
+        ('secret: "fdc1gdcff"', ""),
+        ("SECRET: 99lake9! rest", ""),
+        ('auth = "s1ZXtD"', ""),
+        ('passphrase = "green lake under hills"', "green lake under hills"),
+        ('passphrase = "green lake hills"', ""),
+        ('password = "green lake under hills"', ""),
+        ("password: green_lake9", "green_lake9"),
+        ("password: green_lakes9", ""),
+        ("password: Greens9", "Greens9"),
+        ("password: swordfishes", ""),
+        ('password: "swordfishes"', ""),
+        ('password = "swordfishes"', "swordfishes"),
+        ("password: ht7kd92, rest", ""),
+        ("password: ht7kd92,  # old", "ht7kd92"),
+        ("password: ht7kd92; rest", "ht7kd92"),
+    ],
+)
+def test_an_assignment_is_judged_by_its_name_its_form_and_its_value(text: str, secret: str) -> None:
+    assert [value for _, value in found_in(text)] == ([secret] if secret else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        ("q7Zk3wVm9Tx2", True),
+        ("q7Zk3wVm9Tx", False),
+        ("q7Zk3wVq7Zk3wV", True),
+        ("q7Zk3wq7Zk3w", False),
+        ("q7Zk3wV" * 4, True),
+        ("q7Zk3wV" * 4 + "q7Zk", False),
+        ("q7Zk3wV9mT" * 5, True),
+        ("q7Zk3wV m9Tx2bL", False),
+        ("8.3.0.1.9.2.7", False),
+        ("q-z-k-v-w-m-t-r-p", False),
+        ("Q-Z-K-V-W-M-T-R-P", False),
+        ("AbCdEfGhIjKlMnOp", True),
+        ("AbCdEfGhIjKlMnO", False),
+        ("AbcDefGhiJklMnoPqXy", False),
+        ("release1-candidate2-version3", False),
+        ("buildCheckRelease2of4", False),
+        ("build1check2release3", True),
+        ("configuration1verification2ab3", False),
+        ("deadbeefcafe0123beef", True),
+    ],
+)
+def test_a_generated_token_is_long_mixed_and_not_made_of_words(value: str, is_one: bool) -> None:
+    assert is_random(value) is is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "sure", "is_one"),
+    [
+        ("830192", True, True),
+        ("83019", True, False),
+        ("a b c d7", True, False),
+        ("hT7kd92L", False, True),
+        ("hT7kd92", False, False),
+        ("ht7kd92l", False, False),
+        ("mountains", True, True),
+        ("mountain", True, False),
+        ("Sunrise", True, False),
+        ("Sunrise7", True, True),
+        ("sunRise", True, True),
+        ("sunrise", True, False),
+        ("......", True, False),
+    ],
+)
+def test_a_password_needs_less_where_its_place_says_that_it_is_one(
+    value: str, sure: bool, is_one: bool
+) -> None:
+    assert is_password(value, sure=sure) is is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        ("ab1ab1", True),
+        ("ab1ab1z", False),
+        ("S3cr3t", True),
+        ("your-api-key", True),
+        ("password-2024", True),
+        ("password-20245", False),
+        ("password-123456", True),
+        ("~/ab/cde", True),
+        ("~/ab/cd/ab/efg", False),
+        ("abc/def", True),
+        ("abc/de", False),
+        ("MySecretValue", True),
+        ("MyHiddenThing", False),
+        ("${DB_PASSWORD}", True),
+        ("550e8400-e29b-41d4-a716-446655440000", True),
+    ],
+)
+def test_a_stand_in_is_made_of_common_words_or_refers_to_something(value: str, is_one: bool) -> None:
+    assert is_stand_in(value) is is_one
+
+
+def test_a_sample_has_few_different_characters_among_its_last_twenty() -> None:
+    assert is_sample("z" + "abcde" * 4)
+    assert not is_sample("z" + "abcde" * 3 + "abcdf")
+
+
+def test_a_telegram_token_has_an_id_of_eight_to_ten_digits() -> None:
+    for digits in range(7, 12):
+        token = "9038475612031"[:digits] + ":A" + "A" + "q7Zk3wVm9Tx2bLpR5sD8fGhJ4kN6cQeW1"
+        assert [rule for rule, _ in found_in(f"bot {token}")] == ["telegram-bot-token"] * (8 <= digits <= 10)
