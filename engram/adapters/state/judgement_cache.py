@@ -71,9 +71,11 @@ class JudgementCache:
             for path, size, mark in self._state.run("SELECT path, size, mark FROM ledgers")
         }
 
-    def malformed(self) -> int:
-        """Count the lines that could not be read."""
-        return int(self._state.run("SELECT coalesce(sum(malformed), 0) FROM ledgers")[0][0])
+    def count(self) -> tuple[int, int]:
+        """Count the lines, and those that could not be read."""
+        query = "SELECT (SELECT count(*) FROM lines), coalesce(sum(malformed), 0) FROM ledgers"
+        lines, malformed = self._state.run(query)[0]
+        return lines, malformed
 
     def add(
         self, path: str, raw: bytes, source: str, known: Known, *, whole: bool, erased: Collection[str] = ()

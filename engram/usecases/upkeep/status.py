@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.placement.manage_scopes import list_scopes
+from engram.usecases.store import judgements
 from engram.usecases.store.commit import count_waiting, why_waiting
 from engram.version import __version__
 
@@ -45,6 +48,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
                 "conflicts": counts.conflicts if counts else 0,
             },
             "embedding": _embedding(store, generation),
+            "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
             "settings": {
                 "ok": not store.notes and not store.held_back,
@@ -116,6 +120,17 @@ def _git(store: Store) -> dict[str, object]:
         "remotes": remote_names(store),
         "sync": synced,
     }
+
+
+def _judgements(store: Store) -> dict[str, object]:
+    """Count the lines of all ledgers, and those that cannot be read; zeros if that is not known now."""
+    from engram.usecases.judgements.publishing import may_publish
+
+    counts = (0, 0)
+    with contextlib.suppress(EngramError):
+        if judgements.refresh(store):
+            counts = store.judgements.count()
+    return {"lines": counts[0], "unreadable": counts[1], "published": may_publish(store)}
 
 
 def _held(store: Store) -> int:

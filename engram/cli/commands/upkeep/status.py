@@ -64,6 +64,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         some = counted(git["conflicts"], "entry has", "entries have")
         text = f"{some} a second version: engram review --kind conflict"
         lines += _part("conflicts", text, width)
+    lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
         held = counted(found["trust"]["held"], "entry waits", "entries wait")
@@ -73,6 +74,18 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     return lines + _part(
         "session", f"{session['name']}, {counted(session['surfaced'], 'entry', 'entries')} surfaced", width
     )
+
+
+def _judgement_lines(judgements: Any, width: int) -> list[str]:
+    """A line where anything was judged."""
+    if not judgements["lines"] and not judgements["unreadable"]:
+        return []
+    text = counted(judgements["lines"], "line")
+    if judgements["unreadable"]:
+        text += f", and {judgements['unreadable']:,} that cannot be read"
+    if judgements["published"] != "yes":
+        text += "; yours stay in this clone (judgements.publish)"
+    return _part("judgements", text, width)
 
 
 def _settings_lines(settings: Any, width: int) -> list[str]:
