@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 TRIES = 6  # the first push and five more
 PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
 ROUNDS = 20  # of merging what others keep changing
-PUBLISH = "engram config judgements.publish true"
+PUBLISH = "engram config judgements.publish true --user"
 STUCK_ROUNDS = 4  # in which the same file is in the way
 INDEXED_BY_PATH = 5000  # files; for more than that the index looks at all
 
