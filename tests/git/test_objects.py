@@ -18,6 +18,7 @@ from engram.adapters.git.run.layout import Repository, read_head
 from engram.adapters.git.write import lore_branch
 from engram.usecases.index import freshness
 from engram.usecases.merge import commit_merge, incoming_paths
+from engram.usecases.recording.edit import Edit
 
 TREES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123").map(lambda oid: Entry("100644", oid)))
 
@@ -46,7 +47,7 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     ids = [clones.record("a", f"Lesson {n}.\n\nMore of {n}.").id for n in range(4)]
     clones.settle()
     for name in "ab":
-        clones[name].feedback(helpful=[ids[0]])
+        clones[name].edit(ids[0], Edit(add_tags=(name,)))
         clones.record(name, f"Only {name}.")
         (clones.root(name) / "notes.txt").write_text(f"{name}\n")
         commit(clones[name])
@@ -78,7 +79,7 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
     repo = opened(root)
     known = read_head(repo).oid
     lore = clones.record("a", "Lesson.\n\nMore.")
-    clones["a"].feedback(helpful=[lore.id])
+    clones["a"].edit(lore.id, Edit(add_tags=("more",)))
     commit(clones["a"])
     clones.record("b", "Another.")
     clones.sync("b", "a", "b")

@@ -10,6 +10,8 @@ import pytest
 from apikit import cli, git, ok
 from sync_kit import Clones, commit
 
+from engram.usecases.recording.edit import Edit
+
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="ssh-keygen signs and verifies")
 ADA = "ada@example.org"
 NOTE = "The door code of the archive changes on Mondays."
@@ -34,7 +36,7 @@ def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) ->
     root = clones.root("b")
     git(root, "config", "commit.gpgsign", "true")
     lore = clones.record("b", f"{NOTE}\n\nÄ second paragraph.")
-    clones["b"].feedback(helpful=[lore.id])
+    clones["b"].edit(lore.id, Edit(add_tags=("signed",)))
     commit(clones["b"])
     assert states(root, 2) == [f"G{ADA}"] * 2
     assert git(root, "status", "--porcelain") == ""
