@@ -137,8 +137,10 @@ def _judgements(store: Store) -> list[OwnCommit]:
     lines = judgements.own_lines(store)
     subjects = judged_subjects(lines)
     found = []
+    along = set[str]()
     for line in lines:
-        if line.of and line.kind != RETRACTED:  # said along with an operation that is undone by itself
+        if line.of in along or (line.of and line.kind != RETRACTED):
+            along.add(line.id)  # said by an operation that is undone by itself
             continue
         subject = subjects[line.id]
         deed = store.deeds_of_lines.get(line.id, "")
@@ -183,6 +185,8 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
     if found.changes and not _write(store, f"undo: {_subject(targets)}", trailers, found):
         return None
     judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets if _is_line(target)])
+    if found.changes:
+        judgements.follow_fold(store, found.lore, is_undone=True)
     for target in (*idle, *targets):
         if _is_line(target) or kind_of(target.subject):
             credit.withdraw(store, target.lore)
@@ -221,6 +225,8 @@ def _redo(store: Store, target: OwnCommit) -> Undone | None:
         raise _nothing_left_error(f"redo: {_subject([target])}", found.kept)
     elif not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
         return None
+    else:
+        judgements.follow_fold(store, found.lore, is_undone=False)
     now = store.clock.now().timestamp()
     for operation in _own(store):
         kind = kind_of(operation.subject) if operation.oid in target.undoes else ""

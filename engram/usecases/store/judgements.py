@@ -24,7 +24,7 @@ from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgemen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from engram.adapters.files.durable.ledger_folder import Stamp
     from engram.adapters.state.judgement_cache import Known
@@ -67,6 +67,18 @@ def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
             folded = lore.merged_from[-1] if lore.merged_from else ""
             drafts.append(Judgement("", lore.id, CONFIRMED, folded, ledger.words_digest(lore)))
     append(store, drafts)
+
+
+def follow_fold(store: Store, entries: Collection[str], *, is_undone: bool) -> None:
+    """Take back what this clone said by a fold that is undone, or say it again. Raises StoreError."""
+    own = [line for line in lines_of(store, sorted(entries)) if line.source == store.source_id]
+    counted = {line.id for line in tallies.live(own)}
+    said = [line for line in own if line.kind in (CONFIRMED, SAME) and line.of in entries]
+    again = {line.of: line for line in own if line.kind == RETRACTED and line.id in counted}
+    if is_undone:
+        take_back(store, [(line.id, line.entry) for line in said if line.id in counted])
+    else:
+        take_back(store, [(again[line.id].id, line.entry) for line in said if line.id in again])
 
 
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
