@@ -18,8 +18,9 @@ from engram.serving.entrance import MOST_BYTES
 from engram.serving.rates import Rate
 
 if TYPE_CHECKING:
-    import httpx2
     from collections.abc import AsyncIterator
+
+    import httpx2
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
