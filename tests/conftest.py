@@ -46,20 +46,22 @@ FOREIGN_NAMES = """
 """
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there, so a child program's download fails at once
 NAME, EMAIL, DATE = "Engram Test", "test@example.invalid", "2026-01-02T03:04:05+00:00"
+# The template is git's own without its dozen examples of hooks, which every repository of a test would copy and delete.
 GIT_CONFIGURATION = f"""\
 [user]
     name = {NAME}
     email = {EMAIL}
 [init]
     defaultBranch = main
+    templateDir = "{(ROOT / "tests/data/git-template").as_posix()}"
 [gc]
     auto = 0
 [maintenance]
     auto = false
 """
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=30)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True, database=None)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True, database=None)
 hypothesis.settings.register_profile(
     effort.THOROUGH,
     deadline=None,
