@@ -8,7 +8,7 @@ import pytest
 from apikit import git
 from apikit import opened as opened_plain
 from storekit import commit
-from sync_kit import SOON, Clones
+from sync_kit import SOON, Clones, settled
 
 from engram.usecases.admission.incoming_quarantine import quarantine_pulled
 from engram.usecases.sync.sync import sync
@@ -19,10 +19,7 @@ MARK = Path(".git/engram/weighed-up-to")
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    found = Clones(tmp_path)
-    found.record("a", "The first of all notes.")
-    found.settle()
-    return found
+    return settled(tmp_path, "The first of all notes.")[0]
 
 
 def learn(clones: Clones, text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from gitkit import apply, assert_sound, change, git, state_folder, status
+from storekit import wait_until
 
 from engram.adapters.git.run.layout import MAIN, read_head
 from engram.adapters.git.write import maintain as maintenance
@@ -120,8 +121,9 @@ def test_maintenance_that_takes_too_long_is_stopped_and_leaves_a_sound_repositor
     loosen(Path(repo.worktree), 300)
     git(repo, "config", "gc.auto", "1")
     assert maintain(repo, deadline=0.001) is False
+    # What git itself had started may end a little after git.
+    wait_until(lambda: not list(Path(repo.git_dir).glob("**/*.lock")), "a lock stays behind")
     assert_sound(repo)
-    assert not list(Path(repo.git_dir).glob("**/*.lock"))
 
 
 def test_a_lock_that_a_crashed_maintenance_left_a_day_ago_does_not_end_maintenance_for_good(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -108,13 +109,10 @@ def test_a_program_that_a_pull_may_have_brought_signs_nothing(clones: Clones) ->
 
 @pytest.mark.skipif(not shutil.which("gpg"), reason="gpg signs here")
 def test_gpg_signs_with_a_key_without_passphrase_and_never_asks_for_one(
-    clones: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = (
-        Path("/tmp") / f"engram-gpg-{tmp_path.name[-8:]}-{clones.clock.given}"
-    )  # a socket's path has to be short
-    folder.mkdir(mode=0o700)
-    monkeypatch.setenv("GNUPGHOME", str(folder))
+    folder = tempfile.mkdtemp(prefix="engram-gpg-", dir="/tmp")  # a socket's path has to be short
+    monkeypatch.setenv("GNUPGHOME", folder)
     try:
         for name, words in (("Ada", ""), ("Eve", "secret")):
             subprocess.run(

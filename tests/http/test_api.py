@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain, variables
-from http_kit import TOKEN, lore, serving
+from http_kit import TOKEN, get, lore, post, serving
 
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
@@ -20,6 +19,8 @@ from engram.serving.rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    import httpx2
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
@@ -334,9 +335,9 @@ def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
         url, place = said.split()[1], said.rpartition(": ")[2].strip()
         assert url.startswith("http://127.0.0.1:")
         key = {"authorization": f"Bearer {Path(place).read_text().strip()}"}
-        assert httpx2.get(f"{url}/lore").status_code == 401
-        assert httpx2.post(f"{url}/lore", json=lore(QUEUE), headers=key).status_code == 201
-        assert httpx2.get(f"{url}/lore", headers=key).json()["total"] == 1
+        assert get(f"{url}/lore").status_code == 401
+        assert post(f"{url}/lore", json=lore(QUEUE), headers=key).status_code == 201
+        assert get(f"{url}/lore", headers=key).json()["total"] == 1
     finally:
         process.terminate()
         process.wait(20)

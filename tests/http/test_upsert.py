@@ -16,11 +16,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain
 from effort import examples
-from http_kit import KEY, TOKEN, asked, lore, on_the_loopback, serving
+from http_kit import KEY, TOKEN, asked, get, lore, on_the_loopback, serving
 
 from engram.http.routes import ROOT
 
@@ -153,7 +152,7 @@ def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
             return connection.getresponse().status
 
     with on_the_loopback(root) as first, on_the_loopback(root) as second, ThreadPoolExecutor(2) as pool:
-        read = partial(httpx2.get, f"http://127.0.0.1:{first}{ROOT}/lore/{recorded}", headers=KEY)
+        read = partial(get, f"http://127.0.0.1:{first}{ROOT}/lore/{recorded}", headers=KEY)
         for turn in range(examples(2, 20)):
             tag = read().headers["etag"]
             tried = [pool.submit(patch, port, f"{turn}-{port}", tag) for port in (first, second)]

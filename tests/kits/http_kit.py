@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import httpx2
 
@@ -13,17 +16,22 @@ from engram.http.server import build
 from engram.mcp.http import build as mcp_app
 from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
 from engram.mcp.server import build as mcp_server
-from engram.serving import Address, listen, server_of, transport_rules
+from engram.serving import Address, entrance, listen, server_of, transport_rules
 from engram.serving.limits import Limits
+from engram.serving.rates import Rate
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
 TOKEN = "a-token-for-these-tests"
 KEY = {"authorization": f"Bearer {TOKEN}"}
 NO_RATE = Limits(rate=0)
 LOCAL = "http://127.0.0.1:8849"
+
+# One request each. A client that may come to TLS reads all certificates first, which takes 35 ms.
+get = functools.partial(httpx2.get, verify=False)
+post = functools.partial(httpx2.post, verify=False)
 
 
 @asynccontextmanager
@@ -60,14 +68,25 @@ async def asked(
 
 @contextmanager
 def on_the_loopback(
-    root: Path, limits: Limits = NO_RATE, proxies: tuple[str, ...] = (), *, mcp: bool = False
+    root: Path,
+    limits: Limits = NO_RATE,
+    proxies: tuple[str, ...] = (),
+    *,
+    mcp: bool = False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[int]:
-    """A server of its own on the store, as `engram serve` or `engram mcp` makes it, in a thread; its port."""
+    """A server of its own on the store, as `engram serve` or `engram mcp` makes it, in a thread; its port.
+
+    By `clock`, in seconds, it counts how often a client comes.
+    """
     memory = Memory(Opening(str(root), ask=False))
     address = Address("127.0.0.1", 0, (), proxies)
     listening = listen(address)
     rules = transport_rules(address)
-    app = mcp_app(mcp_server(memory), rules, TOKEN, limits) if mcp else build(memory, rules, TOKEN, limits)
+    with mock.patch.object(entrance, "Rate", functools.partial(Rate, clock=clock)):
+        app = (
+            mcp_app(mcp_server(memory), rules, TOKEN, limits) if mcp else build(memory, rules, TOKEN, limits)
+        )
     server = server_of(app, address, limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

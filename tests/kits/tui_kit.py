@@ -114,7 +114,11 @@ class User:
         pytest.fail(f"The screen never showed it:\n{self.screen()}")
 
     async def sees_text(self, *texts: str) -> None:
-        await self.sees(lambda: all(text in self.screen() for text in texts))
+        def shows() -> bool:
+            screen = self.screen()  # painted once for each look
+            return all(text in screen for text in texts)
+
+        await self.sees(shows)
 
     def screen(self) -> str:
         """The whole screen as plain text."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx2
 import pytest
 from apikit import QUEUE, cli, opened, plain, variables
+from http_kit import post
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_kit import COMMAND, CORE, ERAS, HELLO, ok
@@ -65,7 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @asynccontextmanager
 async def client_of(server: Serving, era: str) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers=server.key) as http,
+        httpx2.AsyncClient(headers=server.key, verify=False) as http,
         Client(streamable_http_client(server.url, http_client=http), mode=era) as client,
     ):
         yield client
@@ -112,7 +113,7 @@ async def test_each_connection_is_a_session_of_its_own(server: Serving) -> None:
 )
 def test_only_the_right_callers_get_in(server: Serving, headers: dict[str, str], status: int) -> None:
     sent = {name: value.replace("TOKEN", server.token) for name, value in headers.items()}
-    answer = httpx2.post(server.url, json=PING, headers={**TYPES, **sent})
+    answer = post(server.url, json=PING, headers={**TYPES, **sent})
     assert answer.status_code == status
     assert server.token not in answer.text
     if status == 401:
@@ -120,9 +121,9 @@ def test_only_the_right_callers_get_in(server: Serving, headers: dict[str, str],
 
 
 def test_a_body_of_ten_megabytes_is_refused_and_the_server_lives(server: Serving) -> None:
-    answer = httpx2.post(server.url, content=b"x" * 10_000_000, headers={**TYPES, **server.key})
+    answer = post(server.url, content=b"x" * 10_000_000, headers={**TYPES, **server.key})
     assert answer.status_code == 413
-    assert httpx2.post(server.url, json=PING, headers={**TYPES, **server.key}).status_code == 200
+    assert post(server.url, json=PING, headers={**TYPES, **server.key}).status_code == 200
 
 
 def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def by_the_long_way(triple: Triple) -> Merged | None:
     return None if result is None else Merged(*result)
 
 
-@settings(quick, max_examples=examples(80, 1500))
+@settings(quick, max_examples=examples(40, 1500))
 @given(machine_made())
 def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Triple) -> None:
     if len(set(triple)) == 3:

@@ -27,9 +27,14 @@ def code(tmp_path: Path) -> Path:
 
 def made(root: Path) -> Path:
     prepared.copy("code with lore on a branch", root, lambda place: init(str(repository(place))))
+    refresh_index(root)
+    return root
+
+
+def refresh_index(root: Path) -> None:
+    """Tell git that the files of a copy are those of the original, in both work trees."""
     for place in (root, hidden(root)):
         git(place, "update-index", "--refresh")
-    return root
 
 
 def hidden(root: Path) -> Path:

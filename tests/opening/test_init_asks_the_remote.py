@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import QUEUE, TIDES, cli, git, ok
 
-from tests.opening.test_branch_placement import BRANCH, hidden, listed, made, record, subjects
+from tests.opening.test_branch_placement import BRANCH, hidden, listed, made, record, refresh_index, subjects
 
 LATER = "Deploys run from the release branch only, never from main."
 PARTIAL = {
@@ -21,9 +22,15 @@ PARTIAL = {
 @pytest.fixture
 def code(tmp_path: Path) -> Path:
     """A code repository of several commits, whose remote `hub.git` has its code and its lore."""
-    root = made(tmp_path / "code")
-    hub = tmp_path / "hub.git"
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(hub))
+    prepared.copy("code whose remote has lore", tmp_path, _make_both)
+    refresh_index(tmp_path / "code")
+    return tmp_path / "code"
+
+
+def _make_both(folder: Path) -> None:
+    root = made(folder / "code")
+    hub = folder / "hub.git"
+    git(folder, "init", "-q", "--bare", "-b", "main", str(hub))
     git(root, "remote", "add", "origin", hub.as_uri())
     for text in ("one", "two"):
         (root / "src/main.py").write_text(text, "utf-8")
@@ -31,7 +38,6 @@ def code(tmp_path: Path) -> Path:
     git(root, "push", "-q", "origin", "main")
     record(root)
     ok("sync", cwd=root)
-    return root
 
 
 def cloned(code: Path, *options: str) -> Path:

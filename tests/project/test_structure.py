@@ -58,7 +58,8 @@ def test_no_folder_has_more_modules_than_a_reader_can_scan() -> None:
 
 
 def test_every_module_says_its_purpose() -> None:
-    assert names([path for path in MODULES if not ast.get_docstring(ast.parse(path.read_bytes()))]) == []
+    begins = re.compile(rb'(?:#.*\n|\s)*"""\S')
+    assert names([path for path in MODULES if not begins.match(path.read_bytes())]) == []
 
 
 def test_no_module_is_a_drawer() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from pathlib import Path
+from typing import Self
 
+import prepared
 import pytest
 from apikit import QUEUE, SECRET, TIDES, cli, git, ok
 from effort import is_thorough
@@ -28,19 +31,34 @@ class Here:
     """A store here, and a plain git clone of its branch in which somebody else changes the README."""
 
     def __init__(self, folder: Path, placement: str) -> None:
+        self._open(folder, placement)
         if placement == "dedicated":
-            clones = settled(folder)[0]
-            self.root, self.branch, hub = clones.root("a"), "main", clones.hub
-            self.cwd = self.root
+            settled(folder)[0].leave()
         else:
-            self.cwd, hub = made(folder / "code"), folder / "hub.git"
-            self.root, self.branch = hidden(self.cwd), BRANCH
-            git(folder, "init", "-q", "--bare", "-b", "main", str(hub))
-            git(self.cwd, "remote", "add", "origin", str(hub))
+            made(self.cwd)
+            git(folder, "init", "-q", "--bare", "-b", "main", str(folder / "hub.git"))
+            git(self.cwd, "remote", "add", "origin", str(folder / "hub.git"))
             record(self.cwd, QUEUE)
             ok("sync", cwd=self.cwd)
+        git(folder, "clone", "-q", "-b", self.branch, str(folder / "hub.git"), str(self.there))
+
+    def _open(self, folder: Path, placement: str) -> None:
+        if placement == "dedicated":
+            self.cwd = self.root = folder / "a"
+            self.branch = "main"
+        else:
+            self.cwd = folder / "code"
+            self.root, self.branch = hidden(self.cwd), BRANCH
         self.there = folder / "there"
-        git(folder, "clone", "-q", "-b", self.branch, str(hub), str(self.there))
+
+    @classmethod
+    def again(cls, folder: Path, placement: str) -> Self:
+        """The same in a copy of the folder."""
+        found = cls.__new__(cls)
+        found._open(folder, placement)
+        for root in dict.fromkeys((found.cwd, found.root, found.there)):
+            git(root, "update-index", "--refresh")
+        return found
 
     def push(self, **files: str | None) -> None:
         """Somebody else pushes these files (None: without them)."""
@@ -77,18 +95,28 @@ class Here:
         return set(git(self.root, "status", "--porcelain", "-uall").splitlines())
 
 
+def _make(placement: str, folder: Path) -> None:
+    Here(folder, placement)
+
+
 @pytest.fixture(params=["dedicated", "branch"])
 def here(tmp_path: Path, request: pytest.FixtureRequest) -> Here:
-    return Here(tmp_path, request.param)
+    prepared.copy(f"here {request.param}", tmp_path, partial(_make, request.param))
+    return Here.again(tmp_path, request.param)
 
 
-@pytest.fixture
-def shared(here: Here) -> Here:
+@pytest.fixture(params=["dedicated", "branch"])
+def shared(tmp_path: Path, request: pytest.FixtureRequest) -> Here:
     """The README is committed on both sides."""
-    here.push(README_md=OLD)
-    assert here.sync() == []
-    assert here.readme.read_text() == OLD
-    return here
+
+    def make(folder: Path) -> None:
+        made = Here(folder, request.param)
+        made.push(README_md=OLD)
+        assert made.sync() == []
+        assert made.readme.read_text() == OLD
+
+    prepared.copy(f"shared {request.param}", tmp_path, make)
+    return Here.again(tmp_path, request.param)
 
 
 def test_an_untracked_readme_stays_and_the_remotes_stands_beside_it(here: Here) -> None:
@@ -231,16 +259,8 @@ def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_sync_that_was_killed_keeps_what_was_written_here_too(tmp_path: Path, part: int) -> None:
+    total = prepared.copy("a sync to be killed", tmp_path, _make_scene)
     folder = tmp_path / "scene"
-    here = Here(folder, "dedicated")
-    here.push(README_md=OLD)
-    here.sync()
-    here.readme.write_text(APART, "utf-8")
-    (here.root / "note.txt").write_text("Mine.\n", "utf-8")
-    record(here.cwd, TIDES)
-    here.push(README_md=THEIRS, note_txt="Theirs.\n")
-    whole = run(KILLED_SYNC, copied(folder, tmp_path / "whole") / "a", 0)
-    total = int(whole.stdout.split()[0])
     for step in range(part + 1, total, PARTS) if is_thorough() else [total * (part + 1) // (PARTS + 1)]:
         root = copied(folder, tmp_path / f"killed-at-{step}") / "a"
         killed = run(KILLED_SYNC, root, step)
@@ -253,3 +273,16 @@ def test_a_sync_that_was_killed_keeps_what_was_written_here_too(tmp_path: Path, 
         assert git(root, "rev-parse", "HEAD") == git(root.parent / "hub.git", "rev-parse", "main")
         assert git(root, "show", "HEAD:note.txt") == "Theirs."
         assert git(root, "status", "--porcelain", "lore") == ""
+
+
+def _make_scene(folder: Path) -> int:
+    """Clones with changes on both sides; the number of points at which their sync can be killed."""
+    scene = folder / "scene"
+    here = Here(scene, "dedicated")
+    here.push(README_md=OLD)
+    here.sync()
+    here.readme.write_text(APART, "utf-8")
+    (here.root / "note.txt").write_text("Mine.\n", "utf-8")
+    record(here.cwd, TIDES)
+    here.push(README_md=THEIRS, note_txt="Theirs.\n")
+    return int(run(KILLED_SYNC, copied(scene, folder / "whole") / "a", 0).stdout.split()[0])
