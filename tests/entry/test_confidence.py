@@ -1,4 +1,4 @@
-"""Confidence: votes, the value derived from them, and its name."""
+"""Confidence: the votes of format 1, the value derived from them, and its name."""
 
 from __future__ import annotations
 
@@ -6,68 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.entry.confidence import (
-    FULL,
-    HELPFUL,
-    INCORRECT,
-    KINDS,
-    NOT_RELEVANT,
-    Vote,
-    derive,
-    judge,
-    larger,
-    prior_for,
-    state,
-    two_decimals,
-)
+from engram.domain.entry.confidence import FULL, Vote, derive, larger, prior_for, state, two_decimals
 
 thousandths = st.integers(0, FULL)
 votes = st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 50))
 
 
-@pytest.mark.parametrize(
-    ("prior", "kind", "after", "count"),
-    [
-        (700, HELPFUL, 780, 1),
-        (700, INCORRECT, 550, 0),
-        (700, NOT_RELEVANT, 700, 0),
-        (950, HELPFUL, 1000, 1),
-        (1000, HELPFUL, 1000, 1),
-        (100, INCORRECT, 0, 0),
-        (0, INCORRECT, 0, 0),
-    ],
-)
-def test_one_judgement(prior: int, kind: str, after: int, count: int) -> None:
-    vote = judge(Vote(), prior, kind)
-    assert (derive(prior, {"A": vote}, 0), vote.n) == (after, count)
-
-
-def test_two_machines_at_once_add_up() -> None:
-    one, other = judge(Vote(), 700, HELPFUL), judge(Vote(), 700, INCORRECT)
-    assert derive(700, {"A": one, "B": other}, 0) == 630
-    assert one.n + other.n == 1
-
-
 def test_folding_equivalent_lore_adds_a_tenth_each() -> None:
     assert derive(700, {}, 1) == 800
     assert derive(700, {"A": Vote(80, 0, 1)}, 2) == 980
-
-
-@given(thousandths, st.lists(st.sampled_from(KINDS), max_size=40))
-def test_on_one_machine_any_history_is_the_plain_clamped_sum(prior: int, history: list[str]) -> None:
-    expected, vote = prior, Vote()
-    for kind in history:
-        vote = judge(vote, derive(prior, {"A": vote}, 0), kind)
-        expected = max(0, min(1000, expected + {HELPFUL: 80, INCORRECT: -150, NOT_RELEVANT: 0}[kind]))
-        assert derive(prior, {"A": vote}, 0) == expected
-    assert vote.n == history.count(HELPFUL)
-
-
-@given(votes, thousandths, st.sampled_from(KINDS))
-def test_a_clones_vote_only_ever_grows(vote: Vote, now: int, kind: str) -> None:
-    after = judge(vote, now, kind)
-    assert all(new >= old for new, old in zip(after, vote, strict=True))
-    assert larger([vote, after]) == after
 
 
 @given(st.lists(votes, max_size=5))

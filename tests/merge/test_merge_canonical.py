@@ -12,7 +12,7 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.adapters.files.merge.merge_readable import Job, merge_pair, pair_up, read_side
-from engram.domain.entry.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import ValidationError
 
@@ -56,12 +56,8 @@ def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Tr
 
 def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> None:
     before = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "One.\n\nTwo.", "FACT", NOW, NOW, type="semantic")
-    ours = before._replace(
-        content="One, seen again.\n\nTwo.", votes={"AAAAAAAA": judge(Vote(), 700, HELPFUL)}
-    )
-    theirs = before._replace(
-        content="One.\n\nTwo.\n\nThree.", votes={"BBBBBBBB": judge(Vote(), 700, HELPFUL)}
-    )
+    ours = before._replace(content="One, seen again.\n\nTwo.", votes={"AAAAAAAA": Vote(80, 0, 1)})
+    theirs = before._replace(content="One.\n\nTwo.\n\nThree.", votes={"BBBBBBBB": Vote(80, 0, 1)})
     raws = [codec.write_new(found, CATEGORIES) for found in (before, ours, theirs)]
     short = merge_canonical(raws[0], raws[1], raws[2], SOURCES, JOB)
     assert short is not None

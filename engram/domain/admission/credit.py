@@ -117,7 +117,12 @@ def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation
 
 
 def _is_judged(lore: Lore, own_source: str) -> bool:
-    """Return whether a clone found it helpful, and not wrong more than that; the author's own counts only if it is this one."""
+    """Return whether a clone found it helpful, and not wrong more than that; the author's own counts only if it is this one.
+
+    Judgements of other words than the present ones do not count, nor does what a file says of itself, but in format 1.
+    """
+    if lore.tally is not None:
+        return bool(lore.tally.supporters)
     own = short(own_source)
     author = short(lore.source_id)
     return len(lore.sources) > 1 or any(

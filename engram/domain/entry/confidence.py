@@ -41,7 +41,7 @@ class Tally(NamedTuple):
 
     `full` is the confidence before decay, `anchor` the day (since 1970, UTC) that decay counts from. `accounts` say how
     much each source moved it. `supporters` and `opponents` are the sources other than the author's whose judgements of
-    the present words speak for them, and against them.
+    the present words speak for them, and against them; accounts of format 1 support any words.
     """
 
     confidence: int
@@ -87,18 +87,6 @@ def stated_text(thousandths: int) -> str:
         if thousandths % 10 == 0
         else f"{thousandths // 1000}.{thousandths % 1000:03d}"
     )
-
-
-def judge(vote: Vote, confidence: int, kind: str) -> Vote:
-    """Return the clone's vote after one more judgement, given the confidence (thousandths) it is made at.
-
-    The *effective* change is stored: at 0.95 a helpful vote adds 50 thousandths, not 80.
-    """
-    if kind == HELPFUL:
-        return Vote(vote.up + min(HELPFUL_GAIN, FULL - confidence), vote.down, vote.n + 1)
-    if kind == INCORRECT:
-        return Vote(vote.up, vote.down + min(INCORRECT_LOSS, confidence), vote.n)
-    return vote
 
 
 def larger(votes: Iterable[Vote]) -> Vote:

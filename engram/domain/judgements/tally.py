@@ -118,6 +118,8 @@ class _Replay:
         self.last = max((one.at for one in known.values()), default=0)
         self.value = clamp(clamp(lore.prior) + sum(vote.up - vote.down for vote in self.votes.values()))
         self._verdicts: dict[str, int] = {}
+        author = ulid.short(lore.source_id) if lore.source_id else ""
+        self._legacy = {name: vote for name, vote in self.votes.items() if name != author}
 
     def add(self, line: Judgement, today: int) -> None:
         gain = 0
@@ -142,9 +144,9 @@ class _Replay:
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources that speak for the words, and those that speak against them."""
         found = sorted(self._verdicts.items())
-        return tuple([one for one, sum_ in found if sum_ > 0]), tuple(
-            [one for one, sum_ in found if sum_ < 0]
-        )
+        before = [name for name, vote in self._legacy.items() if vote.n and vote.up >= vote.down]
+        supporters = [*[one for one, sum_ in found if sum_ > 0], *before]
+        return tuple(supporters), tuple([one for one, sum_ in found if sum_ < 0])
 
     def _count_vote(self, line: Judgement, change: int) -> None:
         helpful = line.kind == HELPFUL
