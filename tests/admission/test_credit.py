@@ -329,11 +329,12 @@ def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_p
 
 def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
-    a.feedback(helpful=lore_id)
     folder = a.store.places.state
     a.close()
     with closing(sqlite3.connect(f"{folder}/state.db")) as connection:
         connection.executescript("DROP TABLE confirmed; PRAGMA user_version = 5")
+        connection.execute("INSERT INTO votes VALUES (?, 80, 0, 1)", (lore_id,))
+        connection.commit()
     state = StateDatabase(folder)
     assert state.trust.confirmations([lore_id]) == {lore_id: Confirmation(ANY_TEXT, 1000, True)}
     state.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,7 @@ def test_options_hold_for_everything(store: Engram, notes: Path) -> None:
     for shown in store.list(limit=None).lore:
         assert shown.lore.category == "ARCHITECTURAL_DECISION"
         assert "old" in shown.lore.tags
-        assert (shown.lore.confidence, shown.lore.status) == (0.55, "pending")
+        assert (shown.lore.prior, shown.lore.status) == (550, "pending")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
 
 
 def grown(root: Path) -> Engram:
-    """A store whose lore has a past: votes, times, relations, a pin, a custom category, several statuses."""
+    """A store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()
     store = opened(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
     first = store.record(
@@ -235,7 +236,9 @@ def grown(root: Path) -> Engram:
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "markdown"])
-def test_a_round_trip_keeps_everything(tmp_path: Path, kind: str) -> None:
+def test_a_round_trip_keeps_everything_but_judgements_and_json_states_what_they_came_to(
+    tmp_path: Path, kind: str
+) -> None:
     settings = '[store.categories]\nRECIPE = "procedural"\n'
     with grown(tmp_path / "a") as store:
         before = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
@@ -249,12 +252,36 @@ def test_a_round_trip_keeps_everything(tmp_path: Path, kind: str) -> None:
         after = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
         for lore_id, lore in before.items():
             other = after[lore_id]
-            for field in lore._fields:
+            for field in set(lore._fields) - {"prior", "tally", "last_validated"}:
                 assert getattr(other, field) == getattr(lore, field), field
-            assert other.confidence == lore.confidence
+            assert other.prior == (lore.prior if kind == "markdown" else lore.thousandths)
+            assert (other.validation_count, other.last_validated) == (0, None)
         assert imported(store, target).skipped == 3
         judged = store.feedback(helpful=next(iter(before)))
         assert judged[0].current > judged[0].previous or judged[0].previous == 1.0
+
+
+def test_rows_of_format_1_keep_their_accounts(tmp_path: Path) -> None:
+    row = {
+        "id": (lore_id := "01KDYA0000000000000000000A"),
+        "content": "Measure before you tune.",
+        "category": "FACT",
+        "confidence": 0.93,
+        "validation_count": 3,
+        "last_validated": "2026-02-20T00:00:00Z",
+        "source_id": "01KDYA0000000000000000000B",
+        "votes": {"K7QM2X9T": {"up": 240, "down": 0, "n": 3}, "idle.K7QM2X9T": {"up": 0, "down": 10, "n": 0}},
+        "created_at": "2026-01-02T03:04:05Z",
+        "updated_at": "2026-02-20T00:00:00Z",
+    }
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps([row]), "utf-8")
+    with opened(tmp_path / "store", clock=SetClock()) as store:
+        assert imported(store, path).imported == 1
+        lore = store.get(lore_id).lore
+        assert (lore.prior, lore.thousandths, lore.validation_count) == (700, 940, 3)
+        assert lore.last_validated == datetime(2026, 2, 20, tzinfo=UTC)
+        assert b"votes" not in Path(store.path, store.get(lore_id).path).read_bytes()
 
 
 def test_options_hold_for_engrams_own_files_too(tmp_path: Path) -> None:

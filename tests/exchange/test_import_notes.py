@@ -149,7 +149,7 @@ def test_what_is_personal_goes_into_ones_own_store(home: Path) -> None:
 def test_an_export_of_recall_keeps_id_and_standing(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, _ = everything
     lore = store.get("01KEZ6S41TSV4RRFFQ69G5FAVA").lore
-    assert (lore.confidence, lore.validation_count) == (0.78, 2)
+    assert (lore.prior, lore.validation_count) == (780, 2)
     assert lore.source_id == store.store.source_id
     assert lore.context[:2] == ("Profiling the order list", "Recorded by devcontainer-abc123")
 

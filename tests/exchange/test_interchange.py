@@ -58,6 +58,7 @@ def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> Non
         "context": ["first", "second"],
         "category": "FAILURE",
         "confidence": 0.96,
+        "stated": 0.7,
         "state": "authoritative",
         "validation_count": 2,
         "last_validated": "2026-01-02T03:04:05Z",
@@ -85,7 +86,12 @@ def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> Non
 
 
 def test_every_field_of_an_entry_is_in_its_json() -> None:
-    assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior"}
+    assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior", "tally"}
+
+
+def test_what_a_file_of_format_1_stated_beyond_0_and_1_is_exported_within() -> None:
+    stated = [lore_as_dict(PLAIN._replace(prior=prior), "x")["stated"] for prior in (-150, 1080)]
+    assert stated == [0.0, 1.0]
 
 
 def test_context_is_a_string_where_there_is_one_and_null_where_there_is_none() -> None:

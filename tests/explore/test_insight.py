@@ -40,7 +40,7 @@ def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as store:
         old = store.record(TIDES, category="fact").lore.id
-        store.record(COLOUR, category="fact", confidence=0.2, agent="codex")
+        store.record(COLOUR, category="fact", confidence=0.25, agent="codex")
         clock.advance(days=40)
         used = store.record(QUEUE, category="pattern_outcome").lore.id
         store.query("queue consumer patterns")

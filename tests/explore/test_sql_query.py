@@ -93,10 +93,9 @@ def test_what_the_views_say_is_what_the_lore_says(engram: Engram) -> None:
         ("refines",), ("supersedes",)
     ]  # fmt: skip
     assert rows(engram, "SELECT entity FROM entities WHERE id = ?", lore.id) == [("Kafka",)]
-    assert rows(engram, "SELECT kind, helpful FROM history WHERE id = ? ORDER BY helpful", lore.id) == [
-        ("added", 0),
-        ("changed", 1),
-    ]
+    assert rows(engram, "SELECT kind, confidence, helpful FROM history WHERE id = ?", lore.id) == [
+        ("added", 0.7, 0)
+    ], "a judgement changes no file"
     shown = "SELECT value FROM retrievals, json_each(ids) WHERE action = 'query'"
     assert (lore.id,) in rows(engram, shown)
 

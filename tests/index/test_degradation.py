@@ -15,7 +15,6 @@ from storekit import commit, engram_command, opened
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.state.activity_table import LiveEntry
 from engram.adapters.state.database import StateDatabase
-from engram.domain.entry.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.store.commit import has_work
@@ -243,14 +242,6 @@ def test_without_a_writable_database_state_is_kept_in_memory(tmp_path: Path) -> 
     assert [ref.name for ref in database.refs("session")] == ["L1", "L2"]
     database.close()
     assert len(said) == 1
-
-
-def test_a_late_process_does_not_revert_a_vote(tmp_path: Path) -> None:
-    database = StateDatabase(str(tmp_path))
-    database.keep_vote("ID", Vote(160, 0, 2))
-    database.keep_vote("ID", Vote(80, 150, 1))
-    assert database.vote("ID") == Vote(160, 150, 2)
-    database.close()
 
 
 def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: Path) -> None:

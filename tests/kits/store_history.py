@@ -87,6 +87,7 @@ class Repository:
         ]
         rules = Rules(FOLDER, CATEGORIES, "sha1", now)
         made = merge_trees(rules, *sides, lambda oids: {oid: self.blobs[oid] for oid in oids})
+        self.accounts = made.accounts  # of format 1, for the ledger
         for raw in made.contents.values():
             self.entry(raw)
         files = {**self.commits[sides[0].commit].files, **made.edits}

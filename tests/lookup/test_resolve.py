@@ -46,6 +46,8 @@ def test_a_list_sorts_filters_limits_and_counts(tmp_path: Path) -> None:
             ids[title] = done.lore.id
         clock.advance(hours=1)
         store.feedback(helpful=ids["Alpha"])
+        assert listed(store, sort="updated") == ["gamma", "Alpha", "beta"], "judging is no edit"
+        store.edit(ids["Alpha"], Edit(files=("a.py",)))
         assert listed(store) == ["gamma", "Alpha", "beta"]
         assert listed(store, sort="updated") == ["Alpha", "gamma", "beta"]
         assert listed(store, sort="confidence") == ["beta", "gamma", "Alpha"]
@@ -111,7 +113,7 @@ def test_each_field_can_be_edited_and_the_rest_stays(tmp_path: Path) -> None:
         lore = store.get(first.id).lore
         assert (lore.content, lore.category, lore.type) == ("New words", "WORKFLOW", "procedural")
         assert (lore.context, lore.tags, lore.files) == (("here", "there"), ("a", "c"), ("y.py",))
-        assert (lore.confidence, lore.validation_count) == (0.9, 1)
+        assert (lore.prior, lore.confidence, lore.validation_count) == (900, 0.98, 1)
         assert (lore.status, lore.pinned) == ("archived", True)
         assert (lore.created_at, lore.updated_at) == (first.created_at, clock.moment)
         assert (lore.id, lore.agent, lore.source_id) == (first.id, first.agent, first.source_id)
@@ -119,7 +121,7 @@ def test_each_field_can_be_edited_and_the_rest_stays(tmp_path: Path) -> None:
         store.edit(first.id, Edit(pinned=False))
         assert not store.get(first.id).lore.pinned
         store.feedback(incorrect=first.id)
-        assert store.get(first.id).lore.confidence == 0.75
+        assert store.get(first.id).lore.confidence == 0.83
 
 
 def test_an_edit_keeps_windows_line_ends_out_of_the_content(store: Engram) -> None:

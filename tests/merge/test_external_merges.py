@@ -97,7 +97,7 @@ def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style:
 
 
 @pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_one_sides_votes_and_words_alone_become_what_sync_would_have_made(scene: Scene, side: str) -> None:
+def test_one_sides_words_alone_become_what_sync_would_have_made(scene: Scene, side: str) -> None:
     assert not scene.merge("-X", side)
     assert b"<<<<<<<" not in (scene.host / scene.path).read_bytes()
     scene.push()
@@ -131,7 +131,7 @@ def test_what_came_after_such_a_merge_stays(scene: Scene) -> None:
     assert (lore.confidence, lore.validation_count) == (0.63, 1)
 
 
-def test_a_person_who_resolved_in_their_own_words_is_not_overruled_but_no_vote_is_lost(scene: Scene) -> None:
+def test_a_person_who_resolved_in_their_own_words_is_not_overruled(scene: Scene) -> None:
     scene.merge("-X", "theirs")
     file = scene.host / scene.path
     text = file.read_text("utf-8").replace("must be idempotent, always", "must tolerate every repeat")

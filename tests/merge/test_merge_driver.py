@@ -76,11 +76,18 @@ def test_init_tells_git_and_commits_the_attributes(tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_helpful_here_and_incorrect_there_both_count(pair: tuple[Path, Path]) -> None:
+def vote(root: Path, clone: str, before: str, after: str) -> None:
+    """Vote as a version of format 1 does: change the account of a clone in the file ("": it has none yet)."""
+    if before:
+        edit(root, f"{clone}: {{{before}}}", f"{clone}: {{{after}}}")
+    else:
+        edit(root, "category: FACT\n", f"category: FACT\nvotes: {{{clone}: {{{after}}}}}\n")
+
+
+def test_helpful_here_and_incorrect_there_both_count_in_format_1(pair: tuple[Path, Path]) -> None:
     first, second = pair
-    for root, kind in ((first, "--helpful"), (second, "--incorrect")):
-        ok("query", "queue consumer", cwd=root)
-        ok("feedback", kind, "L1", cwd=root)
+    vote(first, "AAAAAAAA", "", "up: 80, down: 0, n: 1")
+    vote(second, "BBBBBBBB", "", "up: 0, down: 150, n: 0")
     text = pulled(second).decode()
     assert "confidence: 0.63\n" in text
     assert "validation_count: 1\n" in text
@@ -137,16 +144,17 @@ def test_attributes_that_lead_elsewhere_are_neither_read_nor_copied(pair: tuple[
     assert "a secret" not in git(root, "log", "-p", "--all")
 
 
-def test_a_criss_cross_merge_counts_every_vote_once(pair: tuple[Path, Path]) -> None:
+def test_a_criss_cross_merge_counts_every_vote_of_format_1_once(pair: tuple[Path, Path]) -> None:
     first, second = pair
-    for root in pair:
-        ok("query", "queue consumer", cwd=root)
-        ok("feedback", "--incorrect", "L1", cwd=root)
+    names = ("AAAAAAAA", "BBBBBBBB")
+    for root, name in zip(pair, names, strict=True):
+        vote(root, name, "", "up: 0, down: 150, n: 0")
         git(root, "branch", "before")
     git(first, "pull", "-q", "--no-rebase", str(second), "before")
     git(second, "pull", "-q", "--no-rebase", str(first), "before")
-    for root in pair:
-        ok("feedback", "--helpful", "L1", cwd=root)
+    for root, name in zip(pair, names, strict=True):
+        vote(root, name, "up: 0, down: 150, n: 0", "up: 80, down: 150, n: 1")
+        edit(root, "confidence: 0.40", "confidence: 0.48")
     git(second, "pull", "-q", "--no-rebase", "origin", "main")
     git(first, "pull", "-q", "--no-rebase", str(second), "main")
     text = lore_files(first)[0].read_text("utf-8")

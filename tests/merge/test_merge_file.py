@@ -44,11 +44,21 @@ def test_a_confidence_set_by_hand_and_a_vote_both_count() -> None:
     assert (lore.prior, lore.confidence, done.clean) == (500, 0.58, True)
 
 
-def test_what_was_folded_in_anywhere_is_counted_once() -> None:
-    lore, _ = both({"merged_from": (SOURCE, OTHER)}, {"merged_from": (SOURCE,), "pinned": True})
-    assert (lore.merged_from, lore.confidence) == ((SOURCE, OTHER), 0.9)
-    lore, _ = both({"merged_from": (SOURCE,)}, {"merged_from": (OTHER,)})
-    assert (lore.merged_from, lore.confidence) == ((OTHER, SOURCE), 0.9)
+@pytest.mark.parametrize(("base", "confidence"), [(BASE, 0.7), (judged(BASE, "AAAAAAAA", HELPFUL), 0.98)])
+def test_what_was_folded_in_anywhere_counts_once_and_only_in_format_1(base: bytes, confidence: float) -> None:
+    lore, _ = both({"merged_from": (SOURCE, OTHER)}, {"merged_from": (SOURCE,), "pinned": True}, base)
+    assert (lore.merged_from, lore.confidence) == ((SOURCE, OTHER), confidence)
+    lore, _ = both({"merged_from": (SOURCE,)}, {"merged_from": (OTHER,)}, base)
+    assert (lore.merged_from, lore.confidence) == ((OTHER, SOURCE), confidence)
+
+
+def test_accounts_that_one_side_moved_to_the_ledger_are_there_only_where_the_other_grew() -> None:
+    base = judged(judged(BASE, "AAAAAAAA", HELPFUL), "BBBBBBBB", INCORRECT)
+    moved = with_changes(base, votes={}, prior=700, tags=("moved",))
+    lore, _ = merged(moved, with_changes(base, pinned=True), base)
+    assert (lore.votes, lore.prior, lore.tags, lore.pinned) == ({}, 700, ("moved",), True)
+    lore, _ = merged(moved, judged(base, "BBBBBBBB", HELPFUL), base)
+    assert lore.votes == {"BBBBBBBB": Vote(80, 150, 1)}
 
 
 def test_the_earlier_creation_and_the_later_update_count() -> None:

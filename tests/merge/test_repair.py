@@ -16,7 +16,7 @@ from engram.adapters.files.merge.marked import sides_of
 
 @pytest.fixture
 def disputed(tmp_path: Path) -> Path:
-    """A clone that does not know the driver, with `origin/main` and `main` that judge one entry differently."""
+    """A clone that does not know the driver, with `origin/main` and `main` that tag one entry differently."""
     prepared.copy("disputed", tmp_path, _make_disputed)
     for name in ("first", "second"):
         git(tmp_path / name, "update-index", "--refresh")
@@ -27,9 +27,9 @@ def _make_disputed(folder: Path) -> None:
     first, second = dedicated(folder / "first"), folder / "second"
     ok("record", QUEUE + "\n\nMeasure it.", "-c", "fact", cwd=first)
     git(folder, "clone", "-q", str(first), str(second))
-    for root, kind in ((first, "--helpful"), (second, "--incorrect")):
+    for root, tag in ((first, "one"), (second, "two")):
         ok("query", "queue consumer", cwd=root)
-        ok("feedback", kind, "L1", cwd=root)
+        ok("edit", "L1", "--add-tag", tag, cwd=root)
     git(second, "fetch", "-q")
 
 
@@ -91,7 +91,7 @@ def test_without_parents_the_markers_show_the_versions(disputed: Path, style: st
     git(disputed, "commit", "-qam", "squashed")
     assert "merged from the markers" in ok("doctor", "--fix", cwd=disputed).out
     lore = ok("show", "L1", "--json", cwd=disputed).json["lore"]
-    assert (lore["confidence"], lore["validation_count"], lore["conflicts"]) == (0.63, 1, [])
+    assert (lore["tags"], lore["conflicts"]) == (["one", "two"], [])
     assert_well(disputed)
 
 
@@ -117,16 +117,24 @@ def test_markers_that_do_not_fit_together_are_left_to_a_person(tmp_path: Path) -
     assert (root / "lore/a.md").read_text() == text
 
 
-def test_deleted_on_one_side_and_voted_on_the_other_stays_deleted(disputed: Path) -> None:
-    git(disputed, "rm", "-q", str(lore_files(disputed)[0]))
-    git(disputed, "commit", "-qm", "gone")
-    subprocess.run(["git", "merge", "-q", "origin/main"], cwd=disputed, capture_output=True, check=False)
-    assert lore_files(disputed)
-    assert "merged from the merge under way" in cli("doctor", "--fix", cwd=disputed).out
-    assert lore_files(disputed) == []
-    git(disputed, "commit", "-q", "--no-edit")
-    ok("doctor", "--fix", cwd=disputed)
-    assert_well(disputed)
+def test_deleted_on_one_side_and_voted_in_format_1_on_the_other_stays_deleted(tmp_path: Path) -> None:
+    first, second = dedicated(tmp_path / "first"), tmp_path / "second"
+    ok("record", QUEUE, "-c", "fact", cwd=first)
+    git(tmp_path, "clone", "-q", str(first), str(second))
+    (file,) = lore_files(first)
+    votes = "\nvotes: {K7QM2X9T: {up: 80, down: 0, n: 1}}\n"
+    file.write_text(file.read_text("utf-8").replace("\n", votes, 1), "utf-8")
+    git(first, "commit", "-qam", "helpful, as a version before said it")
+    git(second, "rm", "-q", str(lore_files(second)[0]))
+    git(second, "commit", "-qm", "gone")
+    git(second, "fetch", "-q")
+    subprocess.run(["git", "merge", "-q", "origin/main"], cwd=second, capture_output=True, check=False)
+    assert lore_files(second)
+    assert "merged from the merge under way" in cli("doctor", "--fix", cwd=second).out
+    assert lore_files(second) == []
+    git(second, "commit", "-q", "--no-edit")
+    ok("doctor", "--fix", cwd=second)
+    assert_well(second)
 
 
 def test_in_somebodys_repository_the_file_is_mended_and_git_left_to_them(tmp_path: Path) -> None:
@@ -159,7 +167,7 @@ def test_a_failed_cherry_pick_is_resolved_too(disputed: Path) -> None:
     assert "merged from the merge under way" in cli("doctor", "--fix", cwd=disputed).out
     git(disputed, "cherry-pick", "--continue")
     ok("doctor", "--fix", cwd=disputed)
-    assert "confidence: 0.63" in lore_files(disputed)[0].read_text("utf-8")
+    assert "tags: [one, two]" in lore_files(disputed)[0].read_text("utf-8")
     assert_well(disputed)
 
 

@@ -12,6 +12,7 @@ from store_history import START, Commit, Repository, new_lore
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
+from engram.domain.judgements.ledger import LegacyAccount
 from engram.domain.similarity.deduplicate import fold
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ def test_a_lore_that_was_folded_away_takes_along_what_was_folded_into_it(reposit
     assert kept.conflicts == ()
 
 
-def test_one_that_was_archived_meanwhile_goes_too_and_its_vote_counts(repository: Repository) -> None:
+def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_ledger(
+    repository: Repository,
+) -> None:
     lore = Lores(repository, 2)
     votes = {"6R2H5F8K": Vote(80, 0, 1)}
     merged = both_ways(
@@ -119,8 +122,8 @@ def test_one_that_was_archived_meanwhile_goes_too_and_its_vote_counts(repository
     )
     assert set(merged) == {lore.paths[0]}
     kept = lore.file(merged, 0).lore
-    assert (kept.status, kept.validation_count) == ("active", 1)
-    assert Vote(80, 0, 1) in kept.votes.values()
+    assert (kept.status, kept.votes) == ("active", {})
+    assert repository.accounts == (LegacyAccount(lore.ids[1], "6R2H5F8K", Vote(80, 0, 1)),)
 
 
 def test_lore_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:

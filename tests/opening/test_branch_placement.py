@@ -15,6 +15,7 @@ from engram.usecases.opening.init import init
 from engram.usecases.store.commit import commit_pending
 
 BRANCH = "engram/lore"
+JUDGEMENTS = "engram/judgements"
 PULLED = '[store]\nplacement = "branch"\nfolder = "lore"\n'
 
 
@@ -48,8 +49,9 @@ def listed(root: Path) -> int:
 
 
 def code_state(root: Path) -> tuple[object, ...]:
-    """All that is the code's own: branches but that of lore, tags, index, files."""
-    refs = [line for line in git(root, "for-each-ref").splitlines() if BRANCH not in line]
+    """All that is the code's own: branches but those of lore and judgements, tags, index, files."""
+    own = (BRANCH, JUDGEMENTS)
+    refs = [line for line in git(root, "for-each-ref").splitlines() if not line.endswith(own)]
     files = {
         path: path.read_bytes() for path in root.rglob("*") if path.is_file() and ".git" not in path.parts
     }
@@ -73,7 +75,7 @@ def test_init_in_a_repository_leaves_branches_index_and_files_alone(tmp_path: Pa
     ok("feedback", "--helpful", "L1", cwd=root)
     ok("doctor", "--fix", cwd=root)
     assert code_state(root) == before
-    assert subjects(root)[1:] == [f"record: {QUEUE}", "Start an Engram store"]
+    assert subjects(root) == [f"record: {QUEUE}", "Start an Engram store"]
     assert git(root, "merge-base", "--all", "HEAD", BRANCH, check=False) == ""
     assert git(root, "ls-tree", "--name-only", BRANCH).split() == [".engram.toml", ".gitattributes", "lore"]
 

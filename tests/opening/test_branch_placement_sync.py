@@ -9,7 +9,7 @@ import pytest
 from apikit import QUEUE, TIDES, cli, git, ok, repository
 
 from engram.usecases.opening.init import init
-from tests.opening.test_branch_placement import BRANCH, code_state, listed, made, record, subjects
+from tests.opening.test_branch_placement import BRANCH, JUDGEMENTS, code_state, listed, made, record, subjects
 
 
 @pytest.fixture
@@ -52,6 +52,7 @@ def test_sync_takes_and_sends_the_branch_alone(code: Path, hub: Path, tmp_path: 
         ok("feedback", "--helpful", "L1", cwd=root)
         ok("sync", cwd=root)
     ok("sync", cwd=code)
+    assert git(code, "rev-parse", JUDGEMENTS) == git(second, "rev-parse", JUDGEMENTS)
     assert (code_state(code), code_state(second)) == before
     assert git(code, "rev-parse", BRANCH) == git(second, "rev-parse", BRANCH)
     assert (listed(code), listed(second)) == (2, 2)

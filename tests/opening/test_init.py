@@ -242,39 +242,38 @@ def test_private_state_is_never_tracked(tmp_path: Path) -> None:
     assert git(tmp_path / "own", "status", "--porcelain", "--ignored") == ""
 
 
-def test_each_change_is_one_commit_with_a_message_and_trailers(tmp_path: Path) -> None:
+def test_each_change_of_words_is_one_commit_with_a_message_and_trailers(tmp_path: Path) -> None:
     dedicated(tmp_path)
     lore = record(tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
     ok("feedback", "--helpful", "L1", cwd=tmp_path, ENGRAM_AGENT="codex")
     ok("feedback", "--incorrect", "L1", cwd=tmp_path)
-    ok("edit", "L1", "--add-tag", "x", "--category", "workflow", cwd=tmp_path)
+    ok("edit", "L1", "--add-tag", "x", "--category", "workflow", cwd=tmp_path, ENGRAM_AGENT="codex")
     ok("forget", "L1", "--yes", cwd=tmp_path)
     assert masked("\n".join(heads(tmp_path))).splitlines() == [
         f"forget: {QUEUE}",
         "edit: add_tags, category (ID1)",
-        "feedback: incorrect (ID1)",
-        "feedback: helpful (ID1)",
         f"record: {QUEUE}",
         "Start an Engram store",
     ]
     trailers = (
-        git(tmp_path, "log", "--format=%(trailers:only,unfold)%x00", "HEAD~3^!").strip("\0\n").splitlines()
+        git(tmp_path, "log", "--format=%(trailers:only,unfold)%x00", "HEAD~1^!").strip("\0\n").splitlines()
     )
     assert f"Engram-Lore: {lore['id']}" in trailers
-    assert {"Engram-Agent: codex", "Engram-Session: s1", "Engram-Delta: +0.08"} <= set(
-        git(tmp_path, "log", "-1", "--format=%B", "HEAD~3").splitlines()
-    )
+    assert {"Engram-Agent: codex", "Engram-Session: s1"} <= set(trailers)
     changed = git(tmp_path, "log", "--format=", "--name-only").split()
     assert set(changed) - {".engram.toml", ".gitattributes"} == {lore["path"]}
 
 
-def test_the_delta_in_a_commit_is_what_really_changed(tmp_path: Path) -> None:
+def test_a_judgement_is_no_commit_and_the_log_says_what_it_really_changed(tmp_path: Path) -> None:
     dedicated(tmp_path)
     ok("record", QUEUE, "-c", "fact", "--confidence", "0.95", cwd=tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
+    before = heads(tmp_path)
     ok("feedback", "--helpful", "L1", cwd=tmp_path)
-    assert "Engram-Delta: +0.05" in git(tmp_path, "log", "-1", "--format=%B")
+    assert heads(tmp_path) == before
+    newest = ok("log", "L1", "--json", cwd=tmp_path).json["history"][0]
+    assert (newest["confidence_before"], newest["confidence"]) == (0.95, 1.0)
 
 
 def test_hand_edits_of_a_dedicated_store_are_committed_too(tmp_path: Path) -> None:

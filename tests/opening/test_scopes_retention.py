@@ -55,7 +55,7 @@ def test_lore_past_its_retention_is_not_recalled_and_nothing_is_deleted(
 def test_without_a_setting_lore_is_recalled_for_ever(tmp_path: Path) -> None:
     clock = SetClock()
     store = opened(tmp_path / "p", clock=clock)
-    store.record(QUEUE, category="FACT")
+    store.record(QUEUE, category="WORKFLOW")  # no fact, whose confidence fades
     clock.advance(days=20_000)
     assert len(store.query("queue consumer").lore) == 1
     store.close()
@@ -65,7 +65,7 @@ def test_each_scope_has_its_own_days(tmp_path: Path, home: Path) -> None:
     project = plain(tmp_path / "p")
     ok("config", "scopes.user.retention_days", "1", "--user", cwd=project)
     old = (
-        "---\nid: 01KJPY44E039MMV97SZGY6V9E{}\ncategory: FACT\ncreated_at: 2020-03-02T09:30:00Z\n---\n\n"
+        "---\nid: 01KJPY44E039MMV97SZGY6V9E{}\ncategory: WORKFLOW\ncreated_at: 2020-03-02T09:30:00Z\n---\n\n"
         + QUEUE
         + "\n"
     )

@@ -22,7 +22,7 @@ from engram.domain.review.review import (
     allowed,
     item_id,
 )
-from engram.usecases.history.undo import undo
+from engram.usecases.history.undo import redo, undo
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide, decide_all, preview
 from engram.usecases.review.review import find_item, review
@@ -301,3 +301,48 @@ def test_every_kind_can_wait() -> None:
 def test_a_kind_that_there_is_not_is_a_usage_error(store: Engram) -> None:
     with pytest.raises(UsageError, match="nonsense"):
         review(store.store, kinds=["nonsense"])
+
+
+def test_confirming_a_stale_entry_is_a_judgement_that_undo_takes_back(tmp_path: Path) -> None:
+    clock = SetClock()
+    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    lore = store.record(QUEUE, category="FACT").lore
+    commit_pending(store.store)
+    head = git(tmp_path / "store", "rev-parse", "HEAD")
+    clock.advance(days=200)
+    done = decide(store.store, only(store, "stale"), ACCEPT)
+    kept = store.get(lore.id).lore
+    assert (done.wrote, done.lore[lore.id], kept.updated_at) == (True, kept, lore.updated_at)
+    commit_pending(store.store)
+    assert git(tmp_path / "store", "rev-parse", "HEAD") == head
+    undo(store.store)
+    assert store.get(lore.id).lore.last_validated is None
+    assert only(store, "stale").lore == (lore.id,)
+    redo(store.store)
+    assert queue(store) == []
+
+
+def test_confirming_an_expired_entry_drops_its_expiry_and_one_undo_takes_both_back(tmp_path: Path) -> None:
+    clock = SetClock()
+    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    until = clock.now().replace(microsecond=0)
+    lore = store.record(QUEUE, category="FACT", expires_at=until).lore
+    clock.advance(days=2)
+    decide(store.store, only(store, "stale"), ACCEPT)
+    kept = store.get(lore.id).lore
+    assert (kept.expires_at, kept.last_validated) == (None, clock.now().replace(microsecond=0))
+    assert queue(store) == []
+    assert len(undo(store.store).operations) == 2
+    before = store.get(lore.id).lore
+    assert (before.expires_at, before.last_validated) == (until, None)
+
+
+def test_an_entry_of_somebody_else_that_is_still_valid_gains_by_it(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    lore = clones.record("a")
+    clones.settle()
+    clones.clock.advance(days=200)
+    decide(clones["b"].store, only(clones["b"], "stale"), ACCEPT)
+    clones.settle()
+    confirmed = [clones[name].get(lore.id).lore for name in "ab"]
+    assert [one.tally.full if one.tally else 0 for one in confirmed] == [800, 800]

@@ -206,6 +206,21 @@ async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.En
         await user.told("Review", "reject does not apply to a problem; possible: edit, snooze")
 
 
+async def test_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        await reviewing(user, "stale")
+        await user.press("a")
+        await user.told("Accept", OLD, "still valid", "u undoes it")
+        assert lore(store, OLD).last_validated is not None
+        await user.press("u")
+        await user.told("Undone", OLD)
+        assert lore(store, OLD).last_validated is None
+        assert store.review(kinds="stale").total == 1
+        await user.press("U")
+        await user.told("Redone", OLD)
+        assert lore(store, OLD).last_validated is not None
+
+
 async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await reviewing(user, "problem")

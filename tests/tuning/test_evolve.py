@@ -17,6 +17,7 @@ from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.adapters.files import config_file, places
+from engram.domain.entry.confidence import Vote
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.recall import judged, ranking
 from engram.domain.recall.judged import Interval, Quality, Question
@@ -27,6 +28,7 @@ from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal
 from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.index.index_query import consult
+from engram.usecases.store import judgements
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.tuning import settings_search
@@ -248,7 +250,7 @@ def test_a_session_that_begins_anew_forgets_its_feedback_and_the_live_record_doe
     assert small.evolve().judged == 2
 
 
-def test_own_votes_are_removed_before_the_search(small: Engram) -> None:
+def test_own_judgements_are_removed_before_the_search(small: Engram) -> None:
     before = hits(small)
     ask(small, "brokers deliver twice", incorrect=QUEUE[:20])
     ask(small, "tide tables", helpful=TIDES[:20])
@@ -256,7 +258,8 @@ def test_own_votes_are_removed_before_the_search(small: Engram) -> None:
     with open_replayer(small.store) as replayer:
         RankingTrial(small.store, replayer)
         asked = replayer.shown(["queue consumer patterns", "tide tables in local time"])
-    never = [settings_search._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
+    votes = judgements.own_votes(small.store)
+    never = [settings_search._unjudged(hit, votes.get(hit.id, Vote())) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]
     assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (
         plain_standings

@@ -33,7 +33,7 @@ VIEWS = (
     ),
     View(
         "history",
-        "one row for each change of an entry, from git",
+        "one row for each change of an entry's file, from git",
         HISTORY,
         (
             Column("id", "text", "the lore"),
@@ -45,9 +45,9 @@ VIEWS = (
             Column("op", "text", "which operation of Engram"),
             Column("kind", "text", "added, changed, moved, removed or merged"),
             Column("fields", "text", "what changed, parted by spaces"),
-            Column("confidence_before", "real", "0 to 1"),
-            Column("confidence", "real", "0 to 1"),
-            Column("helpful", "integer", "how often it was found helpful by then"),
+            Column("confidence_before", "real", "0 to 1, as the file said"),
+            Column("confidence", "real", "0 to 1, as the file says"),
+            Column("helpful", "integer", "how often it was found helpful, in files of format 1"),
             Column("path", "text", "its file, as git knows it"),
         ),
         f"SELECT id, {_AT.format('moment')}, oid AS revision, author, agent, session, op, kind, fields,"  # noqa: S608

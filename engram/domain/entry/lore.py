@@ -141,7 +141,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "context": _context(lore.context),
         "category": lore.category,
         "confidence": lore.confidence,
-        "stated": lore.prior / 1000,
+        "stated": confidence.clamp(lore.prior) / 1000,
         "state": lore.state,
         "validation_count": lore.validation_count,
         "last_validated": _time(lore.last_validated),

@@ -95,7 +95,9 @@ def merge(
     found["votes"] = _votes(before, one, other)
     found["created_at"] = min(one.created_at, other.created_at)
     found["updated_at"] = latest_of([one.updated_at, other.updated_at], now)
-    found["last_validated"] = latest_of([one.last_validated, other.last_validated], now)
+    # A file of format 2 has neither.
+    validated = latest_of([one.last_validated, other.last_validated], now)
+    found["last_validated"] = validated if found["votes"] else None
     found["conflicts"] = merge_conflicts(before.conflicts, one.conflicts, other.conflicts, losses)
     fields = tuple([name for name in Lore._fields if getattr(one, name) != getattr(other, name)])
     known = {_key(entry) for entry in (*one.conflicts, *other.conflicts)}
@@ -208,8 +210,12 @@ def _items(lore: Lore, name: str) -> tuple[Any, ...]:
 
 
 def _votes(before: Lore, one: Lore, other: Lore) -> dict[str, Vote]:
-    """Return the accounts of format 1 of both; those that one side has moved to the ledger only where the other grew."""
-    moved = before.votes if not (one.votes and other.votes) else {}
+    """Return the accounts of format 1 of both; those that one side has moved to the ledger only where the other grew.
+
+    A file that lost its frontmatter, and with it its id, has moved nothing.
+    """
+    has_moved = any(not side.votes and side.id == before.id for side in (one, other))
+    moved = before.votes if has_moved else {}
     return {
         name: larger([side.votes[name] for side in (one, other) if name in side.votes])
         for name in sorted(one.votes.keys() | other.votes.keys())

@@ -175,7 +175,7 @@ class _Run:
             entry_writer.check_allowed(self._store, "record", category)
         deed = self._store.deed
         if deed is None and len(self._new) > _BATCH:
-            self._store.deed = Deed(self._store.clock.new_id(), {})
+            self._store.deed = Deed(self._store.clock.new_id(), {}, set())
         try:
             paths = self._write(name)
         finally:

@@ -17,6 +17,7 @@ from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.exchange.memory_kinds import JSON
+from engram.domain.judgements.tally import DECAY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording.record import Draft
 
@@ -272,11 +273,14 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
     lore_id = own_id(str(fields.get("id", "")))
     if not lore_id or not ({"source_id", "votes"} & set(fields)):
         return None
-    # What format 2 exports states what judgements had come to; those stay with the store that has their ledgers.
-    votes = {} if "stated" in fields else _votes(fields.get("votes"))
+    votes = _votes(fields.get("votes"))
     merged = tuple(name for name in _texts(fields.get("merged_from")) if ulid.is_valid(name))
     shown = fields.get("confidence")
     shown = round(shown * 1000) if isinstance(shown, float | int) else confidence.DEFAULT_PRIOR
+    if "stated" in fields:
+        # Judgements stay with the store that has their ledgers: what they had come to is stated, as it was before decay.
+        shown = confidence.clamp(shown + votes.get(DECAY, Vote()).down)
+        votes = {}
     created = time_of(fields.get("created_at")) or times.whole_seconds(ulid.moment(lore_id))
     return Lore(
         id=lore_id,
@@ -286,7 +290,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
         updated_at=time_of(fields.get("updated_at")) or created,
         prior=confidence.prior_for(shown, votes, len(merged)) if votes else shown,
         votes=votes,
-        last_validated=time_of(fields.get("last_validated")),
+        last_validated=time_of(fields.get("last_validated")) if votes else None,
         merged_from=merged,
         agent=str(fields.get("agent", "")),
         source_id=str(fields.get("source_id", "")),

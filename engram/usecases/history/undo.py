@@ -31,13 +31,15 @@ _WAIT_SECONDS = 10.0
 class Undone(NamedTuple):
     """The operations undone or redone: their subjects, and the ids and paths of the entries that changed.
 
-    `kept` has a sentence for each thing kept because it was changed or deleted since.
+    `kept` has a sentence for each thing kept because it was changed or deleted since. `written` counts the commits and
+    lines of the ledger that this took: `redo` brings one of them back at a time.
     """
 
     operations: tuple[str, ...]
     lore: tuple[str, ...]
     paths: tuple[str, ...]
     kept: tuple[str, ...]
+    written: int = 1
 
 
 def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
@@ -139,7 +141,8 @@ def _judgements(store: Store) -> list[OwnCommit]:
         if line.of and line.kind != RETRACTED:  # said along with an operation that is undone by itself
             continue
         subject = subjects[line.id]
-        made = OwnCommit(line.id, subject, (line.entry,), (), (), op=line.id)
+        deed = store.deeds_of_lines.get(line.id, "")
+        made = OwnCommit(line.id, subject, (line.entry,), (), (), deed=deed, op=line.id)
         if subject.startswith("undo: "):
             made = made._replace(undoes=(line.of,))
         elif subject.startswith("redo: "):
@@ -181,7 +184,7 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
         return None
     judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets if _is_line(target)])
     for target in (*idle, *targets):
-        if kind_of(target.subject):
+        if _is_line(target) or kind_of(target.subject):
             credit.withdraw(store, target.lore)
         for lore_id in target.lore:
             store.state.forget_judgement(target.session, lore_id, kind_of(target.subject))
@@ -240,7 +243,8 @@ def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: t
         *(change.path for change in found.changes),
         *(hit.path for one in judged for hit in hits_by_id(store, one)),
     ]
-    return Undone(subjects, found.lore, tuple(dict.fromkeys(paths)), kept)
+    written = sum(map(_is_line, targets)) + bool(found.changes)
+    return Undone(subjects, found.lore, tuple(dict.fromkeys(paths)), kept, written)
 
 
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:

@@ -17,6 +17,7 @@ from engram.domain.errors import RemoteError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
 from engram.usecases.judgements.commit_own import commit_own
+from engram.usecases.store import judgements
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ class _Exchange:
             failure = error
         received = merge(self._store, tips)
         commit_own(self._store)
+        if received:
+            judgements.refresh(self._store)  # who asks for an entry by its id looks at what was read last
         self.done = self.done._replace(received=received or self.done.received)
         if failure is not None:
             raise failure

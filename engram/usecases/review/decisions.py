@@ -1,4 +1,4 @@
-"""Decide about items of the review queue; a decision that changes files is one commit, which `undo` takes back."""
+"""Decide about items of the review queue; a decision that changes an entry is one operation, which `undo` takes back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check
-from engram.domain.errors import ConflictError, UsageError
+from engram.domain.errors import ConflictError, EngramError, UsageError
+from engram.domain.judgements.ledger import CONFIRMED
 from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision
 from engram.domain.similarity.deduplicate import fold
@@ -19,6 +20,7 @@ from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version
 from engram.usecases.review import trust
 from engram.usecases.store import entry_writer, judgements
+from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +49,7 @@ class Decided(NamedTuple):
 
     @property
     def wrote(self) -> bool:
-        """Whether files changed, so that `undo` reverts it."""
+        """Whether files or judgements changed, so that `undo` reverts it."""
         return bool(self.lore or self.entities)
 
 
@@ -91,7 +93,9 @@ def decide(
         wanted = _RULES[decision](store, item, files)
         if result is not None:
             wanted = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
-        if wanted:
+        if item.kind == review.STALE and decision == review.ACCEPT:
+            _confirm(store, item, files, wanted)
+        elif wanted:
             _write(store, item, decision, files, wanted)
         else:
             store.state.put_aside(item.id, item.mark, None)
@@ -102,7 +106,7 @@ def decide(
 
 
 def reopen(store: Store, done: Decided) -> None:
-    """Take back a decision that changed no file, so that the item is in the queue again; `undo` reverts the others."""
+    """Take back a decision that changed no entry, so that the item is in the queue again; `undo` reverts the others."""
     with store.lock:
         if done.decision == review.ACCEPT:
             credit.withdraw(store, done.item.lore)
@@ -139,7 +143,7 @@ def _write(
             dated = lore._replace(updated_at=stamp)
             check(dated, store.categories)
             content = entry_writer.rewritten(store, file, dated)
-            wanted[lore_id] = dated
+            wanted[lore_id] = judgements.with_tally(store, dated)
         changes.append(Change(path, content, atomic.digest(file.raw)))
     first = files[item.lore[0]][1].lore
     details = [("Engram-Lore", lore_id) for lore_id in item.lore[1:]]
@@ -150,16 +154,36 @@ def _write(
         judgements.confirm_own(store, [lore for lore in wanted.values() if lore is not None])
 
 
-def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _confirm(
+    store: Store, item: Item, files: dict[str, tuple[str, LoreFile]], wanted: dict[str, Lore | None]
+) -> None:
+    """Note that an entry is still valid, and edit its file where it had expired or was given another text."""
+    ((lore_id, lore),) = wanted.items()
+    assert lore is not None
+    entry_writer.check_writable(store)
+    (line,) = judgements.judge(store, [(lore, CONFIRMED)])
+    if lore == files[lore_id][1].lore:
+        wanted[lore_id] = judgements.with_tally(store, lore)
+        return
+    deed = store.deed
+    store.deed = deed or Deed(line.id, {}, set())  # undone together
+    try:
+        _write(store, item, review.ACCEPT, files, wanted)
+    except EngramError:
+        judgements.take_back(store, [(line.id, lore_id)])
+        raise
+    finally:
+        store.deed = deed
+
+
+def _accept(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore if item.lore else None
     if lore is None:
         return {}
     if item.kind == review.CONFLICT:
         return {lore.id: lore._replace(conflicts=())}
     if item.kind == review.STALE:
-        return {
-            lore.id: lore._replace(last_validated=times.whole_seconds(store.clock.now()), expires_at=None)
-        }
+        return {lore.id: lore._replace(expires_at=None)}
     if item.kind in (review.PENDING, review.JUNK) and lore.status != ACTIVE:
         return {lore.id: lore._replace(status=ACTIVE)}
     return {}

@@ -99,6 +99,12 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
     if drafts:
         store.ledgers.append(make)
         refresh(store)
+    deed, by_themselves = store.deed, {line.id for line in made if not line.of}
+    if deed is not None and by_themselves:
+        scope = store.places.scope
+        deed.operations[scope] = deed.operations.get(scope, 0) + len(by_themselves)
+        deed.judgements.update(by_themselves)
+        store.deeds_of_lines |= dict.fromkeys(by_themselves, deed.name)
     return made
 
 

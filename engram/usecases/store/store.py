@@ -234,10 +234,14 @@ BY_ITSELF = "maintenance"  # the session of what Engram does by itself, now and 
 
 
 class Deed(NamedTuple):
-    """What several operations have in common that are done, and taken back, as one: its id, and how many by scope."""
+    """What several operations have in common that are done, and taken back, as one: its id, and how many by scope.
+
+    `judgements` has the ids of those that are lines of a ledger.
+    """
 
     name: str
     operations: dict[str, int]
+    judgements: set[str]
 
 
 class Store:
@@ -271,6 +275,7 @@ class Store:
         self.watchable = True
         self.recent: dict[str, RecentText] = {}
         self.deed: Deed | None = None
+        self.deeds_of_lines: dict[str, str] = {}  # by the id of a line of the ledger, of this process's own
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
         self.ledgers = LedgerFolder(places.state)

@@ -63,7 +63,7 @@ def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcom
 @contextmanager
 def marked(store: Engram) -> Iterator[Mark]:
     """Mark all that is written within this, in any scope, as one change. Call it holding the store's lock."""
-    mark = Mark(store.store.clock.new_id(), {})
+    mark = Mark(store.store.clock.new_id(), {}, set())
     stores = [store.store, *store.store.others.values()]
     for one in stores:
         one.deed = mark

@@ -221,10 +221,11 @@ class ShellScreen(StoreScreen):
         self.show_error(outcome.error)
         if outcome.mark.operations or (command.undo and outcome.message):
             message = f"{command.title}: {outcome.message or 'a part of it'}"
-            step = Step(message, outcome.mark.name, outcome.mark.operations, command.undo, command.redo)
+            step = Step(message, outcome.mark.name, outcome.mark.operations, {}, command.undo, command.redo)
             self.shell.undo_stack.add(step)
         if outcome.message:
-            undoable = self.shell.can_undo if outcome.mark.operations else command.undo
+            commits = sum(outcome.mark.operations.values()) - len(outcome.mark.judgements)
+            undoable = self.shell.can_undo if commits else outcome.mark.judgements or command.undo
             how = "  ·  u undoes it" if undoable else ""
             self.toast(command.title, f"{outcome.message}{how}")
         self.shell.note_own_change(self)

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """A command that ran: the sentence about it, the id of its mark, and how many operations it wrote, by scope.
 
-    `undo` and `redo` are for what it noted without writing a file.
+    `redos` is how many times to redo in each scope once it is undone. `undo` and `redo` are for what it noted without
+    writing anything.
     """
 
     message: str
     mark: str
     operations: dict[str, int]
+    redos: dict[str, int]
     undo: Callable[[Engram], bool] | None = None
     redo: Callable[[Engram], bool] | None = None
 
@@ -46,10 +48,12 @@ class UndoStack:
 
 
 def undo_step(store: Engram, step: Step) -> tuple[str, ...]:
-    """Undo a step by new commits; returns a line for each change of others that stays."""
+    """Undo a step by new commits and judgements; returns a line for each change of others that stays."""
     kept: tuple[str, ...] = ()
     for scope, written in step.operations.items():
-        kept += store.undo(written, deed=step.mark, scope=scope).kept
+        done = store.undo(written, deed=step.mark, scope=scope)
+        step.redos[scope] = done.written
+        kept += done.kept
     if step.undo:
         step.undo(store)
     return kept
@@ -57,7 +61,8 @@ def undo_step(store: Engram, step: Step) -> tuple[str, ...]:
 
 def redo_step(store: Engram, step: Step) -> None:
     """Redo a step that was undone."""
-    for scope in step.operations:
-        store.redo(scope=scope)
+    for scope, written in step.redos.items():
+        for _ in range(written):
+            store.redo(scope=scope)
     if step.redo:
         step.redo(store)

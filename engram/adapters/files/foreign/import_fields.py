@@ -218,7 +218,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "type": _type,
     **dict.fromkeys((*_LISTS, *_OWN_LISTS), _words),
     **dict.fromkeys(_TIMES, _time),
-    **dict.fromkeys(("confidence", "importance"), _fraction),
+    **dict.fromkeys(("confidence", "stated", "importance"), _fraction),
     **dict.fromkeys(_OWN_RECORDS, _records),
     "context": _contexts,
     "validation_count": _count,
