@@ -66,7 +66,7 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
     store, before = clones["a"], at_the_hub(clones)
     async with using(store, WIDE) as user:
         screen = await opened(user)
-        await user.sees_text("To push · 3", "confidence .70 → .78", "To pull · nothing")
+        await user.sees_text("To push · 3", "tags +jitter", "To pull · nothing")
         await user.press("d")
         await user.told("Dry run", "pull 5, push 0, merge 0. 3 not committed yet")
         await user.sees_text("To pull · 5", "tags +cents", "forgotten", "main ↑0 ↓5")

@@ -200,13 +200,15 @@ def query_line(one: Surfaced, now: float) -> str:
     )
 
 
-def compared_text(lore: Lore) -> str:
-    """Format an entry as text, to compare it with another version."""
+def compared_text(lore: Lore, event: Event) -> str:
+    """Format an entry as text, to compare it with another version; `event` has what it counted as then."""
+    confidence = lore.thousandths if event.confidence is None else round(event.confidence * 1000)
+    helpful = lore.validation_count if event.validation_count is None else event.validation_count
     fields = [
         ("category", lore.category),
         ("type", lore.type),
         ("status", lore.status + (", pinned" if lore.pinned else "")),
-        ("confidence", f"{fraction(lore.thousandths)} ✓{lore.validation_count}"),
+        ("confidence", f"{fraction(confidence)} ✓{helpful}"),
         ("tags", ", ".join(lore.tags)),
         ("files", ", ".join(lore.files)),
         ("entities", ", ".join(lore.entities)),

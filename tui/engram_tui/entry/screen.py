@@ -14,6 +14,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList
 
+from engram.usecases.history.log import JUDGED
 from engram_tui.entry import queries
 from engram_tui.entry.actions import ACTIONS
 from engram_tui.entry.format import (
@@ -327,14 +328,19 @@ class EntryScreen(EntryActionsScreen):
         entry_id = self.entry_id
         self.ask(
             "compare",
-            lambda store: queries.texts(store, entry_id, [one.commit for one in pair]),
+            lambda store: queries.texts(store, entry_id, [self._written(one) for one in pair]),
             partial(self._show_pair, at if other is before else None, pair),
             opens=True,
         )
 
+    def _written(self, event: Event) -> str:
+        """Return the commit whose words a version has: a judgement is none, and changes no word."""
+        rest = self.versions[self.versions.index(event) :]
+        return next((one.commit for one in rest if one.kind != JUDGED), event.commit)
+
     def _show_pair(self, at: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:
         sides = [
-            Side(version_heading(event), compared_text(lore) if lore else "")
+            Side(version_heading(event), compared_text(lore, event) if lore else "")
             for event, lore in zip(pair, found, strict=True)
         ]
         if len(sides) == 1:
@@ -373,7 +379,7 @@ class EntryScreen(EntryActionsScreen):
 
     def _show_facts(self) -> None:
         if self.shown is not None:
-            last = self.versions[0] if self.versions else None
+            last = next((one for one in self.versions if one.kind != JUDGED), None)
             self.query_one(Facts).show(facts(self.shown, self.now(), self._provenance, last))
 
     def _show_lists(
