@@ -152,7 +152,7 @@ class Teaming(Part):
         )  # fmt: skip
 
     def maintain(self, *, dry_run: bool = False) -> Maintained:
-        """The periodic work: observations, decay, archive, garbage, old sessions, git's objects; `.steps` say what."""
+        """The periodic work: observations, migration, archive, garbage, old sessions, git's objects; `.steps` say what."""
         from engram.usecases.upkeep.maintain import maintain
 
         done = maintain(self.store, dry_run=dry_run)

@@ -24,9 +24,7 @@ COMMANDS = (
     Command("edit", "recording.edit", "change an entry, in your editor or by field"),
     Command("forget", "recording.forget", "delete entries (history keeps them)"),
     Command("review", "review.review", "list what waits for a person, and decide about it"),
-    Command(
-        "consolidate", "consolidation.consolidate", "tidy up: merge, archive, promote, decay; a plan first"
-    ),
+    Command("consolidate", "consolidation.consolidate", "tidy up: merge, archive, promote; a plan first"),
     Command(
         "evolve", "tuning.evolve", "show what judged queries say about the ranking; find better settings"
     ),

@@ -80,7 +80,7 @@ KEYS = (
     Key("sync.interval", 0, "Minutes between automatic syncs, in the background after a command (0: never). The interval grows after failures.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether to sync in the background at the start and end of a session.", user_only=True),
     Key("judgements.branch", "engram/judgements", "The branch on which judgements of entries are kept, in every store under git. All clones of a store need the same."),
-    Key("judgements.publish", "", "Whether `engram sync` pushes judgements, with the names of those who judged (default: yes where the branch of lore is the store's own, asked once in a code repository, and no in CI). A store's file can only forbid it.", choices=TRUTHS, own_choices=("true",)),
+    Key("judgements.publish", "", "Whether `engram sync` pushes judgements, with the names of those who judged (default: yes where the branch of lore is the store's own; no in an in-tree store and in CI). A store's file can only forbid it.", choices=TRUTHS, own_choices=("true",)),
     Key("judgements.name", True, "Whether your name, as git knows it, is published with your judgements.", user_only=True),
     Key("git.background", True, "Whether to commit in the background, after the command has returned.", user_only=True),
     Key("team.members", {}, "Who may do what: a table of agent = actions (`record`, `judge`, `forget`), `human` for people, `*` for everybody else. Empty: everybody may do everything. A guard rail, see docs/team.md."),

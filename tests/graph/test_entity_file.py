@@ -364,10 +364,3 @@ def test_the_examples_of_the_format_are_what_engram_reads_and_writes() -> None:
     assert entity_file.read(by_hand, "lore/entities/Big Data.md").entity.name == "Big Data"
     table = (DOCS / "lore-format.md").read_text("utf-8").partition("## Entities")[2]
     assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == OWN_KEYS
-
-
-def test_the_example_of_a_merge_is_what_it_does() -> None:
-    base, ours, theirs, wanted = (
-        blocks("merge-rules.md", kind)[0] for kind in ("base", "ours", "theirs", "merged")
-    )
-    assert merged(base, ours, theirs).raw == wanted

@@ -7,12 +7,12 @@ from hashlib import blake2b
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from merge_kit import CATEGORIES, NOW, PATH, read
+from merge_kit import CATEGORIES, NOW, PATH, judge, read
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry import times
-from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote, judge
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 
 if TYPE_CHECKING:
     from collections.abc import Callable

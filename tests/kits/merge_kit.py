@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.files.frontmatter import codec, frontmatter, keys
 from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.domain.entry.confidence import HELPFUL, HELPFUL_GAIN, INCORRECT_LOSS, Vote
+from engram.domain.entry.confidence import FULL, HELPFUL, HELPFUL_GAIN, INCORRECT_LOSS, Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError, ValidationError
 
@@ -176,15 +176,16 @@ def with_changes(raw: bytes, **changes: Any) -> bytes:
     return codec.rewrite(file, file.lore._replace(**changes), CATEGORIES)
 
 
-def judge(vote: Vote, kind: str) -> Vote:
-    """A vote of format 1 after one more judgement, by whole weights."""
-    up, down = (HELPFUL_GAIN, 0) if kind == HELPFUL else (0, INCORRECT_LOSS)
-    return Vote(vote.up + up, vote.down + down, vote.n + (kind == HELPFUL))
+def judge(vote: Vote, confidence: int, kind: str) -> Vote:
+    """A clone's vote of format 1 after one more judgement, made at this confidence (thousandths)."""
+    if kind == HELPFUL:
+        return Vote(vote.up + min(HELPFUL_GAIN, FULL - confidence), vote.down, vote.n + 1)
+    return Vote(vote.up, vote.down + min(INCORRECT_LOSS, confidence), vote.n)
 
 
 def judged(raw: bytes, clone: str, kind: str) -> bytes:
     lore = read(raw).lore
-    votes = {**lore.votes, clone: judge(lore.votes.get(clone, Vote()), kind)}
+    votes = {**lore.votes, clone: judge(lore.votes.get(clone, Vote()), lore.thousandths, kind)}
     validated = {"last_validated": SOON} if kind == HELPFUL else {}
     return with_changes(raw, votes=votes, updated_at=SOON, **validated)
 

@@ -11,12 +11,13 @@ from hashlib import sha1
 from typing import TYPE_CHECKING, NamedTuple
 
 from codec_strategies import CATEGORIES
+from merge_kit import judge
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.read.differences import Difference
 from engram.adapters.git.read.objects import PLAIN, Entry, blob_oid
 from engram.domain.entry import times, ulid
-from engram.domain.entry.confidence import Vote, judge, larger
+from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import Lore
 from engram.usecases.merge.tree_merge import Rules, Side, merge_trees
 

@@ -6,6 +6,7 @@ import argparse
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib import import_module, util
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from engram.cli import registry
 from engram.cli.parsing import command_parser
 from engram.domain.entry.categories import ALIASES
 from engram.domain.errors import LoreFileError
+from engram.domain.judgements import ledger, tally
 from engram.domain.recall import ranking
 from engram.domain.settings import KEYS
 
@@ -282,12 +284,38 @@ def test_the_format_page_has_examples_of_each_kind() -> None:
     assert counts == [2, 2, 2]
 
 
-def test_worked_example_of_confidence_comes_out() -> None:
-    lore = read(blocks(FORMAT, "markdown canonical")[1]).lore
+def test_the_example_of_format_1_adds_up_as_the_page_says_and_moves_to_the_ledger_it_shows() -> None:
+    (example,), (moved,) = blocks(FORMAT, "markdown format-1"), blocks(FORMAT, "json legacy")
+    lore = read(example).lore
     parts = [vote.up - vote.down for vote in lore.votes.values()]
     assert (lore.prior, sorted(parts), len(lore.merged_from)) == (700, [-150, 160], 1)
     assert "0.700 + 0.160 − 0.150 + 0.100 = 0.810" in text_of("lore-format.md")
     assert (lore.thousandths, lore.confidence, lore.validation_count) == (810, 0.81, 2)
+    accounts = tally.accounts_of(lore)
+    assert b"".join(map(ledger.render_account, accounts)) == moved.encode()
+    assert f"`{ledger.legacy_path('6R2H5F8K', lore.id)}`" in text_of("lore-format.md")
+    assert ledger.parse(moved.encode(), "") == ([], accounts, 0)
+    today = tally.day_of(lore.updated_at)
+    for file in (lore, tally.without_accounts(lore)):
+        found = tally.tally(file, [], accounts, today)
+        assert (found.confidence, found.validation_count) == (810, 2)
+
+
+def test_the_example_of_a_ledger_adds_up_as_the_page_says() -> None:
+    lore = read(blocks(FORMAT, "markdown canonical")[1]).lore
+    (lines,) = blocks(FORMAT, "json ledger")
+    source = lore.sources[1]
+    found = ledger.parse(lines.encode(), source)
+    assert (b"".join(map(ledger.render, found.judgements)).decode(), found.malformed) == (lines, 0)
+    assert f"`{ledger.path_of(source, found.judgements[0].id)}`" in text_of("lore-format.md")
+    assert {line.text for line in found.judgements} == {ledger.words_digest(lore), ""}
+    confidences = [
+        tally.tally(
+            lore, found.judgements[:count], [], tally.day_of(datetime(2026, 5, day, tzinfo=UTC))
+        ).confidence
+        for count, day in ((0, 7), (1, 7), (2, 18), (4, 18), (4, 19))
+    ]
+    assert confidences == [780, 890, 970, 970, 960]
 
 
 # --- the project's own lore

@@ -243,7 +243,7 @@ def test_where_the_branch_of_words_is_protected_judgements_travel_all_the_same(t
     lore = clones.record("a")
     clones.settle()
     hook = tmp_path / "hub.git/hooks/pre-receive"
-    assert hook.parent.is_dir()
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text(
         "#!/bin/sh\nwhile read old new ref; do [ $ref = refs/heads/main ] && exit 1; done; exit 0\n"
     )

@@ -146,7 +146,7 @@ async def observe(**given: Any) -> Annotated[CallToolResult, Kept]:
 async def maintain(
     dry_run: Annotated[bool, Field(description="Only say what is due")] = False,
 ) -> Annotated[CallToolResult, Maintenance]:
-    """Do the periodic work: observations, decay, importance, archive, garbage. Again: does what is due since."""
+    """Do the periodic work: observations, importance, archive, garbage. Again: does what is due since."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.maintain(dry_run=dry_run)

@@ -72,7 +72,7 @@ def _judge(kind: str, found: Found, again: bool) -> Judged:
     store = found.store
     repeated = store.state.has_judged(store.caller.session, found.id, kind) and not again
     before = after = entry_writer.load(store, found.path).lore
-    if not repeated:
+    if not repeated and not store.scope.readonly:
         judgements.judge(store, [(before, kind)])
         after = judgements.with_tally(store, before)
         if kind != NOT_RELEVANT:

@@ -24,7 +24,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "engram consolidate",
-    "engram consolidate --only merge --only decay",
+    "engram consolidate --only merge --only archive",
     "engram consolidate --skip archive --skip 3f2a9c --apply",
     "engram consolidate --only promote --to team-ml --confirm promote --apply",
 )

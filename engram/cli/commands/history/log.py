@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
-    "Show the history of an entry from git, newest first: who, when and what; at a terminal also its confidence\n"
-    "over time. Without REF, show what happened to all lore, by commit."
+    "Show the history of an entry, newest first: its commits and judgements, who, when and what; at a terminal also\n"
+    "its confidence over time. Without REF, show what happened to all lore."
 )
 EXAMPLES = (
     "engram log L1",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Restore an entry as it was at a commit or date, even if it was deleted since.\n"
-    "Votes and history are kept."
+    "Judgements and history are kept."
 )
 EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"
-    "Ids, votes, files and history are kept; in your files, lore waits for you to commit it. The old place stays\n"
-    "valid until the new one is complete."
+    "Ids, judgements, files and history are kept; in your files, lore waits for you to commit it. The old place\n"
+    "stays valid until the new one is complete."
 )
 EXAMPLES = (
     "engram move --to branch --dry-run",
