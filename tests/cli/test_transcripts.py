@@ -57,6 +57,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         index      ready, hybrid
         git        main COMMIT
         sync       no remote yet: engram remote add origin URL
+        judgements 1 line
         embedding  bundled, 256 dimensions
         session    s1, 1 entry surfaced
     """)
