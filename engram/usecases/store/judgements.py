@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 from datetime import UTC, datetime
@@ -256,6 +257,8 @@ def _branch(store: Store) -> tuple[str, str]:
 
 def _keep_remembered(store: Store) -> None:
     """Move what the state database remembers of this clone's votes, as versions of format 1 wrote them, to the ledger."""
+    if not os.path.exists(store.state.path):  # to look is no reason to make one
+        return
     votes = store.state.own_votes()
     if votes:
         store.judged_mark = ""
