@@ -16,7 +16,7 @@ from engram.usecases.placement.clone import clone
 WRITERS = 8
 # Forks of one process: starting Python eight times would cost more than all that they do.
 WRITERS_APART = """
-    import json, os, sys
+    import json, os, sys, traceback
     sys.path.insert(0, sys.argv[1])
     import storekit
     from engram.app import Engram
@@ -41,6 +41,8 @@ WRITERS_APART = """
             try:
                 write(f"w{number}")
                 code = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(code)
     sys.exit(max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(writers)))

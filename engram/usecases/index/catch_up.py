@@ -258,7 +258,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         else:
             delta = file_scan.scan_folders(store, generation, now, *freshness.reported_changes(store))
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
-    mark = judgements.refresh(store)
+    mark = judgements.refresh_if_possible(store, generation.judged)
     day = day_of(store.clock.now())
     judged = _judged_since(store, generation, mark)
     delta = file_scan.with_judged(generation, delta, judged.paths)
@@ -316,7 +316,10 @@ def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
 
 def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     now = store.clock.nanoseconds()
-    mark, pending = judgements.refresh(store), store.judgements.pending() if store.judged_mark else []
+    mark, pending = (
+        judgements.refresh_if_possible(store),
+        store.judgements.pending() if store.judged_mark else [],
+    )
     generation = store.index.create(store.clock.new_id())
     writer = GenerationWriter(generation, bulk=True)
     try:

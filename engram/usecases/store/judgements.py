@@ -111,7 +111,7 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
 
     if drafts:
         store.ledgers.append(make)
-        refresh(store)
+        refresh_if_possible(store)
     deed, by_themselves = store.deed, {line.id for line in made if not line.of}
     if deed is not None and by_themselves:
         scope = store.places.scope
@@ -138,7 +138,7 @@ def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
         lines[path] = lines.get(path, b"") + ledger.render_account(one)
     if lines:
         store.ledgers.append(lambda: lines)
-        refresh(store)
+        refresh_if_possible(store)
 
 
 def mark(store: Store) -> str:
@@ -182,6 +182,14 @@ def refresh(store: Store) -> str:
     cache.set_meta("mark", mark)
     store.judged_mark = mark
     return mark
+
+
+def refresh_if_possible(store: Store, known: str = "") -> str:
+    """Do as `refresh`; return `known` where the cache cannot be used now: the lines are safe, and are read next time."""
+    try:
+        return refresh(store)
+    except (EngramError, sqlite3.Error):
+        return known
 
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
