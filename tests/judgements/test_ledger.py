@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Lore
 from engram.domain.judgements import ledger
 from engram.domain.judgements.ledger import Judgement, LegacyAccount
 
@@ -102,3 +103,70 @@ def test_united_accounts_have_the_larger_of_each_number() -> None:
     assert united == ledger.unite(two, one)
     found = ledger.larger_accounts(ledger.parse(united, "").accounts)
     assert found[ENTRY, "6R2H5F8K"] == LegacyAccount(ENTRY, "6R2H5F8K", Vote(160, 300, 2), 5)
+
+
+def test_names_of_files_and_limits_are_those_of_the_format() -> None:
+    assert ledger.LARGEST_FILE == 8_388_608
+    assert ledger.who_path(SOURCE) == f"39/{SOURCE}/who"
+    assert ledger.legacy_path("6R2H5F8K", "01KJPY44E0ABCDEFGHJKMNPQRS") == "legacy/6R2H5F8K-A.jsonl"
+    assert ledger.path_of(SOURCE, line(1).id, 2).endswith("V9EQ-2602-2.jsonl")
+
+
+def test_the_id_of_an_account_has_the_time_of_its_entry() -> None:
+    account = LegacyAccount(ENTRY, "6R2H5F8K", Vote(80, 0, 1))
+    assert ulid.moment(account.id) == ulid.moment(ENTRY)
+    assert account.at == 0
+    assert b'"at"' not in ledger.render_account(account)
+
+
+def test_the_words_of_an_entry_are_its_text_and_its_contexts() -> None:
+    def digest(content: str, *context: str) -> str:
+        moment = ulid.moment(ENTRY)
+        return ledger.words_digest(Lore(ENTRY, content, "FACT", moment, moment, context=context))
+
+    assert digest("one", "two") == "924cb40d1251"
+    assert len({digest("one", "two"), digest("one"), digest("one", "three"), digest("two", "two")}) == 4
+
+
+def test_texts_of_other_alphabets_stand_in_a_line_as_they_are() -> None:
+    assert "Ада".encode() in ledger.render(line(1, agent="Ада"))
+
+
+def test_what_cannot_be_read_is_kept_when_versions_are_united() -> None:
+    one = b"garbage\n" + ledger.render(line(1))
+    two = ledger.render(line(2)) + b"\n\nmore of it\r\n"
+    united = ledger.unite(one, two)
+    assert (
+        united
+        == ledger.unite(two, one)
+        == ledger.render(line(1)) + ledger.render(line(2)) + b"garbage\nmore of it\n"
+    )
+    assert ledger.parse(united, SOURCE).malformed == 2
+
+
+def test_of_two_lines_with_one_id_the_same_one_stays_everywhere() -> None:
+    one, two = ledger.render(line(1)), ledger.render(line(1, "incorrect"))
+    assert ledger.unite(one, two) == ledger.unite(two, one) == max(one, two)
+    account, other = (LegacyAccount(ENTRY, name, Vote(80, 0, 1)) for name in ("6R2H5F8K", "DBNFY6G9"))
+    forged = ledger.render_account(other).replace(other.id.encode(), account.id.encode())
+    raw = ledger.render_account(account)
+    assert ledger.unite(raw, forged) == ledger.unite(forged, raw) == max(raw, forged)
+
+
+def test_lines_and_texts_may_be_as_long_as_the_limits_and_no_longer() -> None:
+    for length, count in ((100, 1), (101, 0)):
+        assert len(ledger.parse(ledger.render(line(1, agent="x" * length)), SOURCE).judgements) == count
+    raw = ledger.render(line(1)).strip()
+    for length, count in ((2000, 1), (2001, 0)):
+        assert len(ledger.parse(raw + b" " * (length - len(raw)), SOURCE).judgements) == count
+
+
+def test_numbers_of_an_account_are_taken_up_to_their_limit_and_default_to_zero() -> None:
+    raw = ledger.render_account(LegacyAccount(ENTRY, "6R2H5F8K", Vote((1 << 31) - 1, 0, 0)))
+    assert ledger.parse(raw, "").accounts[0].vote == Vote((1 << 31) - 1, 0, 0)
+    assert ledger.parse(raw.replace(b"2147483647", b"2147483648"), "").malformed == 1
+    short = raw.replace(b',"up":2147483647,"down":0,"n":0', b"")
+    assert ledger.parse(short, "").accounts == [LegacyAccount(ENTRY, "6R2H5F8K", Vote())]
+    for name, count in (("x" * 100, 1), ("x" * 101, 0), ("", 0)):
+        account = ledger.render_account(LegacyAccount(ENTRY, name, Vote(1, 0, 0)))
+        assert len(ledger.parse(account, "").accounts) == count, name

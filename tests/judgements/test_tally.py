@@ -152,3 +152,79 @@ def test_only_others_who_judged_these_very_words_support_or_oppose_them() -> Non
     assert tally(lore(), [*lines, line(4, "incorrect", BOB, text="now")], (), TODAY, "now").opponents == (
         BOB,
     )
+
+
+def test_days_are_counted_from_1970_in_utc() -> None:
+    assert [tallies.day_of(datetime(1970, 1, day, 23, 59, tzinfo=UTC)) for day in (1, 2)] == [0, 1]
+
+
+def test_only_a_retraction_takes_back_whatever_else_a_line_names() -> None:
+    assert value(line(1), line(2, "same", of=line(1).id), line(3, "confirmed", of=line(1).id)) == 880
+
+
+def test_the_accounts_say_how_much_each_source_really_moved_the_confidence() -> None:
+    lines = [line(1), line(2, source=BOB), line(3, "incorrect", BOB), line(4, "not_relevant", AUTHOR)]
+    found = tally(lore(950), lines, (), TODAY)
+    assert found.accounts == {ulid.short(ADA): Vote(50, 0, 1), ulid.short(BOB): Vote(0, 150, 1)}
+    empty = LegacyAccount(ENTRY, "6R2H5F8K", Vote())
+    assert tally(lore(), (), [empty], TODAY).accounts == {}
+
+
+def test_what_faded_is_an_account_of_its_own_and_counts_from_the_last_judgement() -> None:
+    assert tally(lore(), (), (), TODAY + 30).accounts == {"decay": Vote(0, 10, 0)}
+    later = Judgement(
+        ulid.encode(int((NOW + timedelta(days=9)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
+    )
+    assert [tally(lore(), lines, (), TODAY + 20).anchor for lines in ((), (later,))] == [TODAY, TODAY + 9]
+
+
+def test_the_last_helpful_judgement_is_validation_and_none_is_later_than_today() -> None:
+    found = tally(lore(), [line(1000), line(2000, "incorrect")], (), TODAY)
+    assert found.last_validated == NOW + timedelta(seconds=1)
+    tomorrow = Judgement(
+        ulid.encode(int((NOW + timedelta(days=1)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
+    )
+    assert tally(lore(), [tomorrow], (), TODAY).last_validated == NOW.replace(hour=23, minute=59, second=59)
+
+
+def test_accounts_of_a_file_keep_when_it_was_validated_and_what_it_stated_beyond_zero_and_one() -> None:
+    votes = {"6R2H5F8K": Vote(80, 0, 1), "DBNFY6G9": Vote(0, 150, 0), "idle.2026-02": Vote(0, 10, 0)}
+    moment = int(NOW.timestamp() * 1000)
+    for prior, stated in ((1200, Vote(200, 0, 0)), (-50, Vote(0, 50, 0))):
+        old = lore(prior, votes=votes, last_validated=NOW)
+        assert tallies.accounts_of(old) == [
+            LegacyAccount(ENTRY, "6R2H5F8K", Vote(80, 0, 1), moment),
+            LegacyAccount(ENTRY, "DBNFY6G9", Vote(0, 150, 0)),
+            LegacyAccount(ENTRY, "stated", stated),
+        ]
+        assert tallies.without_accounts(old) == lore(min(max(prior, 0), 1000))
+    assert tallies.accounts_of(lore(votes=votes))[0].at == 0
+
+
+def test_an_entry_of_format_2_stays_as_it_is_but_for_what_is_derived() -> None:
+    assert tallies.without_accounts(lore()) is not None
+    assert tallies.without_accounts(lore()) == lore() == tallies.without_accounts(lore(last_validated=NOW))
+    assert tallies.without_accounts(lore(1100)).prior == 1000
+
+
+def test_a_source_supports_or_opposes_by_what_it_said_more_often() -> None:
+    def sides(*kinds: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        found = tally(lore(), [line(n, kind, text="now") for n, kind in enumerate(kinds)], (), TODAY, "now")
+        return found.supporters, found.opponents
+
+    assert sides("helpful", "incorrect") == ((), ())
+    assert sides("helpful", "incorrect", "incorrect") == ((), (ADA,))
+    assert sides("helpful", "confirmed", "incorrect") == ((ADA,), ())
+    assert sides("confirmed", "incorrect", "incorrect") == ((), (ADA,))
+    assert sides("confirmed") == ((ADA,), ())
+    assert sides("not_relevant") == ((), ())
+
+
+def test_accounts_of_format_1_support_any_words_unless_they_are_the_authors_or_say_wrong() -> None:
+    def supporters(name: str, vote: Vote) -> tuple[str, ...]:
+        return tally(lore(), (), [LegacyAccount(ENTRY, name, vote)], TODAY, "now").supporters
+
+    assert supporters("6R2H5F8K", Vote(150, 150, 1)) == ("6R2H5F8K",)
+    assert supporters("6R2H5F8K", Vote(80, 150, 1)) == ()
+    assert supporters("6R2H5F8K", Vote(80, 0, 0)) == ()
+    assert supporters(ulid.short(AUTHOR), Vote(80, 0, 1)) == ()
