@@ -162,6 +162,7 @@ def refresh(store: Store) -> str:
     known = cache.known()
     if tip and cache.meta("tip") != tip:
         _read_branch(store, known, tip)
+        known = cache.known()  # without what a longer list of erased lines made it forget
     elif not tip:  # the branch was deleted
         cache.forget([path for path in known if not path.startswith(_OWN)])
         cache.set_meta("tip", "")

@@ -1,0 +1,56 @@
+"""Erasing judgements: gone for every clone that syncs, and not brought back by those who said them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from apikit import git, plain
+from sync_kit import Clones, opened
+
+from engram.domain.errors import NotFoundError, UsageError
+from engram.usecases.judgements.erase import erase
+
+
+def test_what_a_source_said_is_erased_in_every_clone_and_stays_so(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    lore = clones.record("a")
+    clones.settle()
+    for name in "ab":
+        clones[name].feedback(helpful=lore.id)
+    clones.settle()
+    assert erase(clones["a"].store, [clones["b"].store.source_id]) == 1
+    assert erase(clones["a"].store, [clones["b"].store.source_id]) == 0
+    clones.settle()
+    assert [clones[name].get(lore.id).lore.validation_count for name in "ab"] == [1, 1]
+    clones["b"].feedback(helpful=lore.id, again=True)
+    clones.settle()
+    assert [clones[name].get(lore.id).lore.validation_count for name in "ab"] == [1, 1]
+    assert clones["b"].store.source_id not in git(
+        clones.hub, "ls-tree", "-r", "--name-only", "engram/judgements"
+    )
+
+
+def test_one_line_is_erased_and_the_others_of_its_source_stay(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    lore = clones.record("a")
+    for _ in range(2):
+        clones["a"].feedback(helpful=lore.id, again=True)
+    clones.settle()
+    (ledger,) = Path(clones["a"].store.ledgers.folder).rglob("*.jsonl")
+    first = json.loads(ledger.read_text("utf-8").splitlines()[0])["id"]
+    erase(clones["b"].store, [first])
+    clones.settle()
+    assert [clones[name].get(lore.id).lore.validation_count for name in "ab"] == [1, 1]
+
+
+def test_what_cannot_be_erased_is_refused(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    with pytest.raises(UsageError, match="no id"):
+        erase(clones["a"].store, ["everything"])
+    with pytest.raises(NotFoundError):
+        erase(clones["a"].store, ["01KJPY44E039MMV97SZGY6V9EQ"])
+    outside = opened(plain(tmp_path / "plain"), clones.clock)
+    with pytest.raises(UsageError, match="outside git"):
+        erase(outside.store, ["01KJPY44E039MMV97SZGY6V9EQ"])
