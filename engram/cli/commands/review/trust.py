@@ -17,30 +17,39 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "List, accept or reject lore that came by sync or clone and waits for you, as `trust.hold` says. Rejecting\n"
-    "archives it for everyone. What waits stays in its file as it came, and is not recalled."
+    "archives it for everyone. What waits stays in its file as it came, and is not recalled. `erase` takes what a\n"
+    "source said of entries, or single judgements, out of the branch of judgements for everyone who syncs."
 )
 EXAMPLES = (
     "engram trust list",
     "engram trust accept 01M805C3",
     "engram trust accept --all",
     "engram trust reject 01M805C3 --forget",
+    "engram trust erase 01M83WJ398EBBGQSMYG20S3PHN",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("action", choices=("list", "accept", "reject"), nargs="?", default="list", help="what to do")
-    add("names", metavar="REF", nargs="*", help="entries, by id or the start of one")
+    add("action", choices=("list", "accept", "reject", "erase"), nargs="?", default="list", help="what to do")
+    add(
+        "names",
+        metavar="REF",
+        nargs="*",
+        help="entries, by id or the start of one; with erase: ids of sources or judgements",
+    )
     add("--all", action="store_true", help="all quarantined lore")
     add("--forget", action="store_true", help="delete rejected lore instead of archiving it")
 
 
 def run(call: Call) -> int:
-    """List, accept or reject."""
+    """List, accept, reject or erase."""
     from engram.usecases.review import trust
 
     given = call.arguments
+    if given.action == "erase":
+        return _erase(call)
     if given.action == "list":
         return _show(call, trust.list_quarantined(call.store))
     if given.action == "accept":
@@ -53,6 +62,19 @@ def run(call: Call) -> int:
         call.output.line(safe_text(f"{word}  {one.lore.id}  {one.lore.title}"))
     if not done:
         call.output.line("Nothing waits.")
+    return 0
+
+
+def _erase(call: Call) -> int:
+    from engram.domain.errors import UsageError
+    from engram.usecases.judgements.erase import erase
+
+    if not call.arguments.names:
+        raise UsageError("No source and no judgement was named.", "engram trust erase ID [ID ...]")
+    count = erase(call.store, call.arguments.names)
+    call.wrote = count > 0
+    call.output.document({"erased": count})
+    call.output.line(f"{counted(count, 'id')} listed as erased. The next sync tells the others: engram sync")
     return 0
 
 
