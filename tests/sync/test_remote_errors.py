@@ -268,7 +268,7 @@ def test_another_push_in_between_is_merged_and_pushed_again(clones: Clones, tmp_
 def test_a_remote_that_always_moves_is_given_up_after_six_tries(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engram.usecases.sync.sync.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("engram.usecases.judgements.exchange.PAUSE_SECONDS", 0.0)
     # Each push finds a new commit of somebody else's upon the branch.
     script = (
         "#!/bin/sh\necho x >> count\nexport GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x\n"

@@ -104,7 +104,7 @@ class _Exchange:
                     break
                 if error.kind != failures.REJECTED or attempt == TRIES - 1:
                     raise
-                _pause(attempt)
+                pause(attempt)
         return self.done
 
     def _choose_target(self, named: str) -> None:
@@ -163,7 +163,7 @@ class _Exchange:
         self.done = self.done._replace(sent=True)
 
 
-def _pause(attempt: int) -> None:
+def pause(attempt: int) -> None:
     """Wait a random time, longer with each attempt: those who pushed at the same moment must not meet again."""
     import random
 

@@ -28,7 +28,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.incoming_quarantine import mark_checked
 from engram.usecases.index.refresh import refresh
-from engram.usecases.judgements.exchange import REFUSALS, exchange
+from engram.usecases.judgements.exchange import REFUSALS, TRIES, exchange, pause
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
     Step = Callable[[str], None]
 
-TRIES = 6  # the first push and five more
-PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
 ROUNDS = 20  # of merging what others keep changing
 PUBLISH = "engram config judgements.publish true --user"
 STUCK_ROUNDS = 4  # in which the same file is in the way
@@ -210,7 +208,7 @@ class _Sync:
             except RemoteError as error:
                 if error.kind != failures.REJECTED or not self._options.pull or attempt == TRIES - 1:
                     raise
-                _pause(attempt)
+                pause(attempt)
 
     # 1. Prepare
 
@@ -567,10 +565,3 @@ def _log(store: Store, done: Synced, error: EngramError | None, began: float) ->
         took_ms=took_ms,
         details={**counts, "errors": int(error is not None)},
     )
-
-
-def _pause(attempt: int) -> None:
-    """Wait a random time, longer with each attempt: those who pushed at the same moment must not meet again."""
-    import random
-
-    time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - jitter, no secret
