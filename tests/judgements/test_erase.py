@@ -47,7 +47,7 @@ def test_one_line_is_erased_and_the_others_of_its_source_stay(tmp_path: Path) ->
 
 def test_what_cannot_be_erased_is_refused(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
-    with pytest.raises(UsageError, match="no id"):
+    with pytest.raises(UsageError, match="not the id"):
         erase(clones["a"].store, ["everything"])
     with pytest.raises(NotFoundError):
         erase(clones["a"].store, ["01KJPY44E039MMV97SZGY6V9EQ"])

@@ -29,7 +29,7 @@ def erase(store: Store, ids: Collection[str]) -> int:
     for one in ids:
         if not ulid.is_valid(one):
             raise UsageError(
-                f"'{one[:60]}' is no id of a source or of a judgement.",
+                f"'{one[:60]}' is not the id of a source or of a judgement.",
                 "An id has 26 capital letters and digits; `git log -p engram/judgements` shows them.",
             )
     if store.places.repository is None:
@@ -40,9 +40,7 @@ def erase(store: Store, ids: Collection[str]) -> int:
         for _ in range(ledger_branch.ATTEMPTS):
             tip = ledger_branch.tip(repo, branch)
             if tip is None:
-                raise NotFoundError(
-                    "Nothing was judged here yet.", "To take over those of others: engram sync"
-                )
+                raise NotFoundError("Nothing was judged here yet.", "To receive those of others: engram sync")
             changes, count = _changes(repo, tip, frozenset(ids))
             if not count:
                 return 0

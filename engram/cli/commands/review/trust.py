@@ -74,7 +74,7 @@ def _erase(call: Call) -> int:
     count = erase(call.store, call.arguments.names)
     call.wrote = count > 0
     call.output.document({"erased": count})
-    call.output.line(f"{counted(count, 'id')} listed as erased. The next sync tells the others: engram sync")
+    call.output.line(f"{counted(count, 'id')} listed as erased; the others learn it with the next sync.")
     return 0
 
 
