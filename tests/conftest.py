@@ -35,13 +35,16 @@ for _threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
 # Noted before the first change: pytest-xdist's workers start with the home that their parent has set.
 REAL_HOME = os.path.realpath(os.environ.setdefault("TESTS_REAL_HOME", str(Path.home())))
 
+# Noted likewise. On a server hypothesis tries the same examples each time; nothing else may depend on where tests run.
+IN_CI = bool(os.environ.setdefault("TESTS_IN_CI", os.environ.get("CI", "")))
+
 # What a developer's shell, an agent's session or a git hook around the test run may have set.
 FOREIGN_PREFIXES = """
     ENGRAM_ GIT_ XDG_ AIDER_ ANTHROPIC_ CLAUDE CLINE_ CODEX_ COPILOT_ CURSOR_ GEMINI_ GOOSE_ HF_ OPENAI_
     OPENCODE ROO_ TEXTUAL VSCODE_ WINDSURF_ ZED_
 """
 FOREIGN_NAMES = """
-    AGENT AI_AGENT BROWSER CDPATH CLICOLOR CLICOLOR_FORCE COLUMNS EDITOR EMAIL FORCE_COLOR LANGUAGE LESS
+    AGENT AI_AGENT BROWSER CDPATH CI CLICOLOR CLICOLOR_FORCE COLUMNS EDITOR EMAIL FORCE_COLOR LANGUAGE LESS
     LINES NO_COLOR PAGER SSH_AUTH_SOCK VISUAL
 """
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there, so a child program's download fails at once
@@ -67,10 +70,10 @@ hypothesis.settings.register_profile(
     deadline=None,
     max_examples=200,
     # A red build is to be about the change in it; whoever looks for more runs it at home.
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=IN_CI,
     database=None,
 )
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+hypothesis.settings.load_profile("ci" if IN_CI else "default")
 
 
 class NetworkForbiddenError(OSError):

@@ -216,7 +216,6 @@ def test_own_commits_are_signed_if_the_person_signs_and_merges_are_not(tmp_path:
 def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    monkeypatch.delenv("CI", raising=False)
     dedicated = Judges(tmp_path / "scene", "a").root("a")
     code = tmp_path / "code"
     git(tmp_path, "init", "-q", str(code))
