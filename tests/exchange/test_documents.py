@@ -72,10 +72,12 @@ def test_a_document_without_a_title_gets_the_fallback_on_top(text: str) -> None:
     assert part.title == "File name"
 
 
-def test_the_fallback_is_left_out_where_it_would_not_fit() -> None:
-    text = "- " + "x" * 95
-    (part,) = split_document(text, "File name", limit=100)
-    assert part.content == text
+def test_a_document_that_leaves_no_room_for_its_title_is_split() -> None:
+    code = "```\n" + "\n".join(["# no heading"] * 6) + "\n```"
+    (one,) = split_document(code, "File name", limit=len(code) + len("# File name\n\n"))
+    assert one.content == f"# File name\n\n{code}"
+    parts = split_document(code, "File name", limit=len(code) + 5)
+    assert [part.title for part in parts] == ["File name", "File name (2)"]
 
 
 def test_a_heading_below_a_preamble_becomes_the_title_line() -> None:

@@ -54,11 +54,11 @@ class _Name(NamedTuple):
 def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> tuple[Part, ...]:
     """Return the parts of a markdown document without frontmatter, each of 1..`limit` characters, in order.
 
-    A document that fits stays as it is; if it does not begin with a title, one is put on top where there is
-    room. Every part of a longer one begins with a heading that can be understood alone,
-    `# Document: Section`, with ` (2)` where that title was taken. Apart from those headings, from lines that
-    close and reopen what had to be cut (fences, comments, heads of tables) and from blank space between
-    parts, the parts are the document. No part for a blank document. Raises ValueError if `limit` is below 40.
+    A document that fits stays as it is, with a title on top if it does not begin with one. Every part of a
+    longer one begins with a heading that can be understood alone, `# Document: Section`, with ` (2)` where
+    that title was taken. Apart from those headings, from lines that close and reopen what had to be cut
+    (fences, comments, heads of tables) and from blank space between parts, the parts are the document. No
+    part for a blank document. Raises ValueError if `limit` is below 40.
     """
     if limit < MIN_LIMIT:
         raise ValueError(f"a part needs at least {MIN_LIMIT} characters")
@@ -68,8 +68,8 @@ def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> 
         return ()
     blocks = scan(text)
     name = _name(text, blocks, fallback_title)
-    if len(text) <= limit:
-        content = _titled(text, blocks, name, limit)
+    content = text if _is_title(text, blocks) else f"# {_shorten(name.text, MAX_TITLE)}\n\n{text}"
+    if len(content) <= limit:
         return (Part(title_of(content) or name.text, content, 1, 0),)
     return _Splitter(text, blocks, name, limit).parts()
 
@@ -112,13 +112,6 @@ def _name(text: str, blocks: Sequence[Block], fallback: str) -> _Name:
         _one_line(fallback) or next((block.title for block in blocks if block.level), "") or title_of(text)
     )
     return _Name(_one_line(title) or "Untitled")
-
-
-def _titled(text: str, blocks: Sequence[Block], name: _Name, limit: int) -> str:
-    if _is_title(text, blocks):
-        return text
-    content = f"# {_shorten(name.text, MAX_TITLE)}\n\n{text}"
-    return content if len(content) <= limit else text
 
 
 def _is_title(text: str, blocks: Sequence[Block]) -> bool:
