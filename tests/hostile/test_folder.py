@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -290,12 +291,13 @@ NOBODY = """
     from engram.cli.main import main
     os.environ["ENGRAM_BACKGROUND"] = "inline"
     os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = sys.argv[2]
-    for command in (["record", "Warm up.", "-c", "fact"], ["query", "warm up"], ["doctor"], ["export"]):
-        main([*command, "--store", sys.argv[2]])  # loads every module needed
+    commands = ["query", "idempotent queue consumer"], ["doctor"], ["export"], ["import", sys.argv[3]]
+    for command in (["record", "Warm up.", "-c", "fact"], *commands):
+        main([*command, "--store", sys.argv[2]])  # loads every module needed: Python may be in root's home
     if os.geteuid() == 0:
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
     print("=====", flush=True)
-    for command in (["query", "idempotent queue consumer"], ["doctor"], ["export"], ["import", sys.argv[3]]):
+    for command in commands:
         print("code", main([*command, "--store", sys.argv[1]]), flush=True)
 """
 
@@ -309,8 +311,7 @@ def test_what_may_not_be_read_is_told(root: Path, tmp_path: Path) -> None:
     (notes / "open.md").write_text("An open note, to be imported.")
     closed += [notes / "closed.md", notes / "shut"]
     other = tmp_path / "other"
-    other.mkdir()
-    (other / ".engram.toml").write_text("")
+    shutil.copytree(root, other)
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", "65534:65534", root, notes, other], check=True)
         for place in (tmp_path, *tmp_path.parents[:3]):
