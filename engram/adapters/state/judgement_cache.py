@@ -44,6 +44,10 @@ class Known(NamedTuple):
     mark: str
 
 
+class OvertakenError(Exception):
+    """Another process has read more of a ledger meanwhile."""
+
+
 class JudgementCache:
     """The cache in a store's state folder. Entries whose judgements changed are `pending` until the index has them."""
 
@@ -78,15 +82,26 @@ class JudgementCache:
         return lines, malformed
 
     def add(
-        self, path: str, raw: bytes, source: str, known: Known, *, whole: bool, erased: Collection[str] = ()
+        self,
+        path: str,
+        raw: bytes,
+        source: str,
+        known: Known,
+        *,
+        before: Known | None,
+        whole: bool,
+        erased: Collection[str] = (),
     ) -> None:
-        """Add the lines of a ledger: all of them (`whole`), or what it grew by. `known` is what holds afterwards."""
+        """Add the lines of a ledger: all of them (`whole`), or what it grew by. `known` is what holds afterwards.
+
+        Raises OvertakenError, and changes nothing, where what holds now is not `before`.
+        """
         found = ledger.parse(raw, source)
         if erased:
             lines = [one for one in found.judgements if one.id not in erased and source not in erased]
             accounts = [one for one in found.accounts if one.id not in erased]
             found = found._replace(judgements=lines, accounts=accounts)
-        self._state.work(lambda connection: _add(connection, path, found, known, whole))
+        self._state.work(lambda connection: _add(connection, path, found, known, whole, before))
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget ledgers that are gone."""
@@ -160,12 +175,20 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _add(
-    connection: sqlite3.Connection, path: str, found: ledger.Parsed, known: Known | None, whole: bool
+    connection: sqlite3.Connection,
+    path: str,
+    found: ledger.Parsed,
+    known: Known | None,
+    whole: bool,
+    before_it: Known | None = None,
 ) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        row = connection.execute("SELECT number, malformed FROM ledgers WHERE path = ?", (path,)).fetchone()
-        number, malformed = row or (None, 0)
+        query = "SELECT number, malformed, size, mark FROM ledgers WHERE path = ?"
+        row = connection.execute(query, (path,)).fetchone()
+        if known is not None and (Known(*row[2:]) if row else None) != before_it:
+            raise OvertakenError(path)
+        number, malformed = row[:2] if row else (None, 0)
         before = set[tuple[object, ...]]()
         if number is not None and whole:
             before, malformed = _forget(connection, number), 0

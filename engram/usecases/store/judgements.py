@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
 _LONGEST_AGENT = 40
+_ATTEMPTS = 10  # to read ledgers beside other processes that do
 _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 
 
@@ -151,13 +152,24 @@ def refresh(store: Store) -> str:
     """Read what the ledgers grew by, and return their mark. Raises StoreError, GitError."""
     if store.judged_mark is None:
         _keep_remembered(store)
-    stamps, tip = _stamps(store), _tip(store)
-    mark = _mark(stamps, tip)
+    mark = _mark(_stamps(store), _tip(store))
     if not mark or mark == store.judged_mark or store.judgements.meta("mark") == mark:
         store.judged_mark = mark
         return mark
+    from engram.adapters.state.judgement_cache import OvertakenError
+
+    for _ in range(_ATTEMPTS):
+        with contextlib.suppress(OvertakenError):  # another process has read more meanwhile: go on from there
+            return _read_ledgers(store)
+    return store.judged_mark or ""
+
+
+def _read_ledgers(store: Store) -> str:
+    """Read what the cache lacks, and return the mark of what it then has."""
     from engram.adapters.state.judgement_cache import Known
 
+    stamps, tip = _stamps(store), _tip(store)
+    mark = _mark(stamps, tip)
     cache = store.judgements
     known = cache.known()
     if tip and cache.meta("tip") != tip:
@@ -177,7 +189,7 @@ def refresh(store: Store) -> str:
         raw = store.ledgers.read(path, start)
         whole_lines = raw[: raw.rfind(b"\n") + 1]  # another process may be writing the last one
         after = Known(start + len(whole_lines), str(stamp.inode))
-        cache.add(_OWN + path, whole_lines, source, after, whole=not grew, erased=erased)
+        cache.add(_OWN + path, whole_lines, source, after, before=before, whole=not grew, erased=erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
     cache.set_meta("mark", mark)
@@ -232,7 +244,7 @@ def _read_file(store: Store, path: str, raw: bytes, before: Known | None) -> Non
     start = before.size if grew and before else 0
     after = Known(len(raw), content_mark(raw))
     erased = frozenset(store.judgements.meta("erased").split())
-    store.judgements.add(path, raw[start:], source, after, whole=not grew, erased=erased)
+    store.judgements.add(path, raw[start:], source, after, before=before, whole=not grew, erased=erased)
 
 
 def branch_of(store: Store) -> str:
