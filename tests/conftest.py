@@ -209,8 +209,11 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--thorough`: more examples, histories and steps of the same tests, some minutes in all."""
-    parser.addoption("--thorough", action="store_true", help="more examples of the same properties")
+    """`--slow`: further cases of what is tested anyway. `--thorough`: more examples, histories and steps, some minutes in all."""
+    parser.addoption("--slow", action="store_true", help="also the tests that are marked slow")
+    parser.addoption(
+        "--thorough", action="store_true", help="these, and more examples of the same properties"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -218,6 +221,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--thorough"):
         hypothesis.settings.load_profile(effort.THOROUGH)
     sys.addaudithook(_guard)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves tests that are marked slow out of a run of the whole suite, unless it asks for them."""
+    whole = config.args == ["tests"] and not config.getoption("-m") and not config.getoption("-k")
+    if not whole or config.getoption("--slow") or config.getoption("--thorough"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 def pytest_collection(session: pytest.Session) -> None:

@@ -166,6 +166,7 @@ def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
         assert "confidence 0.70 warm" in by_files(a.store, ["queue.py"])
 
 
+@pytest.mark.slow
 def test_a_flood_of_pinned_entries_hides_none_of_this_clone(clones: Clones, tmp_path: Path) -> None:
     confirmed = claim(clones)
     clones["a"].feedback(helpful=confirmed)

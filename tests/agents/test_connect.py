@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from apikit import SECRET, cli, ok
-from connectkit import CONFIGS, PLACES, files, furnish, make_project, run
-from effort import examples
+from connectkit import CONFIGS, PLACES, files, formats_first, furnish, make_project, run
+from effort import examples, sampled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +22,7 @@ from engram.domain.errors import ConflictError
 from engram.usecases.agents import connect
 from engram.usecases.store.store import Clock
 
+EACH_AGENT = sampled("agent", formats_first(NAMES), 3)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 
 
@@ -36,7 +37,7 @@ def test_every_agent_has_a_place_in_these_tests() -> None:
     assert {*wanted.split()} <= {*NAMES}
 
 
-@pytest.mark.parametrize("agent", NAMES)
+@EACH_AGENT
 @pytest.mark.parametrize("furnished", [True, False], ids=["with-files", "without"])
 def test_connect_twice_and_disconnect_gives_every_file_back(
     agent: str, furnished: bool, home: Path, project: Path
@@ -58,7 +59,7 @@ def test_connect_twice_and_disconnect_gives_every_file_back(
     assert not list(home.rglob("*.engram-tmp"))
 
 
-@pytest.mark.parametrize("agent", NAMES)
+@EACH_AGENT
 def test_what_a_user_changed_meanwhile_stays_and_only_ours_goes(
     agent: str, home: Path, project: Path
 ) -> None:

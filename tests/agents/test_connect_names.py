@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from apikit import cli, ok
-from connectkit import files, furnish, make_project, run
+from connectkit import files, formats_first, furnish, make_project, run
+from effort import sampled
 
 from engram.adapters.agents.edits import Entry, TomlTable, YamlEntry, applied, siblings
 from engram.adapters.agents.hosts import HOSTS
@@ -21,6 +22,7 @@ from engram.adapters.files import places
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 
 AGENTS = {host.name: host for host in HOSTS if host.server is not None}
+EACH_AGENT = sampled("agent", formats_first(AGENTS), 3)
 OWN = {"command": "/opt/mine/engram", "args": ["mcp", "--db", "own.db"]}
 NOTE = "has an MCP server named engram that `engram connect` did not write. It is left alone."
 
@@ -63,7 +65,7 @@ def test_all_agents_with_an_mcp_server_are_tested() -> None:
     assert AGENTS.keys() == {*wanted.split()}
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@EACH_AGENT
 def test_an_own_server_named_engram_survives_connect_twice_and_disconnect(
     agent: str, home: Path, project: Path
 ) -> None:
@@ -87,7 +89,7 @@ def test_an_own_server_named_engram_survives_connect_twice_and_disconnect(
     assert not listed["parts"]["MCP server"]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@EACH_AGENT
 @pytest.mark.parametrize("remembered", [True, False], ids=["record", "no-record"])
 def test_disconnect_takes_only_its_own_entry_from_a_file_that_was_edited_since(
     agent: str, remembered: bool, home: Path, project: Path
@@ -105,7 +107,7 @@ def test_disconnect_takes_only_its_own_entry_from_a_file_that_was_edited_since(
     assert expected["engram"] == OWN
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@EACH_AGENT
 def test_disconnect_without_connect_leaves_an_own_server(agent: str, home: Path, project: Path) -> None:
     add_server(agent, "engram", OWN)
     before = files(home)
@@ -114,7 +116,7 @@ def test_disconnect_without_connect_leaves_an_own_server(agent: str, home: Path,
     assert files(home) == before
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@EACH_AGENT
 def test_an_own_server_put_in_the_place_of_the_written_one_is_kept(
     agent: str, home: Path, project: Path
 ) -> None:
@@ -151,7 +153,7 @@ def test_the_name_stays_when_the_own_server_is_gone(home: Path, project: Path) -
     assert "(server engram-lore)" in ok("agents").out
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@EACH_AGENT
 def test_an_entry_written_by_another_version_or_edited_by_hand_is_renewed_in_its_place(
     agent: str, home: Path, project: Path
 ) -> None:

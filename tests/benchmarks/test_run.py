@@ -57,6 +57,7 @@ def test_costs_of_this_process_count_processor_and_wall_time() -> None:
     assert median([Cost(1, 30), Cost(2, 20), Cost(9, 10)]) == (2, 20)
 
 
+@pytest.mark.slow
 def test_changes_are_noticed_shown_and_undone(tmp_path: Path) -> None:
     import changing
     import generate
@@ -92,6 +93,7 @@ def test_what_never_found_a_quiet_moment_is_named_in_the_report() -> None:
     assert "never in a quiet moment: a rebuild (15 ms)" in steady.summary()
 
 
+@pytest.mark.slow
 def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path: Path) -> None:
     output = tmp_path / "report.md"
     command = [

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, TIDES, lore_files, ok, plain, process, variables
+from effort import sampled
 
 COMMAND = [sys.executable, "-m", "engram"]
 
@@ -70,9 +71,7 @@ def test_an_interrupt_with_json_is_a_document(root: Path) -> None:
     assert json.loads(out)["error"]["code"] == "interrupted"
 
 
-@pytest.mark.parametrize(
-    "arguments", ["list --all", "config", "show L7 --json", "--version", "completion bash"]
-)
+@sampled("arguments", ["list --all", "config", "show L7 --json", "--version", "completion bash"], 2)
 def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None:
     script = f"{shlex.quote(sys.executable)} -m engram {arguments} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from apikit import QUEUE, TIDES
 from effort import examples
 from hypothesis import HealthCheck, given, settings
@@ -15,8 +16,6 @@ from engram.usecases.review.review import review
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 SAME = (
     "Retry with full jitter: a fleet that retries in step brings the broker down again.",
@@ -34,6 +33,7 @@ def confidences(clones: Clones, name: str) -> dict[str, float]:
     return {shown.lore.content: shown.lore.confidence for shown in clones[name].list(limit=None).lore}
 
 
+@pytest.mark.slow
 def test_two_clones_that_merge_at_once_gain_once(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     clones.record("a", QUEUE)

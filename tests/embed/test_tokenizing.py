@@ -93,6 +93,7 @@ def test_ids_equal_the_library_on(text: str) -> None:
     assert ours().ids(text) == expected_ids(text)
 
 
+@pytest.mark.slow
 def test_ids_equal_the_library_on_every_text_of_this_project() -> None:
     assert len(PROJECT_TEXTS) > 20
     texts = PROJECT_TEXTS if is_thorough() else PROJECT_TEXTS[::4]

@@ -107,6 +107,7 @@ def test_a_program_that_a_pull_may_have_brought_signs_nothing(clones: Clones) ->
     assert not list(clones.folder.rglob("ran"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gpg"), reason="gpg signs here")
 def test_gpg_signs_with_a_key_without_passphrase_and_never_asks_for_one(
     clones: Clones, monkeypatch: pytest.MonkeyPatch

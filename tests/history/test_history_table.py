@@ -91,6 +91,7 @@ def test_an_event_says_who_what_when_and_how_confidence_went(engram: Engram) -> 
     )
 
 
+@pytest.mark.slow
 def test_incremental_updates_equal_one_full_update(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")

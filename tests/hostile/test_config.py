@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held, root, template
 
@@ -53,7 +54,7 @@ def refused(root: Path, raw: bytes) -> str:
     return said.pop()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@sampled("path", FILES, 12, ids=lambda path: path.name)
 def test_the_corpus_is_refused_naming_the_file(root: Path, path: Path) -> None:
     assert ".engram.toml" in refused(root, path.read_bytes())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import Result, opened
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import CORPUS, ESCAPES, cli, held, put, root, template
 
@@ -31,7 +32,7 @@ def imported(root: Path, path: Path, *options: str, run: Callable[..., Result] =
     return done
 
 
-@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.name)
+@sampled("path", ROWS, 6, ids=lambda path: path.name)
 def test_rows_of_the_corpus_are_imported_or_told(root: Path, path: Path) -> None:
     once = imported(root, path)
     assert once["imported"] + once["skipped"] + len(once["problems"]) > 0
@@ -53,7 +54,7 @@ LARGE_ROWS = {
 }
 
 
-@pytest.mark.parametrize(("text", "taken", "message"), LARGE_ROWS.values(), ids=LARGE_ROWS)
+@sampled(("text", "taken", "message"), LARGE_ROWS.values(), 3, ids=list(LARGE_ROWS))
 def test_large_rows_are_told_and_those_beside_them_taken(
     root: Path, tmp_path: Path, text: str, taken: int, message: str
 ) -> None:
@@ -80,7 +81,7 @@ NOTES = {
 }
 
 
-@pytest.mark.parametrize("text", NOTES.values(), ids=NOTES)
+@sampled("text", NOTES.values(), 5, ids=list(NOTES))
 def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) -> None:
     """Also one of more than a lore file's 256 KiB: that is what import splits."""
     path = tmp_path / "note.md"

@@ -131,6 +131,7 @@ def test_files_of_any_name_are_lore(root: Path) -> None:
     held(forked("query", "hostile name note", cwd=root), 0)
 
 
+@pytest.mark.slow
 def test_folders_300_deep_are_read_and_deeper_than_the_system_goes_told(root: Path) -> None:
     script = """
 import os

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from effort import sampled
 from fuzz import Fuzzer
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@sampled("seed", [1, 2])
 def test_no_reader_fails_on_the_corpora_and_their_mutations(tmp_path: Path, seed: int) -> None:
     fuzzer = Fuzzer(tmp_path, seed)
     fuzzer.run(seconds=60, most=3000)

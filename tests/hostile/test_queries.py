@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import opened
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held, root, template
 
@@ -27,7 +28,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("text", QUERIES, ids=ascii)
+@sampled("text", QUERIES, 10, ids=ascii)
 def test_any_question_has_an_answer_by_every_strategy(root: Path, text: str) -> None:
     with opened(root) as engram:
         for strategy in STRATEGIES:
@@ -150,7 +151,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name[:16]))
+@sampled("name", NAMES, 6, ids=lambda name: ascii(name[:16]))
 def test_a_name_that_fits_nothing_is_not_found(root: Path, name: str) -> None:
     assert held(cli("query", "idempotent queue", cwd=root), 0).out.startswith("L1")
     for command in (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from apikit import opened, variables
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok, root, template
 
@@ -86,9 +87,10 @@ def test_line_ends_and_a_byte_order_mark_do_not_break_a_lore(root: Path) -> None
         "--confidence",
     ],
 )
-@pytest.mark.parametrize(
+@sampled(
     "value",
     ["x" * 100_000, BAD_BYTES, ESCAPES, "a\nb", "nan", "1e309", "-1", "\ud800"],
+    3,
     ids=lambda value: ascii(value[:6]),
 )
 def test_an_option_of_any_value_is_taken_or_refused(root: Path, option: str, value: str) -> None:

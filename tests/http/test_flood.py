@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 from apikit import cli, dedicated, plain, variables
+from effort import sampled
 from http_kit import KEY, get, on_the_loopback
 
 from engram.http.routes import ROOT
@@ -211,7 +212,7 @@ def test_connections_that_wait_never_keep_out_the_client_with_the_token(root: Pa
             one.close()
 
 
-@pytest.mark.parametrize("command", ["serve", "mcp --http"])
+@sampled("command", ["serve", "mcp --http"])
 def test_proxies_are_named_on_the_command_line(tmp_path: Path, command: str) -> None:
     root = dedicated(tmp_path / "store")
     arguments = [*command.split(), "--port", "0", "--rate", "4", "--trust-proxy", "127.0.0.1"]

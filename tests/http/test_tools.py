@@ -103,6 +103,7 @@ async def answered_meanwhile(
     return found
 
 
+@pytest.mark.slow
 async def test_while_sql_runs_to_its_limit_others_are_answered(root: Path) -> None:
     for answer in await answered_meanwhile(root, "engram_execute", {"sql": ENDLESS}, 4):
         assert (answer.status_code, "took longer than 2 seconds" in answer.text) == (422, True)

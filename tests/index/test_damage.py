@@ -152,7 +152,7 @@ FILES = (
 
 # Every day each file is damaged in every way, but either while nobody has it open or while somebody has.
 DAMAGES = [(name, state) for name in FILES for state in ("closed", "open")]
-DAMAGES = [one for at, one in enumerate(DAMAGES) if is_thorough() or at % 4 in (0, 3)]
+DAMAGES = [one for at, one in enumerate(DAMAGES) if is_thorough() or at % 8 in (0, 3)]
 
 
 # Forks for each line that it reads: a process may die of its damage, and starting one anew costs more than the rest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,11 @@ PLACES = {
     "roo": {".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json": "empty.json"},
     "openclaw": {},
 }  # fmt: skip
+
+
+def formats_first(agents: Iterable[str]) -> list[str]:
+    """Agents in an order in which the first three have each format of settings: JSON, TOML, YAML."""
+    return sorted(agents, key=lambda agent: agent not in ("claude-code", "codex", "goose"))
 
 
 def make_project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

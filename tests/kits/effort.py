@@ -1,8 +1,16 @@
-"""How much a test does: a little every day, and all of it with `./test --thorough`."""
+"""How much a test does: a little every day, and all of it with `./test --thorough`.
+
+Tests marked slow, among them further cases of what a quicker one shows, run with `./test --slow` and on the CI server.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
 
 THOROUGH = "thorough"
 
@@ -16,3 +24,20 @@ def is_thorough() -> bool:
 def examples(everyday: int, thorough: int) -> int:
     """A number of examples, repetitions or steps."""
     return thorough if is_thorough() else everyday
+
+
+def sampled(
+    names: str | tuple[str, ...],
+    values: Iterable[Any],
+    everyday: int = 1,
+    ids: Sequence[str] | Callable[[Any], str] | None = None,
+) -> pytest.MarkDecorator:
+    """`pytest.mark.parametrize`, with all but the first few values marked slow."""
+    import pytest
+
+    rows = [value if isinstance(names, tuple) else (value,) for value in values]
+    marked = [
+        pytest.param(*row, marks=pytest.mark.slow if number >= everyday else ())
+        for number, row in enumerate(rows)
+    ]
+    return pytest.mark.parametrize(names, marked, ids=ids)

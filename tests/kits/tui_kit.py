@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from effort import is_thorough
+from effort import sampled
 from storekit import SteadyClock
 from textual import events
 from textual._compositor import Compositor
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-# What is done, and is looked for in the store: every day where there is least room, with `--thorough` at both.
-DONE_AT = pytest.mark.parametrize(
-    "size", [NARROW, WIDE] if is_thorough() else [NARROW], ids=["80x24", "120x40"][: 1 + is_thorough()]
-)
+# Every day where there is least room; what depends on the room is tested at both.
+SIZES = sampled("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 TYPED = 50  # looks for keys that wait, which they do where something is being opened
 PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
 LORE = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import opened, plain
+from effort import sampled
 from gitkit import git
 from mcp_kit import inside, ok, refused, text
 
@@ -54,9 +55,10 @@ def test_nothing_that_keeps_lore_apart_is_only_taken() -> None:
         assert not passed & APART, row.name
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("row", "name"),
     [(row, name) for row in ROWS for name in row.belonging],
+    40,
     ids=[f"{row.name}-{name}" for row in ROWS for name in row.belonging],
 )
 async def test_a_place_that_is_not_here_is_refused_and_nothing_is_written(

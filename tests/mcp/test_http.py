@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx2
 import pytest
 from apikit import QUEUE, cli, opened, plain, variables
+from effort import sampled
 from http_kit import post
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -72,7 +73,7 @@ async def client_of(server: Serving, era: str) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("era", ERAS)
+@sampled("era", ERAS)
 async def test_the_official_client_drives_every_tool(server: Serving, era: str) -> None:
     async with client_of(server, era) as client:
         assert tuple(tool.name for tool in (await client.list_tools()).tools) == CORE

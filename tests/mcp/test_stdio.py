@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from apikit import dedicated, git, lore_files, opened, plain, variables
-from effort import examples
+from effort import examples, sampled
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, Raw, answering, apart, ok, working_in
 from mcp_types import PromptReference, ResourceTemplateReference
 
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
     return plain(tmp_path / "store")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@sampled("era", ERAS)
 async def test_the_official_client_drives_everything(root: Path, tmp_path: Path, era: str) -> None:
     options = {
         "elicitation_callback": answering("accept", agreed=True),
@@ -115,6 +115,7 @@ def test_a_client_that_never_reads_standard_error_is_not_blocked(server: Raw) ->
     assert server.request(200, "ping")["result"] == {}
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_outlives_a_kill_and_is_in_git_when_the_client_has_gone(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     with Raw("--store", str(root), cwd=tmp_path) as server:
@@ -131,6 +132,7 @@ def test_what_was_acknowledged_outlives_a_kill_and_is_in_git_when_the_client_has
     assert git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 async def test_several_servers_share_one_store(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     servers, each = examples(2, 4), 3

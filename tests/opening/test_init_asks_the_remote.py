@@ -8,6 +8,7 @@ from pathlib import Path
 import prepared
 import pytest
 from apikit import QUEUE, TIDES, cli, git, ok
+from effort import sampled
 
 from tests.opening.test_branch_placement import BRANCH, hidden, listed, made, record, refresh_index, subjects
 
@@ -50,7 +51,7 @@ def roots(root: Path) -> list[str]:
     return git(root, "rev-list", "--max-parents=0", BRANCH).split()
 
 
-@pytest.mark.parametrize("kind", PARTIAL)
+@sampled("kind", PARTIAL)
 def test_a_partial_clone_takes_the_remotes_lore_and_syncs_it_both_ways(code: Path, kind: str) -> None:
     second = cloned(code, *PARTIAL[kind])
     commits = subjects(second, "HEAD")
@@ -76,7 +77,7 @@ def test_lore_that_came_to_the_remote_after_the_clone_was_made_is_taken(code: Pa
     assert (listed(second), git(second, "rev-parse", BRANCH)) == (1, git(code, "rev-parse", BRANCH))
 
 
-@pytest.mark.parametrize("kind", PARTIAL)
+@sampled("kind", PARTIAL)
 def test_a_store_begun_offline_says_so_and_is_joined_by_the_next_sync(code: Path, kind: str) -> None:
     second = cloned(code, *PARTIAL[kind])
     git(second, "update-ref", "-d", f"refs/remotes/origin/{BRANCH}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
 from apikit import cli, git
 from sync_kit import Clones, commit, files
 
@@ -68,6 +69,7 @@ def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: 
     assert all(clones[name].get(gone.id).lore.id == first.id for name in "abc" for gone in (second, third))
 
 
+@pytest.mark.slow
 def test_a_plain_pull_that_git_stops_comes_to_the_same(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, _other = recorded(clones)

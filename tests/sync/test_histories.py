@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git
-from effort import examples
+from effort import examples, sampled
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -308,7 +308,7 @@ def quietly(root: Path, *words: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
+@sampled("part", range(PARTS), examples(2, 20))
 def test_all_clones_end_with_the_same_bytes_whatever_happened(part: int) -> None:
     machine = seed(part)(type("Histories", (Histories,), {}))
     chosen = settings(
@@ -321,6 +321,7 @@ def test_all_clones_end_with_the_same_bytes_whatever_happened(part: int) -> None
     run_state_machine_as_test(machine, settings=chosen)
 
 
+@pytest.mark.slow
 def test_markers_that_hosts_left_in_one_version_do_not_end_up_in_another() -> None:
     """A history that the search found: both sides of a merge had been merged by a host, one of them into markers."""
     state = Histories()

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from effort import is_thorough
+from effort import is_thorough, sampled
 from storekit import assert_settled, run
 from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
 
@@ -59,7 +59,7 @@ SHARES = (0.3, 0.58, 0.75, 0.9)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(len(SHARES)))
+@sampled("part", range(len(SHARES)), 2)
 def test_a_killed_sync_is_finished_by_the_next(
     scene: tuple[Path, dict[str, str]], tmp_path: Path, part: int, total: int
 ) -> None:

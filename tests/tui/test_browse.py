@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.widgets import Input
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, make_template, open_copy, shown, using
 
 import engram
 from engram.domain.errors import StoreError
@@ -80,7 +80,7 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
         assert user.browse.entry_list.cursor == 1
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_the_footer_shows_what_fits_and_always_help_and_quit(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
-from tui_kit import DONE_AT, NARROW, SIZES, User, lore, open_copy, using
+from tui_kit import NARROW, SIZES, User, lore, open_copy, using
 
 import engram
 from engram_tui.consolidate.screen import ConsolidateScreen
@@ -45,7 +45,7 @@ def commits(store: engram.Engram) -> int:
     return len(store.log(limit=1000))
 
 
-@DONE_AT
+@SIZES
 async def test_a_plan_is_applied_as_one_commit_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from effort import is_thorough
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, open_copy, using
 from tui_stores import NOTE, with_a_past
 
 import engram
@@ -21,9 +20,6 @@ from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     from engram_tui.shell.action import Action
-
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +82,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
         assert user.browse.search_text == "idempotent queue consumers"
 
 
-@SIZE
+@SIZES
 async def test_links_lead_there_and_esc_back_the_way_one_came(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -110,7 +106,7 @@ async def test_links_lead_there_and_esc_back_the_way_one_came(
         assert current.title == RETRY  # the cursor followed
 
 
-@SIZE
+@SIZES
 async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         one = await reads(user, QUEUE)

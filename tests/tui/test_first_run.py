@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.widgets import Input
+from tui_kit import SIZES
 
 import engram
 from engram.adapters.files.places import user_store
@@ -16,8 +17,6 @@ from engram_tui.first_run import FirstRun
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
-
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 
 
 async def ends(pilot: Pilot[object]) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from effort import sampled
 from graph_kit import entity, fill
 from storekit import SteadyClock
 from tui_kit import NARROW, WIDE, User, using
@@ -42,7 +43,7 @@ async def goes_to(user: User, name: str, letters: str) -> None:
     await user.sees_text(f"{name} · ")
 
 
-@pytest.mark.parametrize(("size", "name"), [(NARROW, "80x24"), (WIDE, "120x40")], ids=["80x24", "120x40"])
+@sampled(("size", "name"), [(NARROW, "80x24"), (WIDE, "120x40")], ids=["80x24", "120x40"])
 async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
     store: engram.Engram, size: tuple[int, int], name: str
 ) -> None:

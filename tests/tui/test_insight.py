@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import NARROW, QUEUE, WIDE, User, lore, make_template, open_copy, using
+from tui_kit import NARROW, QUEUE, SIZES, User, lore, make_template, open_copy, using
 
 import engram
 from engram_tui.insight.screen import InsightScreen, Panel
@@ -38,7 +38,7 @@ async def opened(user: User) -> InsightScreen:
     return screen
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_every_finding_is_there_and_moving_keys_scroll(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

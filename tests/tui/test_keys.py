@@ -10,7 +10,6 @@ import pytest
 from effort import is_thorough
 from textual.widgets import TextArea
 from tui_kit import (
-    DONE_AT,
     MONEY,
     NARROW,
     QUEUE,
@@ -189,7 +188,7 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         assert last or user.app.undo_stack.done == []
 
 
-@DONE_AT
+@SIZES
 @of("four")
 async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -255,7 +254,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("entry") == set()
 
 
-@DONE_AT
+@SIZES
 @of("asked")
 async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:

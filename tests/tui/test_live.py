@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, open_copy, using
 from tui_stores import asked
 
 import engram
@@ -41,7 +41,7 @@ def titles(user: User) -> list[str]:
     return [next(part.text for part in line.parts if not part.cells) for line in live(user).line_list.lines]
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_queries_show_with_their_entries_and_what_was_withheld(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.widgets import OptionList
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, using
+from tui_kit import MONEY, QUEUE, RETRY, SIZES, WIDE, lore, make_template, open_copy, using
 
 from engram_tui.browse.facet_pane import FacetLines
 from engram_tui.entry.screen import EntryScreen
@@ -32,7 +32,7 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
         yield opened
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_a_click_chooses_and_two_open_and_the_footer_acts(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from effort import is_thorough
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, RETRY, WIDE, User, lore, make_template, open_copy, using
+from tui_kit import NARROW, RETRY, SIZES, User, lore, make_template, open_copy, using
 
 from engram.domain.errors import ValidationError
 from engram_tui.new_entry.form import NewEntryForm
@@ -18,7 +17,6 @@ from engram_tui.shell.picker import Picker
 if TYPE_CHECKING:
     import engram
 
-SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
 
 
@@ -39,7 +37,7 @@ async def opens(user: User) -> NewEntryForm:
     return cast("NewEntryForm", user.app.screen)
 
 
-@SIZE
+@SIZES
 async def test_an_entry_is_recorded_with_all_its_fields_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

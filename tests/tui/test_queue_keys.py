@@ -16,7 +16,7 @@ from apikit import git
 from review_store import CACHE, HOURS, MINUTES, OLD
 from sync_kit import bare
 from textual.widgets import Input, TextArea
-from tui_kit import DONE_AT, NARROW, SIZES, User, lore, make_template, open_copy, titled, using
+from tui_kit import NARROW, SIZES, User, lore, make_template, open_copy, titled, using
 from tui_tour import Tour
 
 import engram_tui
@@ -87,7 +87,7 @@ def test_every_table_of_actions_has_a_tour() -> None:
     assert tables - {"shell", "entry_actions"} == TOURED
 
 
-@DONE_AT
+@SIZES
 @of("review")
 async def test_review(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -160,7 +160,7 @@ async def test_review(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("review") == set()
 
 
-@DONE_AT
+@SIZES
 @of("tidy")
 async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -195,7 +195,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("consolidate") == set()
 
 
-@DONE_AT
+@SIZES
 async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> None:
     store, hub = clones["a"], clones.hub
     async with using(store, size) as user:
@@ -224,7 +224,7 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
         assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_sync
 
 
-@DONE_AT
+@SIZES
 @of("four")
 async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, int]) -> None:
     own = tmp_path / "config" / "engram" / "config.toml"
@@ -251,7 +251,7 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
         assert tour.left_out("settings") == set()
 
 
-@DONE_AT
+@SIZES
 @of("four")
 async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
     async def written(user: User) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
-from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
+from tui_kit import NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
 
 import engram
 from engram_tui.review.merge_editor import MergeEditor
@@ -80,7 +80,7 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
         assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
 
 
-@DONE_AT
+@SIZES
 async def test_accepting_moves_on_at_once_is_undone_and_redone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -265,7 +265,7 @@ async def editing(user: User, kind: str) -> MergeEditor:
     return user.app.screen
 
 
-@DONE_AT
+@SIZES
 async def test_duplicates_become_one_by_paragraph_and_field(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from effort import is_thorough
 from textual.widgets import Input
-from tui_kit import NARROW, WIDE, User, make_template, open_copy, using
+from tui_kit import NARROW, SIZES, WIDE, User, make_template, open_copy, using
 
 from engram.domain.errors import ConfigError
 from engram_tui.settings.screen import SettingsScreen
@@ -17,8 +16,6 @@ from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     import engram
-
-SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +46,7 @@ async def opens(user: User, name: str) -> SettingsScreen:
     return screen
 
 
-@SIZE
+@SIZES
 async def test_a_theme_is_picked_used_and_unset(
     store: engram.Engram, tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from effort import sampled
 
 import engram
 from engram.domain.errors import UsageError
@@ -133,6 +134,7 @@ def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> No
     assert "Traceback" not in terminal.shown
 
 
+@pytest.mark.slow
 def test_no_color_sends_no_colours_and_still_shows_the_cursor(path: str) -> None:
     with Terminal(START.format(path=path), NO_COLOR="1") as terminal:
         terminal.shows("newest first", "▌")
@@ -159,7 +161,7 @@ def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(pat
         assert "updated" in Path(store.store.places.state, "app.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@sampled("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
     with Terminal(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")

@@ -104,6 +104,7 @@ def ask(engram: Engram, question: str, **judgements: str) -> list[str]:
 # --- a store that is well tuned, one that is not, and noise
 
 
+@pytest.mark.slow
 def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_path: Path) -> None:
     team = Team(tmp_path / "team")
     path = team.root / places.CONFIG_NAME

@@ -37,6 +37,7 @@ def weigh(value: float) -> None:
     config_file.change(places.user_config_file(), WEIGHT, value)
 
 
+@pytest.mark.slow
 def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path: Path) -> None:
     root, clock = plain(tmp_path / "project"), SetClock()
     plain(Path(places.user_store()))
