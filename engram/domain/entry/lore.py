@@ -191,8 +191,17 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
             for c in lore.conflicts
         ],
         "settled": [one._asdict() for one in lore.settled],
+        "disputed": _dispute(lore),
         "path": path,
     }
+
+
+def _dispute(lore: Lore) -> str:
+    if not lore.conflicts:
+        return ""
+    from engram.domain.review.disputes import describe_dispute  # few entries need it
+
+    return describe_dispute(lore)
 
 
 def _context(context: tuple[str, ...]) -> str | list[str] | None:

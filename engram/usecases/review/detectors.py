@@ -13,6 +13,7 @@ from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import review
 from engram.domain.review.code_changes import CHANGED
+from engram.domain.review.disputes import difference_lines
 from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME
 from engram.domain.similarity.pair_groups import groups
@@ -66,7 +67,8 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
         lore = _load(store, hit)
         if lore is None or not lore.conflicts:
             continue
-        why, evidence = describe_conflicts(lore.conflicts)
+        why, _ = describe_conflicts(lore.conflicts)
+        evidence = difference_lines(lore)
         items.append(_item(review.CONFLICT, [hit], why, review.ACCEPT, evidence))
     return items
 
