@@ -164,7 +164,7 @@ def dispute_lines(call: Call, lore: Lore) -> list[str]:
     """What the two versions of a disputed entry say, and how to settle it; nothing for other entries."""
     if not lore.conflicts:
         return []
-    from engram.domain.review.disputes import describe_dispute
+    from engram.domain.entry.disputes import describe_dispute
     from engram.domain.review.review import CONFLICT, item_id
 
     said = safe_text(describe_dispute(lore, call.store.clock.now()))

@@ -25,9 +25,10 @@ from merge_kit import (
 
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote
+from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
-from engram.domain.merge.merge import DELETED, FILE, Edit
+from engram.domain.merge.merge import Edit
 
 # --- the file around the values
 

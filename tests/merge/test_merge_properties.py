@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from merge_kit import NOW, PATH, anything, foreign, merge, originals, quick, read, readable, triples
 
 from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.domain.merge.merge import DELETED, FILE, Edit
+from engram.domain.entry.disputes import DELETED, FILE
+from engram.domain.merge.merge import Edit
 
 Triple = tuple[bytes, bytes, bytes]
 Versions = tuple[bytes | None, bytes | None, bytes | None]

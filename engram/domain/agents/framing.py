@@ -184,7 +184,7 @@ def _facts_tokens(framed: Framed) -> int:
 def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime | None) -> Framed:
     category, disputed = safe_text(lore.category), ""
     if lore.conflicts:
-        from engram.domain.review.disputes import describe_dispute  # few entries need it
+        from engram.domain.entry.disputes import describe_dispute  # few entries need it
 
         disputed = neutralize(describe_dispute(lore, now), is_checked=trust.is_checked)
     return Framed(

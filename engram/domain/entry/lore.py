@@ -199,7 +199,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
 def _dispute(lore: Lore) -> str:
     if not lore.conflicts:
         return ""
-    from engram.domain.review.disputes import describe_dispute  # few entries need it
+    from engram.domain.entry.disputes import describe_dispute  # few entries need it
 
     return describe_dispute(lore)
 

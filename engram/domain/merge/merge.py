@@ -28,8 +28,6 @@ TRUSTED_AHEAD = timedelta(hours=24)
 NEVER = datetime.min.replace(tzinfo=UTC)
 # Fields that a clone may change without keeping an entry that another clone deletes.
 PASSING = ("votes", "last_validated", "created_at", "updated_at")
-DELETED = "deleted"
-FILE = "file"
 
 
 class Edit(NamedTuple):

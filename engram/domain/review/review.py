@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from engram.domain.entry.disputes import DELETED
 from engram.domain.errors import UsageError
-from engram.domain.merge.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

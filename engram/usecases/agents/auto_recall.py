@@ -150,7 +150,7 @@ def framed(
         _, trust, counts = as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
         content = lore.content
         if lore.conflicts:
-            from engram.domain.review.disputes import describe_dispute  # few entries need it
+            from engram.domain.entry.disputes import describe_dispute  # few entries need it
 
             content = f"{describe_dispute(lore, store.clock.now())}\n{content}"
         note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, counts.state, trust)

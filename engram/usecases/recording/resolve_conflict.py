@@ -5,9 +5,9 @@ from __future__ import annotations
 from engram.adapters.files.frontmatter.fields import thousandths_of
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
+from engram.domain.entry.disputes import DELETED
 from engram.domain.entry.lore import MAX_CONTENT, Settlement
 from engram.domain.errors import UsageError
-from engram.domain.merge.merge import DELETED
 from engram.domain.merge.settlements import KEPT, OTHER, conflict_key, latest, short_digest
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING

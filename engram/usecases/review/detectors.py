@@ -9,11 +9,11 @@ from functools import lru_cache
 from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
+from engram.domain.entry.disputes import difference_lines
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import review
 from engram.domain.review.code_changes import CHANGED
-from engram.domain.review.disputes import difference_lines
 from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME
 from engram.domain.similarity.pair_groups import groups

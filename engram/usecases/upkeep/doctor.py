@@ -66,7 +66,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _disputes(store: Store) -> list[Finding]:
     """Find entries of which two people or clones wrote different versions."""
-    from engram.domain.review.disputes import describe_dispute
+    from engram.domain.entry.disputes import describe_dispute
 
     generation = store.index.look()
     hits = generation.catalog.select("conflicts > 0", (), "ORDER BY path") if generation is not None else []

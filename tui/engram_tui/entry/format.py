@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
+from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.review.disputes import describe_dispute
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import bar, count, fraction, since
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain.entry.disputes import names_of
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.review.disputes import names_of
 from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
 from engram.usecases.recording.resolve_conflict import take_version
 

@@ -19,7 +19,8 @@ from engram.adapters.files.merge.merge_readable import (
     read_side,
     with_conflict,
 )
-from engram.domain.merge.merge import DELETED, FILE, NEVER, UNKNOWN, Edit, lost_file, only_passing
+from engram.domain.entry.disputes import DELETED, FILE
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, lost_file, only_passing
 from engram.domain.similarity import deduplicate
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.files.merge.merge_file import Merged, keep_version
 from engram.adapters.files.merge.merge_readable import digest
+from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
-from engram.domain.merge.merge import DELETED, FILE, NEVER, UNKNOWN, Edit, losing, lost_file, merge_conflicts
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, losing, lost_file, merge_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

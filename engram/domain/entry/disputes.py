@@ -6,22 +6,43 @@ import re
 from datetime import UTC, datetime
 
 from engram.domain.entry import times
-from engram.domain.merge.merge import DELETED, FILE
-from engram.domain.text.word_diff import word_diff
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
 
-    from engram.domain.entry.lore import Conflict, Lore
+    # An entry and its conflicts, as `lore` has them: that module uses this one.
+    class _Conflict(Protocol):
+        @property
+        def field(self) -> str: ...
+        @property
+        def value(self) -> str: ...
+        @property
+        def source(self) -> str: ...
+        @property
+        def at(self) -> str: ...
+        @property
+        def kept_source(self) -> str: ...
+        @property
+        def kept_at(self) -> str: ...
 
+    class _Lore(Protocol):
+        @property
+        def conflicts(self) -> Sequence[_Conflict]: ...
+        @property
+        def prior(self) -> int: ...
+
+
+# Names of a conflict's field that are no fields: one side deleted the entry, or left a file that cannot be read.
+DELETED, FILE = "deleted", "file"
 _LONGEST_NAME = 40
 _LONGEST_WORDS = 80  # characters of a version
 _NOT_IN_A_NAME = re.compile(r"[^\w .'-]|_")
 _SPANS = ((31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3600, "hour"), (60, "minute"))
 
 
-def describe_dispute(lore: Lore, now: datetime | None = None) -> str:
+def describe_dispute(lore: _Lore, now: datetime | None = None) -> str:
     """Return one line such as `disputed: Ann says 9090 (2 days ago), Bob says 7070`; "" where nothing is disputed.
 
     It names the latest conflict, one of the text first. Without `now` it has dates. The names are safe to show; the words
@@ -29,7 +50,7 @@ def describe_dispute(lore: Lore, now: datetime | None = None) -> str:
     """
     if not lore.conflicts:
         return ""
-    one = max(lore.conflicts, key=lambda conflict: (conflict.field == "content", conflict.at, conflict))
+    one = max(lore.conflicts, key=lambda conflict: (conflict.field == "content", conflict.at, conflict.value))
     more = f"; and {len(lore.conflicts) - 1} more" if len(lore.conflicts) > 1 else ""
     winner, loser = names_of(one)
     when = _when(one.kept_at, now), _when(one.at, now)
@@ -43,7 +64,7 @@ def describe_dispute(lore: Lore, now: datetime | None = None) -> str:
     return f"disputed{of}: {winner} says {kept}{when[0]}{says} {lost}{when[1]}{more}"
 
 
-def names_of(conflict: Conflict) -> tuple[str, str]:
+def names_of(conflict: _Conflict) -> tuple[str, str]:
     """Return plain names of who wrote the version that stands and the one that lost."""
     return plain_name(conflict.kept_source) or "somebody", plain_name(conflict.source) or "somebody else"
 
@@ -53,7 +74,7 @@ def plain_name(name: str) -> str:
     return " ".join(_NOT_IN_A_NAME.sub(" ", name).split())[:_LONGEST_NAME].strip()
 
 
-def difference_lines(lore: Lore) -> tuple[str, ...]:
+def difference_lines(lore: _Lore) -> tuple[str, ...]:
     """Return the word differences of all conflicts, a heading with both names before each; only lines that differ."""
     found: list[str] = []
     for one in lore.conflicts:
@@ -70,7 +91,7 @@ def difference_lines(lore: Lore) -> tuple[str, ...]:
     return tuple(found)
 
 
-def value_of(lore: Lore, field: str) -> str:
+def value_of(lore: _Lore, field: str) -> str:
     """Return what an entry says in a field, in the words in which a conflict keeps it; "" for a key that is no field."""
     found = getattr(lore, field, "")
     if isinstance(found, tuple):
@@ -86,6 +107,8 @@ def value_of(lore: Lore, field: str) -> str:
 
 def _marked(lost: str, kept: str) -> Iterator[str]:
     """Yield the lines of a text that differ, with what was lost and what stands marked as git's word diff does."""
+    from engram.domain.text.word_diff import word_diff
+
     text = ""
     for old, new in word_diff(lost, kept):
         if old == new:
@@ -103,6 +126,8 @@ def _each_line(text: str, opening: str, closing: str) -> str:
 
 def _differing(one: str, other: str) -> tuple[str, str]:
     """Return both texts shortened to the words that differ."""
+    from engram.domain.text.word_diff import word_diff
+
     pairs = [(mine, yours) for mine, yours in word_diff(one, other) if mine != yours]
     return _shortened(mine for mine, _ in pairs), _shortened(yours for _, yours in pairs)
 
