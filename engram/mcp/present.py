@@ -185,6 +185,8 @@ def status(state: dict[str, Any]) -> CallToolResult:
     notes = [index.get("message"), git.get("message"), state["embedding"].get("message")]
     if index["problems"]:
         notes.append(f"{index['problems']} files cannot be read as lore: run `engram doctor`")
+    if git["conflicts"]:
+        notes.append(f"disputed entries, which a person settles with `engram review`: {git['conflicts']}")
     data = results.Status(
         store=store["path"], scope=scope, placement=store["placement"], lore_count=state["lore_count"],
         by_category=state["by_category"], strategy=index.get("strategy", "scan"), pending=git["pending"],

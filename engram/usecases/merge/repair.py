@@ -117,7 +117,8 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
 def _from_index(store: Store, path: str) -> _Versions | None:
     from engram.adapters.git.read.unmerged import unmerged
     from engram.adapters.git.read.versions import read_objects
-    from engram.adapters.git.write.merge_driver import merged_heads
+    from engram.adapters.git.run.layout import read_head
+    from engram.adapters.git.write.merge_driver import merge_head, merged_heads
 
     repository = repository_of(store)
     name = in_git(store, path)
@@ -126,7 +127,8 @@ def _from_index(store: Store, path: str) -> _Versions | None:
         return None
     base, ours, theirs = (read_objects(repository, [oid])[0] if oid else None for oid in stages)
     now = time_of_merge(repository, merged_heads(repository, {}), store.clock)
-    return _Versions(INDEX, base, ours, theirs, now)
+    head, other = read_head(repository).oid, merge_head(repository)
+    return _Versions(INDEX, base, ours, theirs, now, (head, other) if head and other else None)
 
 
 def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
