@@ -58,7 +58,7 @@ def describe_dispute(lore: _Lore, now: datetime | None = None) -> str:
         return f"disputed: {winner} changed it{when[0]}, {loser} deleted it{when[1]}{more}"
     if one.field == FILE:
         return f"disputed: the version of {loser} cannot be read{when[1]}{more}"
-    of = "" if one.field == "content" else f" {one.field}"
+    of = "" if one.field == "content" else f" {plain_name(one.field)}"
     kept, lost = _differing(value_of(lore, one.field), one.value)
     says = f", {loser} says" if loser != winner else " and"
     return f"disputed{of}: {winner} says {kept}{when[0]}{says} {lost}{when[1]}{more}"
@@ -94,6 +94,8 @@ def difference_lines(lore: _Lore) -> tuple[str, ...]:
 def value_of(lore: _Lore, field: str) -> str:
     """Return what an entry says in a field, in the words in which a conflict keeps it; "" for a key that is no field."""
     found = getattr(lore, field, "")
+    if field.startswith("_") or callable(found):  # a key that somebody named like a method
+        return ""
     if isinstance(found, tuple):
         return "\n".join([" ".join(item) if isinstance(item, tuple) else str(item) for item in found])
     if isinstance(found, datetime):
