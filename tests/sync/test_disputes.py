@@ -165,6 +165,26 @@ def test_at_the_end_of_a_shallow_history_the_author_is_unknown(pair: Pair, tmp_p
     assert (found[0], found[1].by) == (UNKNOWN, ANN)
 
 
+def test_merges_repairs_and_retagging_are_nobodys_words(pair: Pair) -> None:
+    """What counts is the last commit by which a person changed the text itself."""
+    root, path = pair.clones.root("a"), pair.clones["a"].get(pair.id).path
+    start = git(root, "rev-parse", "HEAD")
+    hers = pair.edit("a", "8080", "9090")
+    pair.edit("b", "Production has its own.", "Production has 443.")
+    pair.clones["b"].edit(pair.id, Edit(tags=("staging",)))
+    pair.clones.settle()
+    file = root / path
+    file.write_text(file.read_text("utf-8").replace("compose", "Compose"), "utf-8")
+    git(root, "commit", "-qam", "repair: 1 files", "--author", "Engram <engram@localhost>")
+    found = {}
+    for base in (start, git(root, "rev-parse", "HEAD^^")):
+        repository = find_repository(str(root))
+        assert repository is not None
+        found[base] = last_edits(repository, "HEAD", [base], [path], "lore", Categories({}))[path]
+    assert {one.by for one in found.values()} <= {ANN, BOB}
+    assert all(one.at is not None and one.at >= hers for one in found.values())
+
+
 def test_a_hand_edit_is_dated_by_its_file_when_engram_commits_it(pair: Pair) -> None:
     path = pair.clones["a"].get(pair.id).path
     pair.clones.clock.advance(days=2)

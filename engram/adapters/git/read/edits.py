@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
-_FORMAT = "%x01%H%x02%at%x02%P%x02%ae%x02%an"  # the name last: it may hold anything
+_FORMAT = "%x01%H%x02%at%x02%P%x02%ae%x02%an%x02%s"  # names and subjects last: they may hold anything
 
 
 class EditCommit(NamedTuple):
@@ -69,25 +69,26 @@ def _log(
     for token in os.fsdecode(listing(repo, *words, deadline=_SECONDS)).split("\0"):
         text = token.removeprefix("\n")
         if text.startswith("\x01"):
-            head = text[1:].split("\x02", 4)
+            head = text[1:].split("\x02", 5)
         elif text.startswith(":") and not change:
             change = text.lstrip(":").split(" ")
             renamed = change[-1][:1] in ("R", "C")
         elif renamed:
             renamed = False  # the path before; the one after follows
-        elif change and len(head) == 5:
+        elif change and len(head) == 6:
             found.append((text, _commit(head, change, boundary)))
             change = []
     return found
 
 
 def _commit(head: list[str], change: list[str], boundary: frozenset[str]) -> EditCommit:
-    oid, moment, parents, email, author = head
+    oid, moment, parents, email, author, subject = head
     ids = [None if not name.strip("0") else name for name in change[len(change) // 2 : -1]]
     is_merge = " " in parents
     own = email == configuration.EMAIL and author == configuration.NAME
+    own = own and (is_merge or subject.startswith("repair: "))
     return EditCommit(
-        oid, " ".join(author.split()), int(moment), tuple(ids[:-1]), ids[-1], is_merge, own and is_merge, oid in boundary
+        oid, " ".join(author.split()), int(moment), tuple(ids[:-1]), ids[-1], is_merge, own, oid in boundary
     )  # fmt: skip
 
 
