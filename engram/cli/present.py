@@ -51,6 +51,8 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     figure = f"{bar(hit.counted.fraction)} {two_decimals(hit.counted.confidence)}"
     head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {figure}  "
     yield head + styled(safe_text(lore.title), BOLD)
+    for line in dispute_lines(call, lore)[:1]:
+        yield f"    {line}"
     body = _without_title(text, lore.title)
     for line in safe_text(body, lines=True).split("\n") if body else []:
         yield f"    {line}".rstrip()
@@ -77,6 +79,7 @@ def lore_lines(
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
+    yield from dispute_lines(call, lore)
     yield f"{lore.category} · {lore.state} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
     facts = {
         "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
@@ -145,6 +148,7 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     tail = f" {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []
+    marks += ["disputed"] if hit.conflicts else []
     marks += ["past retention"] if is_past_retention(call, hit, now) else []
     title = f"({', '.join(marks)}) {safe_text(hit.title)}" if marks else safe_text(hit.title)
     return head + fitted(title, room) + call.output.styled(tail, DIM)
@@ -154,6 +158,18 @@ def is_past_retention(call: Call, hit: Hit, now: float) -> bool:
     """Whether an entry is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
     horizon = call.store.scope.horizon(now)
     return past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
+
+
+def dispute_lines(call: Call, lore: Lore) -> list[str]:
+    """What the two versions of a disputed entry say, and how to settle it; nothing for other entries."""
+    if not lore.conflicts:
+        return []
+    from engram.domain.entry.disputes import describe_dispute
+    from engram.domain.review.review import CONFLICT, item_id
+
+    said = safe_text(describe_dispute(lore, call.store.clock.now()))
+    settle = f"settle it: engram review (accept|take|both) {item_id(CONFLICT, [lore.id])}"
+    return [call.output.styled(said, BOLD), call.output.styled(settle, DIM)]
 
 
 def _without_title(content: str, title: str) -> str:

@@ -141,6 +141,12 @@ class LoreFileError(EngramError):
         return {**super().as_dict(), "path": self.path, "line": self.line}
 
 
+class UnreadableSentError(LoreFileError):
+    """A file that cannot be read as lore was sent to others; whoever wrote it has to correct it."""
+
+    exit_code = NEEDS_HUMAN
+
+
 class StoreError(EngramError):
     """The store cannot be opened, read or written."""
 

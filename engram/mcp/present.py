@@ -38,7 +38,7 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
 _NAMED = 5  # titles in a question
-_INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent"}
+_INSIDE = {"votes", "conflicts", "settled", "source_id", "sources", "importance", "title", "state", "agent"}
 
 
 def found(engram: Engram, answered: Answer) -> CallToolResult:
@@ -69,7 +69,9 @@ def recalled(engram: Engram, answered: Answer | Found, budget: int) -> list[Fram
     from engram.usecases.opening.scopes import reach
 
     return frame(
-        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore], budget
+        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore],
+        budget,
+        engram.store.clock.now(),
     )
 
 
@@ -142,7 +144,9 @@ def judged(done: Sequence[Judged]) -> CallToolResult:
 
 def whole_text(shown: Shown, engram: Engram) -> str:
     """An entry with its fields, as text. Raises NotFoundError for one that waits for a person."""
-    return framed_whole(shown.ref, shown.lore, shown.path, *_readable(shown, engram))
+    return framed_whole(
+        shown.ref, shown.lore, shown.path, *_readable(shown, engram), engram.store.clock.now()
+    )
 
 
 def readable(engram: Engram, name: str) -> Shown:
@@ -181,6 +185,8 @@ def status(state: dict[str, Any]) -> CallToolResult:
     notes = [index.get("message"), git.get("message"), state["embedding"].get("message")]
     if index["problems"]:
         notes.append(f"{index['problems']} files cannot be read as lore: run `engram doctor`")
+    if git["conflicts"]:
+        notes.append(f"disputed entries, which a person settles with `engram review`: {git['conflicts']}")
     data = results.Status(
         store=store["path"], scope=scope, placement=store["placement"], lore_count=state["lore_count"],
         by_category=state["by_category"], strategy=index.get("strategy", "scan"), pending=git["pending"],

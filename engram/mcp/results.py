@@ -19,6 +19,7 @@ class FoundLore(BaseModel):
     trust: str
     origin: str
     left_out: int = 0
+    disputed: str = ""
 
 
 class Found(BaseModel):

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, everything_on_disk, masked, ok, plain
+from apikit import (
+    COLOUR,
+    QUEUE,
+    SECRET,
+    TIDES,
+    cli,
+    dedicated,
+    everything_on_disk,
+    git,
+    lore_files,
+    masked,
+    ok,
+    plain,
+)
 
 from engram.cli.output import Output, age, bar, shorten
 from engram.domain.text.counting import counted
@@ -325,3 +339,68 @@ def test_small_words_of_the_output() -> None:
     ]
     assert units == ["now", "now", "1 min", "2 h", "3 d", "2 w", "2 mo", "2 y"]
     assert [shorten("abcdef", width) for width in (6, 5, 1)] == ["abcdef", "abcd…", "…"]
+
+
+def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", "hub.git")
+    ann, bob = dedicated(tmp_path / "ann"), tmp_path / "bob"
+    ok("remote", "add", "origin", str(tmp_path / "hub.git"), cwd=ann)
+    ok("record", "The staging port is 8080.\n\nIt is in the compose file.", "-c", "fact", cwd=ann)
+    ok("sync", cwd=ann)
+    ok("clone", str(tmp_path / "hub.git"), str(bob), cwd=tmp_path)
+    (entry,) = ok("list", "--json", cwd=ann).json["lore"]
+    # Ann edits twice, so that hers is the later edit even within one second.
+    for root, person, port in ((bob, "Bob", 7070), (ann, "Ann", 9000), (ann, "Ann", 9090)):
+        git(root, "config", "user.name", person)
+        changed = f"The staging port is {port}.\n\nIt is in the compose file."
+        ok("edit", entry["id"], "--content", changed, cwd=root)
+    ok("sync", cwd=ann)
+    assert shown(bob, "sync") == text("""
+        origin/main: 1 in, 1 out, 1 merged, 1 conflict to look at
+        Both versions of each are in its file; `engram review` shows them.
+    """)
+    head, said, settle = shown(bob, "show", entry["id"]).splitlines()[:3]
+    assert head == "The staging port is 9090."
+    assert re.sub(r"\([^)]*\)", "(WHEN)", said) == "disputed: Ann says 9090 (WHEN), Bob says 7070 (WHEN)"
+    assert settle == "settle it: engram review (accept|take|both) COMMIT"
+    assert re.sub(r"\d{4}-\d\d-\d\d", "DATE", shown(bob, "review")) == text("""
+        COMMIT conflict      The staging port is 9090.
+            Two clones changed its content concurrently.
+            content: {+Ann (DATE)+} stands, [-Bob (DATE)-] lost
+            The staging port is [-7070-]{+9090+}.
+            ID1 · proposed: accept · 14 tokens
+        1 conflict. engram review DECISION ITEM
+    """)
+    (item,) = ok("review", "--json", cwd=bob).json["items"]
+    assert shown(bob, "review", "mine", item["id"]) == text("""
+        COMMIT mine: your version stands. The staging port is 9090.
+        Now stands:
+        The staging port is 7070.
+
+        It is in the compose file.
+    """)
+    assert (
+        git(bob, "log", "-1", "--format=%an: %s") == "Bob: review: mine conflict: The staging port is 9090."
+    )
+    assert shown(bob, "sync") == "origin/main: 0 in, 1 out"
+    assert shown(ann, "sync") == "origin/main: 1 in, 0 out"
+    assert shown(ann, "review") == "Nothing waits for you."
+    files = [lore_files(root)[0].read_bytes() for root in (ann, bob)]
+    assert (files[0], b"is 7070." in files[0]) == (files[1], True)
+    assert git(ann, "rev-parse", "HEAD") == git(bob, "rev-parse", "HEAD")
+
+
+def test_a_dispute_is_settled_in_words_of_ones_own(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    entry = ok("record", "The port is 8080.", "-c", "fact", "--json", cwd=root).json["lore"]
+    for branch, port in (("other", "7070"), ("main", "9090")):
+        git(root, "checkout", "-q", *(["-b"] if branch == "other" else []), branch)
+        ok("edit", entry["id"], "--content", f"The port is {port}.", cwd=root)
+    ok("init", cwd=root)
+    git(root, "merge", "-q", "--no-edit", "other")
+    (item,) = ok("review", "--kind", "conflict", "--json", cwd=root).json["items"]
+    done = shown(root, "review", "accept", item["id"], "--content", "The port is 6060.")
+    assert done.splitlines()[1:] == ["Now stands:", "The port is 6060."]
+    after = ok("show", entry["id"], "--json", cwd=root).json["lore"]
+    assert (after["content"], after["conflicts"], after["disputed"]) == ("The port is 6060.", [], "")
+    assert len(after["settled"][0]["chose"]) == 12

@@ -17,7 +17,7 @@ from engram.adapters.files.foreign.interchange import (
     write_jsonl,
 )
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import Conflict, Lore, Relation, lore_as_dict
+from engram.domain.entry.lore import Conflict, Lore, Relation, Settlement, lore_as_dict
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"
@@ -40,7 +40,10 @@ FULL = PLAIN._replace(
     agent="claude-code",
     source_id=SECOND,
     sources=(SECOND,),
-    conflicts=(Conflict("content", "other", "P3ZD8W1A", "2026-01-01T00:00:00Z"),),
+    conflicts=(
+        Conflict("content", "other", "P3ZD8W1A", "2026-01-01T00:00:00Z", "Ann", "2026-01-02T00:00:00Z"),
+    ),
+    settled=(Settlement("content:0123456789ab", "kept", "Ann", "2026-01-01T00:00:00Z"),),
 )
 
 
@@ -79,8 +82,24 @@ def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> Non
         "updated_at": "2026-01-02T03:04:05Z",
         "votes": {"K7QM2X9T": {"up": 160, "down": 0, "n": 2}},
         "conflicts": [
-            {"field": "content", "value": "other", "from": "P3ZD8W1A", "at": "2026-01-01T00:00:00Z"}
+            {
+                "field": "content",
+                "value": "other",
+                "from": "P3ZD8W1A",
+                "at": "2026-01-01T00:00:00Z",
+                "kept_from": "Ann",
+                "kept_at": "2026-01-02T00:00:00Z",
+            }
         ],
+        "settled": [
+            {
+                "of": "content:0123456789ab",
+                "chose": "kept",
+                "by": "Ann",
+                "at": "2026-01-01T00:00:00Z",
+            }
+        ],
+        "disputed": "disputed: Ann says # Title Body (2026-01-02), P3ZD8W1A says other (2026-01-01)",
         "path": "2026/01/02/title.md",
     }
 
@@ -103,7 +122,9 @@ def test_context_is_a_string_where_there_is_one_and_null_where_there_is_none() -
 def test_what_is_exported_is_read_back_with_all_its_fields(lore: Lore) -> None:
     exported = lore_as_dict(lore, "a/b.md")
     kept = {
-        key: value for key, value in exported.items() if value not in (None, "", [], {}) and key != "state"
+        key: value
+        for key, value in exported.items()
+        if value not in (None, "", [], {}) and key not in ("state", "disputed")
     }
     kept["context"] = list(lore.context)
     if not lore.context:

@@ -27,6 +27,7 @@ from engram.domain.graph.entity_rules import (
     the_one,
 )
 from engram.domain.graph.mentions import Names
+from engram.domain.merge.merge import Edit
 
 PATH = "lore/entities/zookeeper.md"
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -309,7 +310,7 @@ def test_deleted_on_one_side() -> None:
         PATH,
         NOW,
         entity_file.KIND,
-        ("AAAA", "BBBB"),
+        (Edit("AAAA"), Edit("BBBB")),
     )
     assert [(entry.field, entry.source) for entry in done.conflicts] == [("deleted", "BBBB")]
     assert read(done.content).entity.type == "tool"

@@ -10,7 +10,7 @@ from engram.adapters.files.frontmatter.frontmatter import conflict_marker, norma
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import TYPES, Categories
 from engram.domain.entry.confidence import Vote, clamp
-from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation, shows
+from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation, Settlement, shows
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (
@@ -54,7 +54,8 @@ votes = st.dictionaries(
     _votes_of_one,
     max_size=3,
 )
-conflicts = st.lists(st.builds(Conflict, texts, texts, texts, texts), max_size=2).map(tuple)
+settled = st.lists(st.builds(Settlement, *[texts] * 4), max_size=2).map(tuple)
+conflicts = st.lists(st.builds(Conflict, *[texts] * 6), max_size=2).map(tuple)
 
 
 _usual_texts = st.sampled_from(["claude-code", "Seen in CI: twice", "a b, c (d) — é", "no", "01234567"])
@@ -95,6 +96,7 @@ def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
         "source_id": st.one_of(st.just(""), ids),
         "sources": st.lists(ids, max_size=3).map(tuple),
         "conflicts": st.just(()) if usual else conflicts,
+        "settled": st.just(()) if usual else settled,
     }
 
 

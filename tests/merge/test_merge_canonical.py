@@ -11,13 +11,14 @@ from merge_kit import NOW, PATH, changed_lore, quick
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.adapters.files.merge.merge_readable import Job, merge_pair, pair_up, read_side
+from engram.adapters.files.merge.merge_readable import Job, Result, merge_pair, pair_up, read_side
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import ValidationError
+from engram.domain.merge.merge import Edit
 
 JOB = Job(PATH, CATEGORIES, NOW)
-SOURCES = ("AAAAAAAA", "BBBBBBBB")
+EDITS = (Edit("AAAAAAAA"), Edit("BBBBBBBB"))
 Triple = tuple[bytes, bytes, bytes]
 
 
@@ -34,8 +35,12 @@ def machine_made(draw: st.DrawFn) -> Triple:
     return found[0], found[1], found[2]
 
 
+def in_full(short: Result) -> Merged:
+    return Merged(short.content, short.fields, short.conflicts, contested=short.contested)
+
+
 def by_the_long_way(triple: Triple) -> Merged | None:
-    sides = [read_side(raw, source, JOB) for raw, source in zip(triple, ("", *SOURCES), strict=True)]
+    sides = [read_side(raw, JOB, edit) for raw, edit in zip(triple, (Edit(), *EDITS), strict=True)]
     base, one, other = sides
     assert base
     assert one
@@ -43,15 +48,17 @@ def by_the_long_way(triple: Triple) -> Merged | None:
     pair = pair_up(base, one, other, NOW)
     assert pair
     result = merge_pair(pair, JOB)
-    return None if result is None else Merged(*result)
+    return None if result is None else in_full(result)
 
 
 @settings(quick, max_examples=examples(40, 1500))
 @given(machine_made())
 def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Triple) -> None:
     if len(set(triple)) == 3:
-        short = merge_canonical(*triple, SOURCES, JOB)
-        assert short is None or Merged(*short) == by_the_long_way(triple)
+        short = merge_canonical(*triple, EDITS, JOB)
+        assert short is None or Merged(
+            short.content, short.fields, short.conflicts, contested=short.contested
+        ) == by_the_long_way(triple)
 
 
 def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> None:
@@ -59,13 +66,15 @@ def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> 
     ours = before._replace(content="One, seen again.\n\nTwo.", votes={"AAAAAAAA": Vote(80, 0, 1)})
     theirs = before._replace(content="One.\n\nTwo.\n\nThree.", votes={"BBBBBBBB": Vote(80, 0, 1)})
     raws = [codec.write_new(found, CATEGORIES) for found in (before, ours, theirs)]
-    short = merge_canonical(raws[0], raws[1], raws[2], SOURCES, JOB)
+    short = merge_canonical(raws[0], raws[1], raws[2], EDITS, JOB)
     assert short is not None
     merged = codec.read_canonical(short.content.decode(), CATEGORIES)
     assert merged is not None
     assert merged.content == "One, seen again.\n\nTwo.\n\nThree."
     assert (merged.validation_count, merged.thousandths) == (2, 860)
-    assert merge_files(*raws, PATH, CATEGORIES, NOW, SOURCES) == Merged(*short)
+    assert merge_files(*raws, PATH, CATEGORIES, NOW, EDITS) == Merged(
+        short.content, short.fields, short.conflicts, contested=short.contested
+    )
 
 
 def test_a_file_with_a_comment_or_an_unknown_key_takes_the_long_way() -> None:
@@ -73,4 +82,4 @@ def test_a_file_with_a_comment_or_an_unknown_key_takes_the_long_way() -> None:
     raw = codec.write_new(lore, CATEGORIES)
     for line in (b"# mine\n", b"note: mine\n"):
         changed = raw.replace(b"category:", line + b"category:")
-        assert merge_canonical(raw, changed, raw, SOURCES, JOB) is None
+        assert merge_canonical(raw, changed, raw, EDITS, JOB) is None

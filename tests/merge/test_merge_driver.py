@@ -18,6 +18,7 @@ from engram.adapters.git.write.merge_driver import command_line, configure, conf
 from engram.domain.entry.categories import Categories
 from engram.domain.merge.merge import reference_time
 from engram.usecases.merge.install_driver import driver_command, install_merge_driver
+from engram.usecases.merge.last_edits import edits_of_merge
 from engram.usecases.merge.merge_driver import merge_driver
 
 
@@ -51,7 +52,8 @@ def by_rules(root: Path, one: str, other: str, path: str) -> bytes | None:
     ]
     now = reference_time(datetime.now(UTC), moments)
     base = git(root, "merge-base", one, other)
-    return merge_files(held(base), held(one), held(other), path, Categories({}), now).content
+    edits = edits_of_merge(find_repository(str(root)), (one, other), path, "lore", Categories({}))
+    return merge_files(held(base), held(one), held(other), path, Categories({}), now, edits).content
 
 
 def pulled(root: Path) -> bytes:

@@ -12,7 +12,7 @@ from merge_kit import BASE, CATEGORIES, LATER, NOW, PATH, SOON, TEXT, both, judg
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import Conflict, Relation
-from engram.domain.merge.merge import reference_time
+from engram.domain.merge.merge import Edit, reference_time
 
 # --- votes and dates
 
@@ -128,7 +128,7 @@ def test_a_category_takes_its_type_along() -> None:
 def test_the_clone_that_wrote_the_losing_version_is_named() -> None:
     ours = with_changes(BASE, status="archived", updated_at=SOON)
     theirs = with_changes(BASE, status="pending", updated_at=LATER)
-    done = merge_files(BASE, ours, theirs, PATH, CATEGORIES, NOW, ("AAAAAAAA", "BBBBBBBB"))
+    done = merge_files(BASE, ours, theirs, PATH, CATEGORIES, NOW, (Edit("AAAAAAAA"), Edit("BBBBBBBB")))
     assert done.conflicts[0].source == "AAAAAAAA"
 
 

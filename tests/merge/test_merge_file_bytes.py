@@ -25,9 +25,10 @@ from merge_kit import (
 
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote
+from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
-from engram.domain.merge.merge import DELETED, FILE
+from engram.domain.merge.merge import Edit
 
 # --- the file around the values
 
@@ -138,12 +139,12 @@ def test_a_file_that_one_side_deleted_stays_deleted_if_the_other_only_voted() ->
     ids=["field", "comment", "unknown key"],
 )
 def test_an_edit_outlives_a_deletion(edited: bytes) -> None:
-    done = merge_files(BASE, None, edited, PATH, CATEGORIES, NOW, ("AAAAAAAA", "BBBBBBBB"))
+    done = merge_files(BASE, None, edited, PATH, CATEGORIES, NOW, (Edit("AAAAAAAA"), Edit("BBBBBBBB")))
     assert done.content is not None
     lore = read(done.content).lore
-    assert done.conflicts == lore.conflicts == (Conflict(DELETED, "", "AAAAAAAA", ""),)
+    assert done.conflicts == lore.conflicts == (Conflict(DELETED, "", "AAAAAAAA", "", "BBBBBBBB"),)
     assert lore._replace(conflicts=()) == read(edited).lore
-    assert merge(BASE, None, done.content) == Merged(done.content, (DELETED,))
+    assert merge(BASE, None, done.content) == Merged(done.content, (DELETED,), contested=True)
 
 
 def test_two_lore_added_at_one_path_are_both_kept() -> None:

@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from merge_kit import NOW, PATH, anything, foreign, merge, originals, quick, read, readable, triples
 
 from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.domain.merge.merge import DELETED, FILE
+from engram.domain.entry.disputes import DELETED, FILE
+from engram.domain.merge.merge import Edit
 
 Triple = tuple[bytes, bytes, bytes]
 Versions = tuple[bytes | None, bytes | None, bytes | None]
@@ -40,8 +41,8 @@ def texts_of(merged: Merged) -> list[str]:
 @given(anything())
 def test_it_does_not_matter_which_side_is_ours(versions: Versions) -> None:
     base, ours, theirs = versions
-    one = merge_files(base, ours, theirs, PATH, CATEGORIES, NOW, ("AAAAAAAA", "BBBBBBBB"))
-    other = merge_files(base, theirs, ours, PATH, CATEGORIES, NOW, ("BBBBBBBB", "AAAAAAAA"))
+    one = merge_files(base, ours, theirs, PATH, CATEGORIES, NOW, (Edit("AAAAAAAA"), Edit("BBBBBBBB")))
+    other = merge_files(base, theirs, ours, PATH, CATEGORIES, NOW, (Edit("BBBBBBBB"), Edit("AAAAAAAA")))
     assert one == other
 
 

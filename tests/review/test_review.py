@@ -180,7 +180,7 @@ def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Pat
     clones.edit("b", path, "must be idempotent", "should be idempotent")
     clones.settle()
     item = only(clones["a"], "conflict")
-    assert "always" in item.evidence[0]
+    assert item.evidence[1:] == ("Queue consumers [-must-]{+should+} be idempotent[-, always-].",)
     assert (
         preview(clones["a"].store, item, TAKE)
         .lore[lore.id]

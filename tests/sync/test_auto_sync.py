@@ -245,4 +245,4 @@ def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
         clones.edit(name, clones.path(name, lore), "twice", f"twice, says {name}")
     clones.settle()
     assert ok("status", "--json", cwd=clones.root("b")).json["git"]["conflicts"] == 1
-    assert lines(clones["b"], "conflicts") == ["1 entry has a second version: engram review --kind conflict"]
+    assert lines(clones["b"], "disputed") == ["1 entry is disputed: engram review --kind conflict"]

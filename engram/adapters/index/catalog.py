@@ -151,6 +151,7 @@ class Hit(NamedTuple):
     vector_check: int
     text_digest: str
     source_id: str | None
+    conflicts: int = 0
 
 
 _HIT = ", ".join(Hit._fields)

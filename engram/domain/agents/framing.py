@@ -17,6 +17,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from engram.domain.admission.credit import Counted
     from engram.domain.admission.tiers import Tier
@@ -56,14 +57,17 @@ class Framed(NamedTuple):
     trust: str
     origin: str
     left_out: int = 0
+    disputed: str = ""
 
 
-def frame(found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None) -> list[Framed]:
+def frame(
+    found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None, now: datetime | None = None
+) -> list[Framed]:
     """Frame entries within about `budget` tokens (None: whole).
 
-    Each is (session ref or "", entry, trust tier, what its confidence counts as).
+    Each is (session ref or "", entry, trust tier, what its confidence counts as). Without `now` a dispute has dates.
     """
-    bare = [_framed(*one) for one in found]
+    bare = [_framed(*one, now) for one in found]
     texts = [neutralize(lore.content, lines=True, is_checked=trust.is_checked) for _, lore, trust, _ in found]
     left = None if budget is None else max(0, budget - tokens(NOTICE) - sum(map(_facts_tokens, bare)))
     cut = shares(texts, left)
@@ -89,12 +93,15 @@ def as_text(framed: Framed) -> str:
     name = framed.ref or framed.id
     facts = (name, framed.category, f"{confidence} {framed.tier}", f"{framed.trust}: {framed.origin}")
     more = f"\n{QUOTE}… {framed.left_out:,} more characters" if framed.left_out else ""
-    return " · ".join(facts) + "\n" + quote(framed.content) + more
+    disputed = f"{quote(framed.disputed)}\n" if framed.disputed else ""
+    return " · ".join(facts) + "\n" + disputed + quote(framed.content) + more
 
 
-def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted) -> str:
+def whole_text(
+    ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime | None = None
+) -> str:
     """Render a whole entry with its fields."""
-    framed = frame([(ref, lore, trust, counts)], None)[0]
+    framed = frame([(ref, lore, trust, counts)], None, now)[0]
     fields = lore_as_dict(lore, path)
     usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
     facts = " · ".join(f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual)
@@ -174,6 +181,12 @@ def _facts_tokens(framed: Framed) -> int:
     return _NAMES_TOKENS + tokens("".join(map(str, framed)))
 
 
-def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted) -> Framed:
-    category = safe_text(lore.category)
-    return Framed(ref, lore.id, "", category, counts.fraction, counts.state, trust.tier, trust.reason)
+def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime | None) -> Framed:
+    category, disputed = safe_text(lore.category), ""
+    if lore.conflicts:
+        from engram.domain.entry.disputes import describe_dispute  # few entries need it
+
+        disputed = neutralize(describe_dispute(lore, now), is_checked=trust.is_checked)
+    return Framed(
+        ref, lore.id, "", category, counts.fraction, counts.state, trust.tier, trust.reason, disputed=disputed
+    )

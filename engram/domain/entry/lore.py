@@ -38,11 +38,28 @@ class Relation(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A version that lost a merge, kept whole: which field, its value, which clone wrote it, when (RFC 3339)."""
+    """A version that lost a merge, kept whole: which field, its value, who wrote it, when (RFC 3339).
+
+    `kept_source` and `kept_at` say the same of the version that won; all four are "" where that is unknown.
+    """
 
     field: str
     value: str
     source: str
+    at: str
+    kept_source: str = ""
+    kept_at: str = ""
+
+
+class Settlement(NamedTuple):
+    """A conflict that a person settled: which (`conflict_key`), what they chose, who, when (RFC 3339).
+
+    `chose` is `kept`, `other` or `both`, or a digest of words of their own.
+    """
+
+    of: str
+    chose: str
+    by: str
     at: str
 
 
@@ -77,6 +94,7 @@ class Lore(NamedTuple):
     source_id: str = ""
     sources: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    settled: tuple[Settlement, ...] = ()
     tally: Tally | None = None
 
     @property
@@ -162,10 +180,28 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "updated_at": render(lore.updated_at),
         "votes": {clone: vote._asdict() for clone, vote in lore.accounts.items()},
         "conflicts": [
-            {"field": c.field, "value": c.value, "from": c.source, "at": c.at} for c in lore.conflicts
+            {
+                "field": c.field,
+                "value": c.value,
+                "from": c.source,
+                "at": c.at,
+                "kept_from": c.kept_source,
+                "kept_at": c.kept_at,
+            }
+            for c in lore.conflicts
         ],
+        "settled": [one._asdict() for one in lore.settled],
+        "disputed": _dispute(lore),
         "path": path,
     }
+
+
+def _dispute(lore: Lore) -> str:
+    if not lore.conflicts:
+        return ""
+    from engram.domain.entry.disputes import describe_dispute  # few entries need it
+
+    return describe_dispute(lore)
 
 
 def _context(context: tuple[str, ...]) -> str | list[str] | None:

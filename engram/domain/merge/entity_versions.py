@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS, is_since
-from engram.domain.merge.merge import DELETED, FILE
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

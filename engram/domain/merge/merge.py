@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import MAX_CONTENT, MAX_ITEMS, Conflict, Lore
-from engram.domain.merge.text_merge import merge_text
+from engram.domain.merge.settlements import conflict_key, merge_settlements, unsettled
+from engram.domain.merge.text_merge import common, merge_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.domain.entry.categories import Categories
+    from engram.domain.merge.settlements import Clash
 
 Item = TypeVar("Item")
 TRUSTED_AHEAD = timedelta(hours=24)
@@ -26,28 +28,41 @@ TRUSTED_AHEAD = timedelta(hours=24)
 NEVER = datetime.min.replace(tzinfo=UTC)
 # Fields that a clone may change without keeping an entry that another clone deletes.
 PASSING = ("votes", "last_validated", "created_at", "updated_at")
-DELETED = "deleted"
-FILE = "file"
+
+
+class Edit(NamedTuple):
+    """Who wrote a version and when, as its history says; "" and None where that is not known."""
+
+    by: str = ""
+    at: datetime | None = None
+
+
+UNKNOWN = Edit()
 
 
 class Version(NamedTuple):
-    """One side of a merge.
-
-    `digest` is of the bytes of its file and breaks ties; `source` is the short name of the clone that wrote
-    it, empty where that is not known.
-    """
+    """One side of a merge. `digest` is of the bytes of its file and breaks ties."""
 
     lore: Lore
     digest: bytes
-    source: str = ""
+    edit: Edit = UNKNOWN
+
+    @property
+    def written_at(self) -> datetime:
+        """When it was written: as its history says, else as the file does."""
+        return self.edit.at or self.lore.updated_at
 
 
 class Settled(NamedTuple):
-    """A merged entry, the fields in which the sides differed, and the new elements of `conflicts`."""
+    """A merged entry, the fields in which the sides differed, and the new elements of `conflicts`.
+
+    `contested` says that it mattered which side won.
+    """
 
     lore: Lore
     fields: tuple[str, ...]
     losses: tuple[Conflict, ...]
+    contested: bool = False
 
 
 def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
@@ -61,8 +76,8 @@ def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
 
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
-    """Return the winner and the loser: by `updated_at`, then digest; a stamp over 24 hours after `now` never wins."""
-    ranks = [rank(version.lore.updated_at, version.digest, now) for version in (ours, theirs)]
+    """Return the winner and the loser: by time, then digest; a time over 24 hours after `now` never wins."""
+    ranks = [rank(version.written_at, version.digest, now) for version in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
 
@@ -88,9 +103,12 @@ def merge(
     one, other = winner.lore, loser.lore
     before = base or Lore(one.id, "", "", one.created_at, one.updated_at, type="")
     losses = list(lost)
-    found = _scalars(before, winner, loser, categories, losses)
-    found.update(_lists(before, winner, loser, losses, tight))
-    found["content"] = _content(base, winner, loser, losses, tight)
+    found: dict[str, Any] = {}
+    found["settled"], clashes = merge_settlements(before.settled, one.settled, other.settled)
+    reopened = {clash.field: clash for clash in clashes}
+    found |= _scalars(before, winner, loser, categories, losses, reopened)
+    found |= _lists(before, winner, loser, losses, tight, reopened)
+    found["content"] = _content(base, winner, loser, losses, tight, reopened.get("content"))
     found["merged_from"] = united(one.merged_from, other.merged_from)
     found["votes"] = _votes(before, one, other)
     found["created_at"] = min(one.created_at, other.created_at)
@@ -98,11 +116,19 @@ def merge(
     # A file of format 2 has neither.
     validated = latest_of([one.last_validated, other.last_validated], now)
     found["last_validated"] = validated if found["votes"] else None
-    found["conflicts"] = merge_conflicts(before.conflicts, one.conflicts, other.conflicts, losses)
+    conflicts = merge_conflicts(before.conflicts, one.conflicts, other.conflicts, losses)
+    found["conflicts"] = unsettled(conflicts, found["settled"])
     fields = tuple([name for name in Lore._fields if getattr(one, name) != getattr(other, name)])
-    known = {_key(entry) for entry in (*one.conflicts, *other.conflicts)}
-    new = tuple([entry for entry in sorted(losses) if _key(entry) not in known])
-    return Settled(one._replace(**found), fields, new)
+    new = new_conflicts(losses, (*one.conflicts, *other.conflicts), found["conflicts"])
+    return Settled(one._replace(**found), fields, new, bool(losses))
+
+
+def new_conflicts(
+    losses: Iterable[Conflict], known: Iterable[Conflict], left: Iterable[Conflict]
+) -> tuple[Conflict, ...]:
+    """Return those of the losses that no side knew and that are left for a person."""
+    before, after = {_key(entry) for entry in known}, {_key(entry) for entry in left}
+    return tuple([entry for entry in sorted(losses) if _key(entry) in after - before])
 
 
 def only_passing(before: Lore, after: Lore) -> bool:
@@ -111,14 +137,22 @@ def only_passing(before: Lore, after: Lore) -> bool:
     return after._replace(**same) == before
 
 
-def loss(field: str, value: str, loser: Version) -> Conflict:
+def loss(field: str, value: str, loser: Version, winner: Version) -> Conflict:
     """Return a value that lost, as an entry of `conflicts`."""
-    return losing(field, value, loser.lore.updated_at, loser.source)
+    return losing(field, value, loser.written_at, loser.edit, winner.edit)
 
 
-def losing(field: str, value: str, updated_at: datetime, source: str) -> Conflict:
-    """Return a value of a version that was written at this time by this clone, as an entry of `conflicts`."""
-    return Conflict(field, value, source, "" if updated_at == NEVER else times.render(updated_at))
+def losing(
+    field: str, value: str, written_at: datetime, loser: Edit = UNKNOWN, winner: Edit = UNKNOWN
+) -> Conflict:
+    """Return a value of a version that was written at this time, as an entry of `conflicts`."""
+    at = "" if written_at == NEVER else times.render(written_at)
+    return Conflict(field, value, loser.by, at, winner.by, times.render(winner.at) if winner.at else "")
+
+
+def lost_file(field: str, text: str, loser: Edit, winner: Edit) -> Conflict:
+    """Return a whole file that lost, deleted or unreadable, as an entry of `conflicts`."""
+    return losing(field, text, loser.at or NEVER, loser, winner)
 
 
 def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
@@ -151,7 +185,7 @@ def merge_conflicts(
     sides = [[_key(entry) for entry in side] for side in (base, one, other)]
     keys = list(merge_list(*sides))
     latest: dict[tuple[str, str], Conflict] = {}
-    for entry in sorted([*one, *other, *new.values()], key=lambda entry: (entry.at, entry.source)):
+    for entry in sorted([*one, *other, *new.values()], key=lambda entry: entry[2:]):
         latest[_key(entry)] = entry
     if new.keys() - set(keys):
         keys = list(_ordered(sides[0], {*keys, *new}))
@@ -159,7 +193,12 @@ def merge_conflicts(
 
 
 def _scalars(
-    base: Lore, winner: Version, loser: Version, categories: Categories, losses: list[Conflict]
+    base: Lore,
+    winner: Version,
+    loser: Version,
+    categories: Categories,
+    losses: list[Conflict],
+    reopened: Mapping[str, Clash],
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, shown in _SCALARS.items():
@@ -167,38 +206,97 @@ def _scalars(
             _stated_type(lore, categories) if name == "type" else getattr(lore, name)
             for lore in (base, winner.lore, loser.lore)
         )
+        clash = reopened.get(name)
+        if clash is not None and one != other:
+            found[name], left = (one, other) if clash.winner_is_later else (other, one)
+            losses.append(_reopened(clash, shown(left)))
+            continue
         found[name] = other if one == before else one
         if before != one != other != before:
-            losses.append(loss(name, shown(other), loser))
+            losses.append(loss(name, shown(other), loser, winner))
     # A type that follows from the category follows it to the merged one.
     found["type"] = found["type"] or categories.type_of(found["category"])
     return found
 
 
 def _lists(
-    base: Lore, winner: Version, loser: Version, losses: list[Conflict], tight: bool
+    base: Lore,
+    winner: Version,
+    loser: Version,
+    losses: list[Conflict],
+    tight: bool,
+    reopened: Mapping[str, Clash],
 ) -> dict[str, tuple[Any, ...]]:
     found: dict[str, tuple[Any, ...]] = {}
     for name, shown in _LISTS.items():
         before, one, other = (_items(lore, name) for lore in (base, winner.lore, loser.lore))
+        clash = reopened.get(name)
+        if clash is not None and one != other:
+            found[name], left = (one, other) if clash.winner_is_later else (other, one)
+            losses.append(_reopened(clash, "\n".join([shown(item) for item in left])))
+            continue
         merged = merge_list(before, one, other)
         # One side's own list is never too long: only a union can be.
         if merged != one and (tight or (merged != other and len(merged) > MAX_ITEMS)):
             merged = one
-            losses.append(loss(name, "\n".join([shown(item) for item in other]), loser))
+            losses.append(loss(name, "\n".join([shown(item) for item in other]), loser, winner))
         found[name] = merged
     return found
 
 
-def _content(base: Lore | None, winner: Version, loser: Version, losses: list[Conflict], tight: bool) -> str:
+def _content(
+    base: Lore | None,
+    winner: Version,
+    loser: Version,
+    losses: list[Conflict],
+    tight: bool,
+    clash: Clash | None,
+) -> str:
     one, other = winner.lore.content, loser.lore.content
     if one == other:
         return one
-    merged = merge_text(base.content, one, other) if base else None
-    if merged is None or (merged != one and tight) or not 0 < len(merged.strip()) <= MAX_CONTENT:
-        losses.append(loss("content", other, loser))
-        return one
+    before = base.content if base else None
+    swapped = clash is not None and not clash.winner_is_later
+    if clash is not None:
+        before = _without_settled(base, clash)
+    if swapped:
+        one, other = other, one
+    merged, left = (one, other) if before is None else merge_versions(before, one, other)
+    if (merged != one and tight) or not 0 < len(merged.strip()) <= MAX_CONTENT:
+        merged, left = one, other
+    elif not 0 < len(left.strip()) <= MAX_CONTENT:
+        left = other
+    if merged != left:
+        lost = loss("content", left, loser, winner) if clash is None else _reopened(clash, left)
+        losses.append(lost)
     return merged
+
+
+def _without_settled(base: Lore | None, clash: Clash) -> str | None:
+    """Return the base's text with a line of its own for each part that the settled conflict was about.
+
+    Both sides differ from it there, so that the merge takes no side's decision for an edit of its own.
+    """
+    for conflict in base.conflicts if base else ():
+        if conflict_key(conflict) == clash.winner.of:
+            assert base is not None
+            lines, others = base.content.split("\n"), conflict.value.split("\n")
+            found: list[str] = []
+            at = there = 0
+            for mine, yours in [*common(lines, others), (len(lines), len(others))]:
+                found += ["\0"] if (at, there) != (mine, yours) else []
+                found += lines[mine : mine + 1]
+                at, there = mine + 1, yours + 1
+            return "\n".join(found)
+    return None
+
+
+def _reopened(clash: Clash, value: str) -> Conflict:
+    """Return the value that the earlier of two settlements chose, as an entry of `conflicts`."""
+    late, early = clash.winner, clash.loser
+    if not clash.winner_is_later:
+        late, early = early, late
+    return Conflict(clash.field, value, early.by, early.at, late.by, late.at)
 
 
 def _items(lore: Lore, name: str) -> tuple[Any, ...]:

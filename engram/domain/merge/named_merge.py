@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engram.domain.entry.lore import MAX_ITEMS
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.team import AgentProfile
-from engram.domain.merge.merge import latest_of, losing, merge_conflicts, merge_list, rank
-from engram.domain.merge.text_merge import merge_text
+from engram.domain.merge.merge import (
+    UNKNOWN,
+    Edit,
+    latest_of,
+    losing,
+    merge_conflicts,
+    merge_list,
+    new_conflicts,
+    rank,
+)
+from engram.domain.merge.text_merge import merge_versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,15 +39,24 @@ class Version(NamedTuple):
     updated_at: datetime
     conflicts: tuple[Conflict, ...] = ()
     digest: bytes = b""
-    source: str = ""
+    edit: Edit = UNKNOWN
+
+    @property
+    def written_at(self) -> datetime:
+        """When it was written: as its history says, else as the file does."""
+        return self.edit.at or self.updated_at
 
 
 class Settled(NamedTuple):
-    """The merged record, the fields in which the sides differed, and the new entries of `conflicts`."""
+    """The merged record, the fields in which the sides differed, and the new entries of `conflicts`.
+
+    `contested` says that it mattered which side won.
+    """
 
     version: Version
     fields: tuple[str, ...]
     losses: tuple[Conflict, ...]
+    contested: bool = False
 
 
 class _Field(NamedTuple):
@@ -53,7 +71,7 @@ class _Field(NamedTuple):
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
     """Return the winner and the loser, as for two versions of an entry."""
-    ranks = [rank(side.updated_at, side.digest, now) for side in (ours, theirs)]
+    ranks = [rank(side.written_at, side.digest, now) for side in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
 
@@ -68,15 +86,14 @@ def merge(
         before = getattr(base.record if base else _nothing(one), name)
 
         def lose(value: str, name: str = name) -> None:
-            losses.append(losing(name, value, loser.updated_at, loser.source))
+            losses.append(losing(name, value, loser.written_at, loser.edit, winner.edit))
 
         found[name] = rule(_Field(before, getattr(one, name), getattr(other, name), base is None, lose))
     conflicts = merge_conflicts(base.conflicts if base else (), winner.conflicts, loser.conflicts, losses)
     stamp = latest_of([winner.updated_at, loser.updated_at], now) or winner.updated_at
     fields = [name for name in one._fields if getattr(one, name) != getattr(other, name)]
-    known = {(entry.field, entry.value) for entry in (*winner.conflicts, *loser.conflicts)}
-    new = tuple([entry for entry in sorted(losses) if (entry.field, entry.value) not in known])
-    return Settled(Version(one._replace(**found), stamp, conflicts), tuple(fields), new)
+    new = new_conflicts(losses, (*winner.conflicts, *loser.conflicts), conflicts)
+    return Settled(Version(one._replace(**found), stamp, conflicts), tuple(fields), new, bool(losses))
 
 
 def values(record: Named) -> tuple[object, ...]:
@@ -156,10 +173,9 @@ def _text(field: _Field) -> str:
         return one
     if field.is_new and not (one and other):
         return one or other
-    merged = None if field.is_new else merge_text(field.before, one, other)
-    if merged is None:
-        field.lose(other)
-        return one
+    merged, left = (one, other) if field.is_new else merge_versions(str(field.before), one, other)
+    if merged != left:
+        field.lose(left)
     return merged
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from engram.domain.entry.disputes import DELETED
 from engram.domain.errors import UsageError
-from engram.domain.merge.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.lore import Conflict
 
-ACCEPT, TAKE, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
-    "accept", "take", "edit", "reject", "merge", "supersede", "archive", "snooze",
+ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
+    "accept", "take", "mine", "theirs", "both", "edit", "reject", "merge", "supersede", "archive", "snooze",
 )  # fmt: skip
 PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK = KINDS = (
     "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
@@ -33,7 +33,12 @@ _TWO_VERSIONS = {
 # The decisions allowed for each kind, and their effects; the one proposed comes with the item.
 ALLOWED = {
     PROBLEM: {EDIT: "fix the file in your editor"},
-    CONFLICT: _TWO_VERSIONS,
+    CONFLICT: {
+        **_TWO_VERSIONS,
+        MINE: "your version stands",
+        THEIRS: "the version that is not yours stands",
+        BOTH: "both versions stand, one after the other",
+    },
     ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},

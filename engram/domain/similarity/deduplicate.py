@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 # What a fold changes of the lore that stays, besides `merged_from`.
 _CHANGED = (
-    *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "importance",
+    *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
     "pinned", "expires_at",
 )  # fmt: skip
 
@@ -56,6 +56,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
         relations=_joined(older.relations, [link for link in younger.relations if link.id != older.id]),
         sources=() if sources == (older.source_id,) else sources,
         conflicts=_joined(older.conflicts, younger.conflicts),
+        settled=_joined(older.settled, younger.settled),
         importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
         pinned=older.pinned or younger.pinned,
         expires_at=_latest(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,

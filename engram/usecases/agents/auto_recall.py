@@ -148,7 +148,12 @@ def framed(
     notes = []
     for lore in found:
         _, trust, counts = as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
-        note = fence.Note(refs[lore.id], lore.content, lore.category, counts.fraction, counts.state, trust)
+        content = lore.content
+        if lore.conflicts:
+            from engram.domain.entry.disputes import describe_dispute  # few entries need it
+
+            content = f"{describe_dispute(lore, store.clock.now())}\n{content}"
+        note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, counts.state, trust)
         notes.append(note)
     return fence.frame(notes, budget, lead)
 

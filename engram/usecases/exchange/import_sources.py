@@ -12,7 +12,7 @@ from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Conflict, Lore, Relation, title_of
+from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Conflict, Lore, Relation, Settlement, title_of
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, tags_from_folders, title_from_file_name
@@ -296,6 +296,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
         source_id=str(fields.get("source_id", "")),
         sources=_texts(fields.get("sources")),
         conflicts=_conflicts(fields.get("conflicts")),
+        settled=_settled(fields.get("settled")),
     )
 
 
@@ -315,6 +316,7 @@ def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
         source_id=own.source_id,
         sources=own.sources,
         conflicts=own.conflicts,
+        settled=own.settled,
     )
 
 
@@ -334,7 +336,18 @@ def _votes(value: object) -> dict[str, Vote]:
 
 def _conflicts(value: object) -> tuple[Conflict, ...]:
     items = value if isinstance(value, list) else []
-    keys = ("field", "value", "from", "at")
+    keys = ("field", "value", "from", "at", "kept_from", "kept_at")
     return tuple(
         Conflict(*[str(item.get(key, "")) for key in keys]) for item in items if isinstance(item, dict)
+    )
+
+
+def _settled(value: object) -> tuple[Settlement, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(
+        [
+            Settlement(*[str(item.get(key, "")) for key in Settlement._fields])
+            for item in items
+            if isinstance(item, dict)
+        ]
     )

@@ -222,7 +222,7 @@ def _read(store: Store, name: str, stamp: Stamp) -> CachedFile:
 
 def both_versions(conflicts: Sequence[Conflict]) -> str:
     """Describe the conflicts that a merge left."""
-    from engram.domain.merge.merge import DELETED
+    from engram.domain.entry.disputes import DELETED
 
     fields = dict.fromkeys([entry.field for entry in conflicts])
     deleted = ["one clone deleted it while another changed it"] if DELETED in fields else []

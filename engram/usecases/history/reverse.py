@@ -7,10 +7,11 @@ from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote
+from engram.domain.entry.disputes import DELETED
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.judgements.tally import without_accounts
-from engram.domain.merge.merge import DELETED, united
+from engram.domain.merge.merge import united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.store import entry_writer, judgements

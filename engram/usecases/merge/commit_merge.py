@@ -18,11 +18,12 @@ from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
 from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.tree_edit import Folders
+    from engram.domain.merge.merge import Edit
     from engram.usecases.store.store import Store
 
 MOST_BYTES = 32 * 1024 * 1024  # kept of what was read ahead
@@ -254,4 +255,11 @@ def _merged_tree(
         Side(parent, moment, changed[parent] if parent in changed else differences(repo, base, parent))
         for parent, moment in zip(parents, times, strict=True)
     ]
-    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids, contents))
+
+    def historian(commit: str, paths: Sequence[str]) -> Mapping[str, Edit]:
+        from engram.usecases.merge.last_edits import last_edits
+
+        known = [base] if base else []
+        return last_edits(repo, commit, known, paths, store.places.folder, store.categories)
+
+    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids, contents), historian)

@@ -10,7 +10,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
-from engram.domain.merge.merge import reference_time
+from engram.domain.merge.merge import UNKNOWN, Edit, reference_time
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge.file_merge import merge_one
 
@@ -37,11 +37,47 @@ def merge_driver(
     # To a driver, git shows no base as an empty one.
     place, folder = place_at(top, path)
     categories = categories_at(top, path)
+    edits = UNKNOWN, UNKNOWN
     merged = merge_one(versions[0] or None, versions[1], versions[2], place, folder, categories, now)
+    if merged.contested and repository is not None:
+        in_git = path.removesuffix(place) + folder
+        edits = _edits(repository, environment, path, in_git, versions[1:], categories)
+        merged = merge_one(
+            versions[0] or None, versions[1], versions[2], place, folder, categories, now, edits=edits
+        )
     merged = _below(merged, path.removesuffix(place))
     _keep(repository, merged)
     _replace(ours, merged.content or b"")
     return merged
+
+
+def _edits(
+    repository: Repository,
+    environment: Mapping[str, str],
+    path: str,
+    folder: str,
+    versions: Sequence[bytes],
+    categories: Categories,
+) -> tuple[Edit, Edit]:
+    """Return who wrote our version and theirs, where these are the versions of two commits that git merges.
+
+    Of a rebase, a cherry-pick or a stash, and of common ancestors that git merges first, no commits are at hand.
+    """
+    from engram.adapters.git.read.versions import read_objects
+    from engram.adapters.git.run.layout import read_head
+    from engram.adapters.git.write.merge_driver import merged_commit
+    from engram.usecases.merge.last_edits import edits_of_merge
+
+    head, other = read_head(repository).oid, merged_commit(environment)
+    if not head or not other:
+        return UNKNOWN, UNKNOWN
+    try:
+        committed = read_objects(repository, [f"{oid}:{path}" for oid in (head, other)])
+    except GitError:
+        return UNKNOWN, UNKNOWN
+    if list(committed) != list(versions):
+        return UNKNOWN, UNKNOWN
+    return edits_of_merge(repository, (head, other), path, folder, categories)
 
 
 def heads_of(repository: Repository | None, environment: Mapping[str, str]) -> list[str]:

@@ -52,6 +52,7 @@ class _Versions(NamedTuple):
     ours: bytes | None
     theirs: bytes | None
     now: datetime
+    heads: tuple[str, str] | None = None
 
 
 def marked(store: Store, paths: list[str]) -> list[str]:
@@ -78,7 +79,16 @@ def _repair(store: Store, path: str) -> Repaired:
     if versions is None:
         return Repaired(path, "", trouble="The markers do not fit together; keep the right lines by hand.")
     folder, now = store.places.folder, versions.now
-    merged = merge_one(versions.base, versions.ours, versions.theirs, path, folder, store.categories, now)
+    three = versions.base, versions.ours, versions.theirs
+    merged = merge_one(*three, path, folder, store.categories, now)
+    if merged.contested and versions.heads is not None:
+        from engram.usecases.merge.last_edits import edits_of_merge
+
+        place = in_git(store, folder)
+        edits = edits_of_merge(
+            repository_of(store), versions.heads, in_git(store, path), place, store.categories
+        )
+        merged = merge_one(*three, path, folder, store.categories, now, edits=edits)
     if (
         merged.content is not None
         and frontmatter.conflict_marker(merged.content.decode("utf-8", "replace")) >= 0
@@ -107,7 +117,8 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
 def _from_index(store: Store, path: str) -> _Versions | None:
     from engram.adapters.git.read.unmerged import unmerged
     from engram.adapters.git.read.versions import read_objects
-    from engram.adapters.git.write.merge_driver import merged_heads
+    from engram.adapters.git.run.layout import read_head
+    from engram.adapters.git.write.merge_driver import merge_head, merged_heads
 
     repository = repository_of(store)
     name = in_git(store, path)
@@ -116,7 +127,8 @@ def _from_index(store: Store, path: str) -> _Versions | None:
         return None
     base, ours, theirs = (read_objects(repository, [oid])[0] if oid else None for oid in stages)
     now = time_of_merge(repository, merged_heads(repository, {}), store.clock)
-    return _Versions(INDEX, base, ours, theirs, now)
+    head, other = read_head(repository).oid, merge_head(repository)
+    return _Versions(INDEX, base, ours, theirs, now, (head, other) if head and other else None)
 
 
 def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
@@ -140,7 +152,7 @@ def _of_merge(
     repository = repository_of(store)
     now = time_of_merge(repository, [merge.ours, merge.theirs], store.clock)
     base = _base(store, name, path, merge.ours, merge.theirs)
-    return _Versions(PARENTS, base, ours, theirs, now)
+    return _Versions(PARENTS, base, ours, theirs, now, (merge.ours, merge.theirs))
 
 
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:

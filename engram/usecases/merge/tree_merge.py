@@ -17,7 +17,7 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.read.objects import Entry
 from engram.domain.errors import LoreFileError, SyncBlockedError
 from engram.domain.judgements.tally import accounts_of
-from engram.domain.merge.merge import reference_time
+from engram.domain.merge.merge import UNKNOWN, reference_time
 from engram.domain.merge.text_merge import merge_text
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.sync import sync_plan
@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
+    from engram.adapters.files.merge.merge_file import Merged
     from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
     from engram.domain.judgements.ledger import LegacyAccount
+    from engram.domain.merge.merge import Edit
 
     Changed = Mapping[str, Difference]
     Reader = Callable[[Iterable[str]], dict[str, bytes]]
+    # Who last changed the words of files of a side, by path: called with the commit of the side and paths in it.
+    Historian = Callable[[str, Sequence[str]], Mapping[str, Edit]]
 
 LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lines all the same
 
@@ -76,16 +80,26 @@ class Tree(NamedTuple):
     accounts: tuple[LegacyAccount, ...] = ()  # of format 1, of entries that another took in
 
 
-def merge_trees(rules: Rules, first: Side, second: Side, read: Reader) -> Tree:
-    """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for what cannot be merged."""
-    return _Merge(rules, first, second, read).run()
+def merge_trees(
+    rules: Rules, first: Side, second: Side, read: Reader, historian: Historian | None = None
+) -> Tree:
+    """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for what cannot be merged.
+
+    `historian` is asked about the files where it matters whose version is the later one; without it their
+    `updated_at` decides.
+    """
+    return _Merge(rules, first, second, read, historian).run()
 
 
 class _Merge:
     """One merge of two trees."""
 
-    def __init__(self, rules: Rules, first: Side, second: Side, read: Reader) -> None:
+    def __init__(
+        self, rules: Rules, first: Side, second: Side, read: Reader, historian: Historian | None
+    ) -> None:
         self._rules, self._first, self._second, self._read = rules, first, second, read
+        self._historian = historian
+        self._before_moves = [dict(side.changed) for side in (first, second)]
         self._accounts: list[LegacyAccount] = []
 
     def run(self) -> Tree:
@@ -121,12 +135,21 @@ class _Merge:
         contents = self._read(entry.oid for entry in versions)
         conflicts = 0
         deleted: list[_Deleted] = []
-        for path in paths:
+
+        def merge_file(path: str, edits: tuple[Edit, Edit] = (UNKNOWN, UNKNOWN)) -> Merged:
+            three = (*first.changed[path], second.changed[path].after)
+            old, ours, theirs = (contents[entry.oid] if entry else None for entry in three)
+            rules = self._rules
+            return merge_one(
+                old, ours, theirs, path, rules.folder, rules.categories, now, rules.parsed, edits
+            )
+
+        merged = {path: merge_file(path) for path in paths}
+        edits = self._edits([path for path in paths if merged[path].contested])
+        merged |= {path: merge_file(path, both) for path, both in edits.items()}
+        for path, done in merged.items():
             before, one, other = *first.changed[path], second.changed[path].after
             old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
-            done = merge_one(
-                old, ours, theirs, path, self._rules.folder, self._rules.categories, now, self._rules.parsed
-            )
             mode = _mode(before, one, other)
             self._put(made, path, mode, done.content)
             for kept in done.kept:
@@ -141,6 +164,17 @@ class _Merge:
         for path, (entry, content) in folded.items():
             self._put(made, path, entry.mode, content)
         return conflicts - len(made.followed)
+
+    def _edits(self, paths: Sequence[str]) -> dict[str, tuple[Edit, Edit]]:
+        """Return who wrote both versions of these files, as far as the history of the sides says."""
+        if not paths or self._historian is None:
+            return {}
+        found = []
+        for side, known in zip((self._first, self._second), self._before_moves, strict=True):
+            places = {path: _place(path, side.changed[path], known) for path in paths}
+            edits = self._historian(side.commit, sorted(set(places.values())))
+            found.append({path: edits.get(place, UNKNOWN) for path, place in places.items()})
+        return {path: (found[0][path], found[1][path]) for path in paths}
 
     def _may_follow(
         self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
@@ -199,6 +233,14 @@ class _Merge:
 def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
     old, ours, theirs = (entry.mode if entry else objects.PLAIN for entry in (before, one, other))
     return theirs if ours == old else ours
+
+
+def _place(path: str, change: Difference, before_moves: Changed) -> str:
+    """Return where a side itself has the file that is merged at `path`: the other side may have moved it."""
+    if path in before_moves and before_moves[path].after == change.after:
+        return path
+    places = [at for at, found in before_moves.items() if found.after == change.after and found.after]
+    return min(places, default=path)
 
 
 class _Deleted(NamedTuple):

@@ -1,12 +1,15 @@
-"""Taking the version of an entry that lost a merge, instead of the one that stands."""
+"""Settling the conflicts of an entry: keep what stands, take the version that lost, or let both stand."""
 
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter.fields import thousandths_of
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
+from engram.domain.entry.disputes import DELETED
+from engram.domain.entry.lore import MAX_CONTENT, Settlement
 from engram.domain.errors import UsageError
-from engram.domain.merge.merge import DELETED
+from engram.domain.merge.settlements import KEPT, OTHER, conflict_key, latest, short_digest
+from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
+    from engram.usecases.store.store import Store
 
 _LISTS = ("tags", "files", "entities", "context", "sources")
 _TEXTS = ("content", "status", "agent", "source_id")
@@ -24,14 +28,96 @@ def take_version(lore: Lore, categories: Categories) -> Lore | None:
 
     Of several versions of one field the latest is taken. Raises UsageError for what only an editor can settle.
     """
-    latest: dict[str, Conflict] = {}
-    for entry in sorted(lore.conflicts, key=lambda entry: entry.at):
-        latest[entry.field] = entry
-    if DELETED in latest:
+    versions = _latest_versions(lore)
+    if DELETED in versions:
         return None
-    for entry in latest.values():
+    for entry in versions.values():
         lore = _taken(lore, entry, categories)
     return lore._replace(conflicts=())
+
+
+def join_versions(lore: Lore) -> Lore:
+    """Return the entry with what stands and, where they differ, the latest version that lost behind it.
+
+    Raises UsageError where only one version can stand, or both are too long together.
+    """
+    for name, entry in _latest_versions(lore).items():
+        if name == "content":
+            lore = lore._replace(content=_join_lines(lore.content, entry.value))
+        elif name in _LISTS:
+            joined: dict[str, Any] = {
+                name: tuple(dict.fromkeys([*getattr(lore, name), *entry.value.split("\n")]))
+            }
+            lore = lore._replace(**joined)
+        else:
+            raise UsageError(
+                f"Only one version of '{name}' can stand.",
+                "`accept` keeps what stands, `take` takes the other.",
+            )
+    if len(lore.content) > MAX_CONTENT:
+        raise UsageError(
+            "Both versions together are too long for one entry.", "Write what should stand: --content TEXT."
+        )
+    return lore._replace(conflicts=())
+
+
+def chosen_side(store: Store, lore: Lore, *, mine: bool) -> str:
+    """Return whether the version of the person here (or that of the other) is the one that stands: KEPT or OTHER.
+
+    Raises UsageError where the names of the versions do not say that.
+    """
+    me, names = own_name(store), {(one.kept_source, one.source) for one in lore.conflicts}
+    if me and all(me == kept != other for kept, other in names):
+        return KEPT if mine else OTHER
+    if me and all(kept != other == me for kept, other in names):
+        return OTHER if mine else KEPT
+    raise UsageError(
+        f"It cannot be told which version is that of {me or 'a person without a name in git'}.",
+        "`accept` keeps what stands, `take` takes the other version.",
+    )
+
+
+def own_name(store: Store) -> str:
+    """Return git's name of the person here; "" outside git."""
+    from engram.adapters.git.run import configuration
+
+    if store.places.repository is None:
+        return ""
+    return configuration.committer(store.places.repository).rpartition(" <")[0]
+
+
+def settle(store: Store, before: Lore, after: Lore, chose: str, written: str = "") -> Lore:
+    """Return `after` with a settlement of each conflict of `before`, in place of the conflict.
+
+    `chose` is KEPT, OTHER or BOTH; `written` the text that a person gave instead of what that leads to.
+    """
+    stamp = times.render(times.after(store.clock.now(), before.updated_at))
+    name, taken = own_name(store), set(_latest_versions(before).values())
+    settled = [
+        Settlement(
+            conflict_key(one),
+            short_digest(written) if written and one.field == "content" else chose if one in taken else KEPT,
+            name,
+            max(stamp, one.at),  # a clock that ran ahead wrote it
+        )
+        for one in before.conflicts
+    ]
+    return after._replace(conflicts=(), settled=latest([*after.settled, *settled]))
+
+
+def _latest_versions(lore: Lore) -> dict[str, Conflict]:
+    return {entry.field: entry for entry in sorted(lore.conflicts, key=lambda entry: entry.at)}
+
+
+def _join_lines(one: str, other: str) -> str:
+    """Return the lines of both texts in order; where they differ, those of the first come first."""
+    mine, yours = one.split("\n"), other.split("\n")
+    found: list[str] = []
+    at = there = 0
+    for here, end in [*common(mine, yours), (len(mine), len(yours))]:
+        found += [*mine[at:here], *yours[there:end], *mine[here : here + 1]]
+        at, there = here + 1, end + 1
+    return "\n".join(found)
 
 
 def _taken(lore: Lore, entry: Conflict, categories: Categories) -> Lore:

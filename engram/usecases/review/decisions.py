@@ -10,6 +10,7 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check
 from engram.domain.errors import ConflictError, EngramError, UsageError
 from engram.domain.judgements.ledger import CONFIRMED
+from engram.domain.merge.settlements import BOTH, KEPT, OTHER
 from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision
 from engram.domain.similarity.deduplicate import fold
@@ -17,7 +18,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
-from engram.usecases.recording.resolve_conflict import take_version
+from engram.usecases.recording.resolve_conflict import chosen_side, join_versions, settle, take_version
 from engram.usecases.review import trust
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.store import Deed
@@ -92,7 +93,12 @@ def decide(
             return Decided(item, decision, {}, quarantined)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
-            wanted = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
+            made = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
+            wanted = (
+                _settled_in_own_words(store, item, files, wanted, made)
+                if item.kind == review.CONFLICT
+                else made
+            )
         if item.kind == review.STALE and decision == review.ACCEPT:
             _confirm(store, item, files, wanted)
         elif wanted:
@@ -176,12 +182,12 @@ def _confirm(
         store.deed = deed
 
 
-def _accept(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore if item.lore else None
     if lore is None:
         return {}
     if item.kind == review.CONFLICT:
-        return {lore.id: lore._replace(conflicts=())}
+        return {lore.id: settle(store, lore, lore, KEPT)}
     if item.kind == review.STALE:
         return {lore.id: lore._replace(expires_at=None)}
     if item.kind in (review.PENDING, review.JUNK) and lore.status != ACTIVE:
@@ -223,7 +229,39 @@ def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
 
 def _take(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore
-    return {lore.id: take_version(lore, store.categories)}
+    taken = take_version(lore, store.categories)
+    return {lore.id: taken and settle(store, lore, taken, OTHER)}
+
+
+def _mine(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    side = chosen_side(store, files[item.lore[0]][1].lore, mine=True)
+    return (_accept if side == KEPT else _take)(store, item, files)
+
+
+def _theirs(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    side = chosen_side(store, files[item.lore[0]][1].lore, mine=False)
+    return (_accept if side == KEPT else _take)(store, item, files)
+
+
+def _both(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    lore = files[item.lore[0]][1].lore
+    return {lore.id: settle(store, lore, join_versions(lore), BOTH)}
+
+
+def _settled_in_own_words(
+    store: Store,
+    item: Item,
+    files: dict[str, tuple[str, LoreFile]],
+    wanted: dict[str, Lore | None],
+    made: dict[str, Lore | None],
+) -> dict[str, Lore | None]:
+    """Return what is written of a conflict whose text a person gave: the settlement names that text."""
+    (lore_id,) = item.lore
+    planned, after = wanted[lore_id], made[lore_id]
+    if planned is None or after is None or planned.content == after.content:
+        return made
+    before = files[lore_id][1].lore
+    return {lore_id: settle(store, before, after._replace(settled=before.settled), KEPT, after.content)}
 
 
 _RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[str, Lore | None]]] = {
@@ -233,6 +271,9 @@ _RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[
     review.SUPERSEDE: _supersede,
     review.MERGE: _merge,
     review.TAKE: _take,
+    review.MINE: _mine,
+    review.THEIRS: _theirs,
+    review.BOTH: _both,
 }
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
+from engram.domain.entry.disputes import difference_lines
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import review
@@ -66,7 +67,8 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
         lore = _load(store, hit)
         if lore is None or not lore.conflicts:
             continue
-        why, evidence = describe_conflicts(lore.conflicts)
+        why, _ = describe_conflicts(lore.conflicts)
+        evidence = difference_lines(lore)
         items.append(_item(review.CONFLICT, [hit], why, review.ACCEPT, evidence))
     return items
 

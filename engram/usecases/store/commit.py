@@ -142,15 +142,16 @@ def _commit_outside(store: Store) -> int:
     from engram.usecases.store.outside_changes import record_outside_changes
 
     repository = store.repository
-    changes = []
+    changes: list[FileChange] = []
     differing = outside_changes(repository, store.places.folder)
     # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
     record_outside_changes(store, [found.path for found in differing if found.path in waiting])
-    for found in differing:
-        if found.path in waiting:
-            continue
-        content = None if found.deleted else _safe_content(store, found.path)
+    edited = [found for found in differing if found.path not in waiting]
+    contents = {found.path: _safe_content(store, found.path) for found in edited if not found.deleted}
+    contents |= _dated(store, {path: raw for path, raw in contents.items() if raw is not None})
+    for found in edited:
+        content = contents.get(found.path)
         if found.deleted or content is not None:
             changes.append(FileChange(found.path, content))
     if changes:
@@ -174,6 +175,45 @@ def _safe_content(store: Store, path: str) -> bytes | None:
     except (EngramError, UnicodeDecodeError):
         return None
     return None if find_secrets(text, store.allowed_secrets) else raw
+
+
+def _dated(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the entries whose words a person edited and whose `updated_at` they left alone, dated by their files.
+
+    The files are written so, too. The date decides which of two edits is the later one, wherever they are merged.
+    """
+    from datetime import UTC, datetime
+
+    from engram.adapters.files.frontmatter import codec
+    from engram.adapters.git.read import objects
+    from engram.adapters.git.read.differences import blobs
+    from engram.adapters.git.run.layout import read_head
+    from engram.domain.entry import times
+    from engram.domain.sync.sync_plan import is_lore
+
+    paths = [path for path in contents if is_lore(path, store.places.folder)]
+    repository, now, never = store.repository, store.clock.now(), datetime.fromtimestamp(0, UTC)
+    committed = objects.entries(repository, read_head(repository).oid, paths) if paths else {}
+    before = blobs(repository, (entry.oid for entry in committed.values()))
+    dated: dict[str, bytes] = {}
+    for path, entry in committed.items():
+        raw, file = contents[path], store.files.absolute(path)
+        try:
+            old = codec.read(before[entry.oid], path, store.categories, never).lore
+            new = codec.read(raw, path, store.categories, never)
+            if not new.adopted or new.lore.content == old.content or new.lore.updated_at != old.updated_at:
+                continue
+            facts = os.lstat(file)
+            modified = datetime.fromtimestamp(max(0.0, facts.st_mtime), UTC)
+            stamp = times.after(min(modified, now), old.updated_at)
+            after = codec.rewrite(new, new.lore._replace(updated_at=stamp), store.categories)
+            with store.files.lock():
+                atomic.check_unchanged(file, atomic.digest(raw))
+                atomic.put(atomic.prepare(file, after, store.clock.new_id(), facts.st_mode & 0o777), file)
+        except (EngramError, OSError):
+            continue  # it is committed as it is
+        dated[path] = after
+    return dated
 
 
 def commit_quietly(store: Store, *, wait: float = 0.0) -> str:

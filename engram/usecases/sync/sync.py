@@ -43,6 +43,7 @@ from engram.usecases.sync import apply, local_changes, network
 from engram.usecases.sync.apply import may_be_kept
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
 from engram.usecases.sync.network import prefetch
+from engram.usecases.sync.unreadable import unreadable_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -139,13 +140,15 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
         except EngramError as raised:
             error = error or raised
     sync_state.remember(store, run.done.remote, error)
+    notes, unreadable = unreadable_entries(store, run.came_in, run.went_out)
+    run.done = run.done._replace(notes=(*run.done.notes, *notes))
     _log(store, run.done, error, began)
     if error is not None and not (
         run.done.pulled or run.done.merged or run.done.pushed or run.done.sent_judgements
     ):
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
-    errors = () if error is None else (error,)
+    errors = (*(() if error is None else (error,)), *unreadable)
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
@@ -175,6 +178,8 @@ class _Sync:
         ] = {}  # commits that this sync made, and their new contents
         self._clean = set[str]()  # commits that hold no secret
         self._pushing: network.Background | None = None
+        self.came_in: set[str] = set()  # paths of entries
+        self.went_out: set[str] = set()
 
     def plan(self) -> commit_merge.Plan:
         """Fetch, and plan what a sync of the committed state would do."""
@@ -297,6 +302,7 @@ class _Sync:
         if CONFIG_NAME in merge.changes:
             self._read_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
+        self.came_in.update(path for path in paths if is_lore(path, self._store.places.folder))
         done = self.done
         self.done = done._replace(
             pulled=done.pulled + len(paths),
@@ -367,6 +373,7 @@ class _Sync:
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)
+        self.went_out.update(path for path in sent if is_lore(path, self._store.places.folder))
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
         return commit
 

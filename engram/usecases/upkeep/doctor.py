@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.files import scan as walk
@@ -13,6 +14,7 @@ from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
+from engram.usecases.store import entry_writer
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
@@ -58,8 +60,24 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         reported = {one.where for one in merges}
         files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
         others = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
-        others += [*_agents(store), *_sync(store), *_kept_versions(store)]
+        others += [*_agents(store), *_sync(store), *_kept_versions(store), *_disputes(store)]
         return [*found, *merges, *files, *others, *_settings(store), *_degraded(store)]
+
+
+def _disputes(store: Store) -> list[Finding]:
+    """Find entries of which two people or clones wrote different versions."""
+    from engram.domain.entry.disputes import describe_dispute
+
+    generation = store.index.look()
+    hits = generation.catalog.select("conflicts > 0", (), "ORDER BY path") if generation is not None else []
+    found = []
+    for hit in hits:
+        with contextlib.suppress(EngramError):
+            lore = entry_writer.load(store, hit.path).lore
+            if lore.conflicts:
+                said = describe_dispute(lore, store.clock.now())
+                found.append(Finding(CONFLICT, hit.path, said, "`engram review --kind conflict` settles it."))
+    return found
 
 
 def _merges(store: Store, fix: bool) -> list[Finding]:

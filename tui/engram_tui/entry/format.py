@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
+from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import bar, count, fraction, since
@@ -80,7 +81,7 @@ def facts(
         ("expires", _moment(lore.expires_at, now)),
         ("recorded", f"{_moment(lore.created_at, now)}{f' by {lore.agent}' if lore.agent else ''}"),
         ("changed", _moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
-        ("conflicts", "; ".join(f"{one.field} of {one.source}: {one.value}" for one in lore.conflicts)),
+        ("disputed", describe_dispute(lore, datetime.fromtimestamp(now, UTC)).removeprefix("disputed: ")),
         ("id", lore.id + (f" ({shown.ref} in this session)" if shown.ref else "")),
         ("scope", shown.scope),
         ("file", shown.path),

@@ -151,4 +151,4 @@ def _decisions(item: Item) -> list[tuple[str, str]]:
     if item.kind in (CONFLICT, DUPLICATE):
         possible |= {BOTH: "both texts in one entry", MERGE: "merge them, paragraph by paragraph"}
     order = [item.proposal, *(name for name in possible if name not in (item.proposal, SNOOZE)), SNOOZE]
-    return [(name, possible[name]) for name in dict.fromkeys(order) if name in possible]
+    return [(name, possible[name]) for name in dict.fromkeys(order) if name in possible and name in ACTION_OF]

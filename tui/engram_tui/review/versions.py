@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain.entry.disputes import names_of
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
 from engram.usecases.recording.resolve_conflict import take_version
@@ -55,7 +56,7 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
 
 def _other_name(lore: Lore) -> str:
     latest = max(lore.conflicts, key=lambda conflict: conflict.at)
-    return f"other version, by {latest.source or 'another clone'}"
+    return f"other version, by {names_of(latest)[1]}"
 
 
 def read_merge_source(store: Engram, item: Item) -> MergeSource:

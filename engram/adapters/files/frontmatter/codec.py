@@ -58,6 +58,7 @@ def build_lore(
         source_id,
         () if sources == (source_id,) else sources,
         get("conflicts", ()),
+        get("settled", ()),
     )
 
 
@@ -139,6 +140,7 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
         "created_at": None,
         "updated_at": times.whole_milliseconds(lore.created_at),
         "conflicts": (),
+        "settled": (),
     }
 
 

@@ -13,7 +13,7 @@ from engram.adapters.files.frontmatter.frontmatter import Problem, is_readable, 
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import Vote, stated_text
-from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Relation
+from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Relation, Settlement
 from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -210,7 +210,11 @@ def _conflicts(value: Value) -> tuple[Conflict, ...]:
     return tuple([Conflict(*[part(item, name) for name in CONFLICT_KEYS]) for item in mappings(value)])
 
 
-CONFLICT_KEYS = ("field", "value", "from", "at")
+CONFLICT_KEYS = ("field", "value", "from", "at", "kept_from", "kept_at")
+
+
+def _settled(value: Value) -> tuple[Settlement, ...]:
+    return tuple([Settlement(*[part(item, name) for name in Settlement._fields]) for item in mappings(value)])
 
 
 def mappings(value: Value) -> list[dict[str, Value]]:
@@ -276,6 +280,7 @@ READERS: dict[str, Callable[[Value], Any]] = {
     "created_at": _time,
     "updated_at": _time,
     "conflicts": _conflicts,
+    "settled": _settled,
 }
 KEYS = tuple(READERS)
 
@@ -343,6 +348,17 @@ def _write_conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
         found += block("    value: ", conflict.value, 6)
         found.append(f"    from: {scalar(conflict.source)}")
         found.append(f"    at: {scalar(conflict.at)}")
+        if conflict.kept_source or conflict.kept_at:
+            found.append(f"    kept_from: {scalar(conflict.kept_source)}")
+            found.append(f"    kept_at: {scalar(conflict.kept_at)}")
+    return found
+
+
+def _write_settled(key: str, value: tuple[Settlement, ...]) -> list[str]:
+    found = [f"{key}:"]
+    for one in value:
+        parts = [f"{name}: {scalar(text, flow=True)}" for name, text in one._asdict().items()]
+        found.append(f"  - {{{', '.join(parts)}}}")
     return found
 
 
@@ -389,4 +405,5 @@ WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
     "created_at": _write_time,
     "updated_at": _write_time,
     "conflicts": _write_conflicts,
+    "settled": _write_settled,
 }

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def merge_canonical(
-    base: bytes, ours: bytes, theirs: bytes, sources: tuple[str, str], job: Job
+    base: bytes, ours: bytes, theirs: bytes, edits: tuple[rules.Edit, rules.Edit], job: Job
 ) -> Result | None:
-    """Merge two versions of one entry; None: use the slow path. `sources` are the clones that wrote ours and theirs."""
+    """Merge two versions of one entry; None: use the slow path. `edits` say who wrote ours and theirs, and when."""
     found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
     before, one, other = found
     if before is None or one is None or other is None or not before.id == one.id == other.id:
         return None
     winner, loser = rules.in_order(
-        rules.Version(one, digest(ours), sources[0]),
-        rules.Version(other, digest(theirs), sources[1]),
+        rules.Version(one, digest(ours), edits[0]),
+        rules.Version(other, digest(theirs), edits[1]),
         job.now,
     )
     result = rules.merge(before, winner, loser, job.categories, job.now)
@@ -45,7 +45,7 @@ def merge_canonical(
         return None
     if job.parsed is not None:
         job.parsed.add(content, job.categories, written)
-    return Result(content, result.fields, result.losses)
+    return Result(content, result.fields, result.losses, result.contested)
 
 
 def parse_canonical(raw: bytes, categories: Categories, parsed: ParsedFiles | None = None) -> Lore | None:

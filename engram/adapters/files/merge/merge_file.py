@@ -12,14 +12,15 @@ from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_readable import (
     Job,
+    Result,
     Side,
     merge_pair,
     pair_up,
     read_side,
     with_conflict,
 )
-from engram.domain.entry.lore import Conflict
-from engram.domain.merge.merge import DELETED, FILE, NEVER, only_passing
+from engram.domain.entry.disputes import DELETED, FILE
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, lost_file, only_passing
 from engram.domain.similarity import deduplicate
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
-    from engram.domain.entry.lore import Lore
+    from engram.domain.entry.lore import Conflict, Lore
 
 
 class Kept(NamedTuple):
@@ -42,13 +43,15 @@ class Merged(NamedTuple):
     """The result of merging two versions of a file.
 
     `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
-    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read.
+    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read. `contested`
+    says that the result depends on who wrote the versions, and when.
     """
 
     content: bytes | None
     fields: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     kept: tuple[Kept, ...] = ()
+    contested: bool = False
 
     @property
     def clean(self) -> bool:
@@ -63,13 +66,13 @@ def merge_files(
     path: str,
     categories: Categories,
     now: datetime,
-    sources: tuple[str, str] = ("", ""),
+    edits: tuple[Edit, Edit] = (UNKNOWN, UNKNOWN),
     parsed: ParsedFiles | None = None,
 ) -> Merged:
     """Merge two versions of the lore file at `path`; None is a file that is not there. Raises nothing.
 
-    `now` (see `engram.domain.merge.merge.reference_time`) and `sources`, the short names of the clones that wrote
-    ours and theirs, have to be the same on every machine that merges the same two versions.
+    `now` (see `engram.domain.merge.merge.reference_time`) and `edits`, who wrote ours and theirs and when, have to
+    be the same on every machine that merges the same two versions.
     """
     if theirs in (ours, base):
         return Merged(ours)
@@ -78,38 +81,38 @@ def merge_files(
     job = Job(path, categories, now, parsed)
     resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
     if resolved != [base, ours, theirs]:
-        return merge_files(resolved[0], resolved[1], resolved[2], path, categories, now, sources, parsed)
-    return _merged(base, ours, theirs, sources, job)
+        return merge_files(resolved[0], resolved[1], resolved[2], path, categories, now, edits, parsed)
+    return _merged(base, ours, theirs, edits, job)
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
     """Return whether all that changed in a lore file allows that the entry is folded (engram.domain.similarity.deduplicate)."""
     job = Job(path, categories, NEVER)
-    before, after = read_side(base, "", job), read_side(changed, "", job)
+    before, after = read_side(base, job), read_side(changed, job)
     return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
 
 
 def _merged(
-    base: bytes | None, ours: bytes | None, theirs: bytes | None, sources: tuple[str, str], job: Job
+    base: bytes | None, ours: bytes | None, theirs: bytes | None, edits: tuple[Edit, Edit], job: Job
 ) -> Merged:
     """Merge two versions that differ and have no markers."""
     if base is not None and ours is not None and theirs is not None:
-        short = merge_canonical(base, ours, theirs, sources, job)
+        short = merge_canonical(base, ours, theirs, edits, job)
         if short is not None:
-            return Merged(*short)
-    before = None if base is None else read_side(base, "", job)
+            return _of(short)
+    before = None if base is None else read_side(base, job)
     if ours is None:
         assert theirs is not None
-        return _against_deletion(before, theirs, sources, job)
+        return _against_deletion(before, theirs, edits, job)
     if theirs is None:
-        return _against_deletion(before, ours, sources[::-1], job)
-    one, other = read_side(ours, sources[0], job), read_side(theirs, sources[1], job)
+        return _against_deletion(before, ours, edits[::-1], job)
+    one, other = read_side(ours, job, edits[0]), read_side(theirs, job, edits[1])
     if one and other:
         return _both_readable(before, one, other, job)
     if one:
-        return _one_unreadable(one, theirs, sources[1], job)
+        return _one_unreadable(one, theirs, edits[1], job)
     if other:
-        return _one_unreadable(other, ours, sources[0], job)
+        return _one_unreadable(other, ours, edits[0], job)
     return Merged(max(ours, theirs), (FILE,), (), (keep_version(job.path, min(ours, theirs)),))
 
 
@@ -131,7 +134,11 @@ def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merge
     result = merge_pair(pair, job)
     if result is None:
         return Merged(pair.winner.file.raw, (FILE,), (), (keep_version(job.path, pair.loser.file.raw),))
-    return Merged(*result)
+    return _of(result)
+
+
+def _of(result: Result) -> Merged:
+    return Merged(result.content, result.fields, result.conflicts, contested=result.contested)
 
 
 def _two_entries(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
@@ -142,28 +149,29 @@ def _two_entries(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
     return Merged(first.file.raw, ("id",), (), (keep_version(job.path, second.file.raw),))
 
 
-def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged:
+def _one_unreadable(readable: Side, raw: bytes, edit: Edit, job: Job) -> Merged:
     try:
-        entry = Conflict(FILE, raw.decode(), source, "")
+        entry = lost_file(FILE, raw.decode(), edit, readable.edit)
     except UnicodeDecodeError:
         content = None
     else:
         content = with_conflict(readable, entry, job)
     if content is None:
         return Merged(readable.file.raw, (FILE,), (), (keep_version(job.path, raw),))
-    return Merged(content, (FILE,), _unless_there(readable, entry))
+    return Merged(content, (FILE,), _unless_there(readable, entry), contested=True)
 
 
-def _against_deletion(base: Side | None, raw: bytes, sources: tuple[str, str], job: Job) -> Merged:
-    """Merge a deletion with a change; `sources` has the side that deleted first."""
-    entry = Conflict(DELETED, "", sources[0], "")
-    edited = read_side(raw, sources[1], job)
+def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], job: Job) -> Merged:
+    """Merge a deletion with a change; `edits` has the side that deleted first."""
+    entry = lost_file(DELETED, "", *edits)
+    edited = read_side(raw, job, edits[1])
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))
     if base and _is_all(base, edited, only_passing):
         return Merged(None, (DELETED,))
     content = with_conflict(edited, entry, job)
-    return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
+    left = _unless_there(edited, entry)
+    return Merged(raw if content is None else content, (DELETED,), left, contested=True)
 
 
 def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:

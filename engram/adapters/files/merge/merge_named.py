@@ -13,10 +13,10 @@ from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.files.merge.merge_file import Merged, keep_version
 from engram.adapters.files.merge.merge_readable import digest
-from engram.domain.entry.lore import Conflict
+from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
-from engram.domain.merge.merge import DELETED, FILE, NEVER, losing, merge_conflicts
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, losing, lost_file, merge_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.named_file import Kind
     from engram.adapters.files.merge.merge_frame import Frame, Outline
+    from engram.domain.entry.lore import Conflict
 
 
 class _Job(NamedTuple):
@@ -49,7 +50,7 @@ def merge_named(
     path: str,
     now: datetime,
     kind: Kind,
-    sources: tuple[str, str] = ("", ""),
+    edits: tuple[Edit, Edit] = (UNKNOWN, UNKNOWN),
 ) -> Merged:
     """Merge two versions of the file at `path`, which is of this kind; the rest as of `merge_file.merge_files`."""
     if theirs in (ours, base):
@@ -59,29 +60,29 @@ def merge_named(
     job = _Job(path, kind, now)
     resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
     if resolved != [base, ours, theirs]:
-        return merge_named(resolved[0], resolved[1], resolved[2], path, now, kind, sources)
+        return merge_named(resolved[0], resolved[1], resolved[2], path, now, kind, edits)
     before = None if base is None else _read(base, job)
     if ours is None or theirs is None:
-        kept, source = (theirs, sources[::-1]) if ours is None else (ours, sources)
-        return _against_deletion(before, kept or b"", job, source)
-    one, other = _read(ours, job, sources[0]), _read(theirs, job, sources[1])
+        kept, both = (theirs, edits[::-1]) if ours is None else (ours, edits)
+        return _against_deletion(before, kept or b"", job, both)
+    one, other = _read(ours, job, edits[0]), _read(theirs, job, edits[1])
     if one and other:
         return _both_readable(before, one, other, job)
     if one:
-        return _one_unreadable(one, theirs, job, sources[1])
+        return _one_unreadable(one, theirs, job, edits[1])
     if other:
-        return _one_unreadable(other, ours, job, sources[0])
+        return _one_unreadable(other, ours, job, edits[0])
     return Merged(max(ours, theirs), (FILE,), (), (keep_version(path, min(ours, theirs)),))
 
 
-def _read(raw: bytes, job: _Job, source: str = "") -> _Side | None:
+def _read(raw: bytes, job: _Job, edit: Edit = UNKNOWN) -> _Side | None:
     try:
         file = job.kind.read(raw, job.path)
         outline = merge_frame.outline(raw.decode(), job.kind.ranks)
     except (LoreFileError, Problem):
         return None
     stamp = file.updated_at or NEVER
-    return _Side(rules.Version(file.record, stamp, file.conflicts, digest(raw), source), outline, raw)
+    return _Side(rules.Version(file.record, stamp, file.conflicts, digest(raw), edit), outline, raw)
 
 
 def _without_markers(raw: bytes, job: _Job) -> bytes:
@@ -98,13 +99,13 @@ def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) ->
     first, _ = rules.in_order(ours.version, theirs.version, job.now)
     winner, loser = (ours, theirs) if first is ours.version else (theirs, ours)
     for frame in _frames(base, winner, loser):
-        stamp, source = loser.version.updated_at, loser.version.source
-        foreign = [losing(name, value, stamp, source) for name, value in frame.lost]
-        merged = rules.merge(base.version if base else None, winner.version, loser.version, job.now, foreign)
+        one, other = winner.version, loser.version
+        foreign = [losing(name, value, other.written_at, other.edit, one.edit) for name, value in frame.lost]
+        merged = rules.merge(base.version if base else None, one, other, job.now, foreign)
         content = _write(frame, merged.version, job)
         if content is not None:
             fields = [name for name in merged.fields if name != "metadata"]
-            return Merged(content, (*fields, *frame.differing), merged.losses)
+            return Merged(content, (*fields, *frame.differing), merged.losses, contested=merged.contested)
     return Merged(winner.raw, (FILE,), (), (keep_version(job.path, loser.raw),))
 
 
@@ -144,28 +145,29 @@ def _values(version: rules.Version) -> tuple[object, ...]:
     return (rules.values(version.record), version.updated_at, version.conflicts)
 
 
-def _one_unreadable(readable: _Side, raw: bytes, job: _Job, source: str) -> Merged:
+def _one_unreadable(readable: _Side, raw: bytes, job: _Job, edit: Edit) -> Merged:
     try:
-        entry = Conflict(FILE, raw.decode(), source, "")
+        entry = lost_file(FILE, raw.decode(), edit, readable.version.edit)
     except UnicodeDecodeError:
         content = None
     else:
         content = _with_conflict(readable, entry, job)
     if content is None:
         return Merged(readable.raw, (FILE,), (), (keep_version(job.path, raw),))
-    return Merged(content, (FILE,), _unless_there(readable, entry))
+    return Merged(content, (FILE,), _unless_there(readable, entry), contested=True)
 
 
-def _against_deletion(base: _Side | None, raw: bytes, job: _Job, sources: tuple[str, str]) -> Merged:
-    """Merge a deletion with a change; `sources` has the side that changed first."""
-    entry = Conflict(DELETED, "", sources[1], "")
-    edited = _read(raw, job, sources[0])
+def _against_deletion(base: _Side | None, raw: bytes, job: _Job, edits: tuple[Edit, Edit]) -> Merged:
+    """Merge a deletion with a change; `edits` has the side that changed first."""
+    entry = lost_file(DELETED, "", edits[1], edits[0])
+    edited = _read(raw, job, edits[0])
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))
     if base and _only_a_date(base, edited):
         return Merged(None, (DELETED,))
     content = _with_conflict(edited, entry, job)
-    return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
+    left = _unless_there(edited, entry)
+    return Merged(raw if content is None else content, (DELETED,), left, contested=True)
 
 
 def _only_a_date(base: _Side, edited: _Side) -> bool:

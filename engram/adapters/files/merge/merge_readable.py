@@ -46,11 +46,11 @@ class Job(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A version of a file: its entry, its text in parts, the clone that wrote it."""
+    """A version of a file: its entry, its text in parts, who wrote it and when."""
 
     file: LoreFile
     outline: Outline
-    source: str
+    edit: rules.Edit
 
 
 class Pair(NamedTuple):
@@ -64,14 +64,15 @@ class Pair(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The merged bytes, the fields in which the sides differed, the new entries of `conflicts`."""
+    """The merged bytes, the fields in which the sides differed, the new entries of `conflicts`; `contested` as of a merge."""
 
     content: bytes
     fields: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
+    contested: bool = False
 
 
-def read_side(raw: bytes, source: str, job: Job) -> Side | None:
+def read_side(raw: bytes, job: Job, edit: rules.Edit = rules.UNKNOWN) -> Side | None:
     """Read a version; None where it is no entry."""
     try:
         file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
@@ -80,7 +81,7 @@ def read_side(raw: bytes, source: str, job: Job) -> Side | None:
         return None
     if file.lore.updated_at == _NEVER_CREATED:
         file = file._replace(lore=file.lore._replace(updated_at=rules.NEVER))
-    return Side(file, outline, source)
+    return Side(file, outline, edit)
 
 
 def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair | None:
@@ -102,7 +103,7 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
         content = _write(frame, merged.lore, pair.adopted, job)
         if content is not None:
             fields = (*_renamed(pair), *merged.fields, *frame.differing)
-            return Result(content, fields, merged.losses)
+            return Result(content, fields, merged.losses, merged.contested)
     return None
 
 
@@ -128,7 +129,7 @@ def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
 
 
 def _version(side: Side, lore_id: str) -> Version:
-    return rules.Version(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.source)
+    return rules.Version(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.edit)
 
 
 def digest(raw: bytes) -> bytes:
@@ -169,7 +170,7 @@ def _with_line_feeds(side: Side) -> Outline:
 def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
     winner, loser = pair.versions
     # Two people who promoted the same entry need not decide whose record of its origin stays.
-    lost = [rules.loss(name, value, loser) for name, value in frame.lost if name != ORIGIN]
+    lost = [rules.loss(name, value, loser, winner) for name, value in frame.lost if name != ORIGIN]
     base = pair.base.file.lore if pair.base else None
     merged = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
     return merged._replace(lore=normalize(merged.lore))
@@ -177,7 +178,7 @@ def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
 
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
     """Return the frame with the values of this entry; None where that does not parse to exactly this entry."""
-    side = read_side(frame.text.encode(), "", job)
+    side = read_side(frame.text.encode(), job)
     if side is None:
         return None
     try:
@@ -185,7 +186,7 @@ def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
         content = write(side.file, lore, job.categories)
     except (ValidationError, Problem):
         return None
-    written = read_side(content, "", job)
+    written = read_side(content, job)
     if written is None or written.outline.foreign != frame.foreign or written.file.adopted != adopted:
         return None
     same = lore if adopted else lore._replace(id=written.file.lore.id)

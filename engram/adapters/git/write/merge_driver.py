@@ -66,6 +66,18 @@ def merged_heads(repo: Repository, environment: Mapping[str, str]) -> list[str]:
     return [*([head] if head else []), *others]
 
 
+def merged_commit(environment: Mapping[str, str]) -> str:
+    """Return the commit that `git merge` or `git pull` merges into HEAD; "" where git does something else, or several."""
+    others = [name.removeprefix("GITHEAD_") for name in environment if name.startswith("GITHEAD_")]
+    return others[0] if len(others) == 1 and re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", others[0]) else ""
+
+
+def merge_head(repo: Repository) -> str:
+    """Return the commit that a merge under way merges into HEAD; "" where none is."""
+    found = _first_line(os.path.join(repo.git_dir, "MERGE_HEAD"))
+    return found if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", found) else ""
+
+
 def committer_times(repo: Repository, commits: Sequence[str]) -> list[int]:
     """When the commits were made, in unix seconds. Raises GitError for one that is not there."""
     if not commits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import add_all
 from engram.domain.errors import UsageError
-from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -28,11 +28,15 @@ EXAMPLES = (
     "engram review",
     "engram review --kind pending --kind conflict --limit 50",
     "engram review accept 3f2a9c",
+    "engram review mine 5c1e07",
+    'engram review accept 5c1e07 --content "The port is 8080."',
     "engram review merge 81d0 --dry-run",
     "engram review archive --kind stale --all",
     "engram review archive --kind weak --category fact --older-than 365 --all --dry-run",
     "engram review snooze 3f2a9c --days 30",
 )
+
+_DIFFERENCES = 12  # lines of a conflict
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -157,12 +161,23 @@ def _decide(call: Call) -> int:
     else:
         done = decide_all(call.store, items, given.decision, days=given.days)
         call.wrote = True
+    _commit_settlements(call, done)
     call.output.document({"decided": [_decided_json(one) for one in done], "dry_run": given.dry_run})
     for one in done:
         _tell(call, one, dry=given.dry_run)
     if not done:
         call.output.line("Nothing fits.")
     return 0
+
+
+def _commit_settlements(call: Call, done: list[Decided]) -> None:
+    """Commit what was settled at once; other decisions are committed in the background."""
+    if call.wrote and any(one.item.kind == CONFLICT and one.wrote for one in done):
+        from engram.usecases.store.commit import commit_quietly
+
+        trouble = commit_quietly(call.store)
+        if trouble:
+            call.output.note(f"Not in git yet: {trouble}")
 
 
 def _with_text(call: Call, items: list[Item]) -> Decided:
@@ -202,7 +217,10 @@ def item_lines(call: Call, item: Item) -> list[str]:
     room = max(10, width - len(item.id) - 15)
     lines = [head + styled(shorten(safe_text(item.title), room), BOLD)]
     lines.append(f"    {safe_text(item.why)}")
-    lines += [styled("    " + shorten(safe_text(line), width - 4), DIM) for line in item.evidence[:3]]
+    lines += [
+        styled("    " + shorten(safe_text(line), width - 4), DIM)
+        for line in item.evidence[: _DIFFERENCES if item.kind == CONFLICT else 3]
+    ]
     about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
     lines.append(
         styled(
@@ -227,6 +245,11 @@ def _tell(call: Call, done: Decided, *, dry: bool) -> None:
     what = allowed(done.item.kind)[done.decision]
     would = "would: " if dry else ""
     call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")
+    if done.item.kind == CONFLICT and not dry:
+        for lore in done.lore.values():
+            if lore is not None:
+                call.output.line("Now stands:")
+                call.output.line(safe_text(lore.content, lines=True))
     if dry and done.decision == MERGE:
         kept = next(lore for lore in done.lore.values() if lore is not None)
         call.output.line()

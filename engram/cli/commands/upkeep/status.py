@@ -61,9 +61,9 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, store["placement"], now, width)
     if git["conflicts"]:
-        some = counted(git["conflicts"], "entry has", "entries have")
-        text = f"{some} a second version: engram review --kind conflict"
-        lines += _part("conflicts", text, width)
+        some = counted(git["conflicts"], "entry is", "entries are")
+        text = f"{some} disputed: engram review --kind conflict"
+        lines += _part("disputed", text, width)
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
