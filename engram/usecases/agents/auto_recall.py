@@ -15,6 +15,7 @@ from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall import query as recall
+from engram.usecases.recall import search
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
-    from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
@@ -49,7 +49,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, strategy=strategy, keep=False))
     usable = answer.strength == ranking.STRONG and answer.strategy != recall.SCAN
-    hits = [hit for hit in answer.lore if usable and _is_strong(hit.score)]
+    hits = [hit for hit in answer.lore if usable and search.strength_of([hit]) == ranking.STRONG]
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     sorted_out = _recalled(store, [hit.lore for hit in hits])
@@ -151,11 +151,6 @@ def framed(
         note = fence.Note(refs[lore.id], lore.content, lore.category, counts.fraction, counts.state, trust)
         notes.append(note)
     return fence.frame(notes, budget, lead)
-
-
-def _is_strong(score: Score) -> bool:
-    limits = ranking.bounds(score.cosine)
-    return ranking.evidence(score.words, score.cosine, score.missing) >= limits.strong
 
 
 def _note(
