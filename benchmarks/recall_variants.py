@@ -10,7 +10,7 @@ import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.recall.ranking import Bounds
+from engram.domain.recall.ranking import BY_BOTH, BY_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ Constant = tuple[str, str]
 
 _NEVER = 1_000_000_000
 _WITHOUT_BOUNDS: dict[Constant, Any] = {
-    ("engram.domain.recall.ranking", "BY_BOTH"): Bounds(0.6, -9.0, -9.0),
-    ("engram.domain.recall.ranking", "BY_WORDS"): Bounds(0.24, -9.0, -9.0),
+    ("engram.domain.recall.ranking", "BY_BOTH"): BY_BOTH._replace(weak=-9.0, shown=-9.0),
+    ("engram.domain.recall.ranking", "BY_WORDS"): BY_WORDS._replace(weak=-9.0, shown=-9.0),
 }
 
 

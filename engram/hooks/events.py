@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemory
-from engram.domain.text.stop_words import STOP_WORDS
+from engram.domain.agents import signals
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
-from engram.usecases.recall import query as recall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.hooks.payload import Payload
     from engram.usecases.store.store import Store
@@ -22,22 +20,9 @@ PULL, ALL = "pull", "all"  # what the detached process syncs
 _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
-_TELLING = (
-    "error",
-    "exception",
-    "fail",
-    "cannot",
-    "could not",
-    "not found",
-    "denied",
-    "fatal",
-    "panic",
-    "refused",
-)
-_LONGEST_ERROR = 400
-_MOST_COMMAND = 300
-_FEWEST_WORDS = 3
+_FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
+_MOST_FILES = 4
 QUESTION = (
     "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
     "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
@@ -86,20 +71,27 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the files that a tool is called for, else by the command."""
-    found = auto_recall.by_files(store, _as_lore_name_them(store, payload))
-    command = " ".join(payload.command[:_MOST_COMMAND].split())
-    if not found and not payload.files and _says_enough(command):
-        found = auto_recall.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
-    return Reply(found)
+    """Recall by the files that a tool is called for or a command names, else by what the command does."""
+    commands = signals.commands_of(payload.command)
+    files = (
+        payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MOST_FILES]
+    )
+    found = auto_recall.by_files(store, _as_lore_name_them(store, payload.cwd, files))
+    if found:
+        return Reply(found)
+    if files:
+        named = tuple(os.path.basename(file) for file in files)
+        return Reply(auto_recall.by_text(store, " ".join(files), lead=auto_recall.FOR_FILE, naming=named))
+    asked = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
+    return Reply(auto_recall.by_text(store, " ".join(asked), lead=auto_recall.FOR_COMMAND))
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
     """For agents without an event of failure of their own, or without one before a tool."""
     if payload.failed:
         return tool_failure(store, payload, agent)
-    if payload.untold and payload.command and not payload.files:
-        found = tool_failure(store, payload._replace(output="\n".join(_telling_lines(payload.output))), agent)
+    if payload.untold and payload.command and not payload.files and signals.complains(payload.output):
+        found = tool_failure(store, payload, agent)
         if found.text:
             return found
     if names.hook_of(agent, names.PRE_TOOL) is None:
@@ -109,10 +101,10 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
 
 def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the text of an error."""
-    text = telling(payload.error or payload.output)
+    text = signals.identifying_error(payload.error or payload.output)
     if payload.interrupted or not text:
         return Reply()
-    return Reply(auto_recall.by_text(store, text, strategy=recall.WORDS, lead=auto_recall.FOR_ERROR))
+    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR))
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -183,23 +175,6 @@ def _is_heard(agent: str, event: str) -> bool:
     return hook is not None and hook.form != names.NOTHING
 
 
-def _says_enough(command: str) -> bool:
-    """Return whether a command has words enough to be asked about: one or two common ones are found everywhere."""
-    words = {word for word in re.findall(r"[^\W\d_]{3,}", command.lower()) if word not in STOP_WORDS}
-    return len(words) >= _FEWEST_WORDS
-
-
-def telling(error: str) -> str:
-    """Return the lines of an error that say what is wrong: those with a telling word, else the last two."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    return " ".join(_telling_lines(error) or lines[-2:])[:_LONGEST_ERROR]
-
-
-def _telling_lines(text: str) -> list[str]:
-    lines = [line.strip() for line in text.splitlines()]
-    return [line for line in lines if any(word in line.lower() for word in _TELLING)][-3:]
-
-
 def _question(store: Store) -> str:
     """Return which of the lore that recall put before this session helped; "" where there is nothing to ask, or it was asked."""
     from engram.adapters.state.hook_memory import RECALLED
@@ -244,17 +219,17 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
     return Reply(later=PULL if hand_in(store, report) else "")
 
 
-def _as_lore_name_them(store: Store, payload: Payload) -> list[str]:
-    """Return the files of a tool's call in the spellings that lore may have: from the repository's top, from the folder."""
+def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list[str]:
+    """Return files in the spellings that lore may have: from the repository's top, from the folder."""
     from engram.adapters.git.run.layout import find_repository
 
-    if not payload.files:
+    if not files:
         return []
-    repository = find_repository(payload.cwd)
-    tops = [payload.cwd, store.places.root, *([repository.worktree] if repository else [])]
+    repository = find_repository(working)
+    tops = [working, store.places.root, *([repository.worktree] if repository else [])]
     found = []
-    for file in payload.files[:4]:
-        absolute = os.path.normpath(os.path.join(payload.cwd, file))
+    for file in files[:_MOST_FILES]:
+        absolute = os.path.normpath(os.path.join(working, file))
         for top in tops:
             below = os.path.relpath(absolute, top)
             if not below.startswith(".."):

@@ -14,7 +14,6 @@ from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answe
 from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence
 from engram.domain.recall.budget import tokens
-from engram.hooks.events import telling
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents import brief as briefing
 
@@ -131,12 +130,6 @@ def test_a_tool_that_worked_is_no_failure(root: Path) -> None:
     assert answer("codex", "post-tool", root, tool_response=good) is None
 
 
-def test_the_telling_lines_of_an_error_are_asked_about() -> None:
-    noise = "\n".join(f"step {number} of 90" for number in range(90))
-    assert telling(f"{noise}\n{ERROR}\nmake: leaving") == ERROR
-    assert telling("one\ntwo\nthree") == "two three"
-    assert telling("\n \n") == ""
-    assert len(telling("error " * 10_000)) <= 400
 
 
 # --- the brief

@@ -219,7 +219,7 @@ def test_a_hook_starts_as_lightly_as_a_query(home: Path, monkeypatch: pytest.Mon
     prefix = f"import io, os, sys; os.chdir('work'); sys.stdin = io.TextIOWrapper(io.BytesIO({failed!r}));"
     assert start(prefix + START, "hook", "tool-failure", "--agent", "claude-code") == {
         "status": 0,
-        "loaded": [],
+        "loaded": ["numpy"],
     }
 
 

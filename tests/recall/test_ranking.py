@@ -17,6 +17,7 @@ from engram.domain.recall.ranking import (
     STRENGTHS,
     STRONG,
     WEAK,
+    Bounds,
     Standing,
     Weights,
     bounds,
@@ -29,6 +30,7 @@ from engram.domain.recall.ranking import (
     strength,
     weigh,
     weights_of,
+    with_leads,
 )
 from engram.domain.settings import Settings
 
@@ -108,7 +110,7 @@ def test_a_score_is_finite_not_negative_and_has_its_parts(
     found = score(coverage, cosine, standing, NOW, overlap=overlap)
     assert 0 <= found.total < 2
     assert math.isfinite(found.total)
-    assert set(found.why()) == {
+    assert set(found.why()) - {"lead"} == {
         "words",
         "meaning",
         "near",
@@ -215,6 +217,7 @@ def test_a_score_multiplies_relevance_by_standing_path_and_scope() -> None:
         "standing": 0.8,
         "path": 1.125,
         "scope": 0.9,
+        "lead": 0.0,
     }
     assert found._replace(near=None, missing=None).why()["near"] is None
     assert found._replace(near=None, missing=None).why()["missing"] is None
@@ -230,6 +233,7 @@ def test_why_rounds_each_part_to_three_digits() -> None:
         standing=1 / 3,
         path=1 / 3,
         scope=1 / 3,
+        lead=1 / 3,
     )
     assert set(third.why().values()) == {0.333}
 
@@ -295,8 +299,11 @@ def test_the_scope_weight_multiplies_the_whole_score() -> None:
 RANK = {NONE: 0, WEAK: 1, STRONG: 2}
 
 
-def told(coverage: float, cosine: float | None) -> str:
-    return strength(evidence(coverage, cosine), bounds(cosine))
+leads = st.floats(0, 1)
+
+
+def told(coverage: float, cosine: float | None, lead: float = 0.5) -> str:
+    return strength(evidence(coverage, cosine), lead, bounds(cosine))
 
 
 def test_there_are_three_strengths() -> None:
@@ -304,11 +311,8 @@ def test_there_are_three_strengths() -> None:
 
 
 @pytest.mark.parametrize("limits", [BY_BOTH, BY_WORDS])
-def test_the_bounds_for_shown_weak_and_strong_are_in_order(
-    limits: tuple[float, float, float],
-) -> None:
-    strong, weak, shown = limits
-    assert shown <= weak < strong
+def test_the_bounds_for_shown_weak_and_strong_are_in_order(limits: Bounds) -> None:
+    assert limits.shown <= limits.weak < limits.least < limits.strong
 
 
 def test_a_perfect_hit_is_strong_and_no_hit_is_none() -> None:
@@ -316,15 +320,57 @@ def test_a_perfect_hit_is_strong_and_no_hit_is_none() -> None:
     assert told(0.0, None) == told(0.0, 0.0) == told(0.0, -1.0) == NONE
 
 
-@given(fractions, fractions, cosines, cosines)
+@given(fractions, fractions, cosines, cosines, leads)
 def test_more_words_or_more_meaning_never_weaken_an_answer(
-    words: float, more: float, cosine: float | None, nearer: float | None
+    words: float, more: float, cosine: float | None, nearer: float | None, lead: float
 ) -> None:
     low, high = sorted((words, more))
-    assert RANK[told(low, cosine)] <= RANK[told(high, cosine)]
+    assert RANK[told(low, cosine, lead)] <= RANK[told(high, cosine, lead)]
     if cosine is not None and nearer is not None:
         far, near = sorted((cosine, nearer))
-        assert RANK[told(low, far)] <= RANK[told(low, near)]
+        assert RANK[told(low, far, lead)] <= RANK[told(low, near, lead)]
+
+
+@given(fractions, cosines, leads, leads)
+def test_standing_out_more_never_weakens_an_answer(
+    words: float, cosine: float | None, lead: float, more: float
+) -> None:
+    assert RANK[told(words, cosine, min(lead, more))] <= RANK[told(words, cosine, max(lead, more))]
+
+
+def test_what_does_not_stand_out_is_strong_by_no_evidence_that_many_entries_have() -> None:
+    assert told(0.6, 0.6, lead=0.0) == WEAK
+    assert told(0.6, 0.6, lead=0.5) == STRONG
+
+
+@pytest.mark.parametrize("limits", [BY_BOTH, BY_WORDS])
+def test_standing_out_alone_is_no_evidence(limits: Bounds) -> None:
+    assert strength(limits.least - 0.001, 1.0, limits) == WEAK
+    assert strength(limits.least, 1.0, limits) == STRONG
+
+
+@pytest.mark.parametrize("limits", [BY_BOTH, BY_WORDS])
+def test_the_bound_for_strong_is_reached_exactly(limits: Bounds) -> None:
+    much = limits.strong - limits.lead * 0.25
+    assert strength(much, 0.25, limits) == STRONG
+    assert strength(much - 0.001, 0.25, limits) == WEAK
+
+
+def totals(*values: float, cosine: float | None = 0.5, scope: float = 1.0) -> list[float]:
+    scores = [score(0.5, cosine, PLAIN, NOW)._replace(total=value, scope=scope) for value in values]
+    return [pytest.approx(one.lead) for one in with_leads(scores)]
+
+
+def test_a_lead_is_over_the_hit_two_places_behind_since_two_entries_may_answer() -> None:
+    assert totals(0.8, 0.7, 0.6, 0.35) == [0.25, 0.5, 1 - 0.1 / 0.6, 1 - 0.1 / 0.35]
+
+
+def test_without_rivals_a_hit_leads_over_what_an_entry_has_by_chance() -> None:
+    assert totals(0.5) == [0.8]
+    assert totals(0.5, 0.4, 0.05) == [0.8, 0.75, 0.0]
+    assert totals(0.5, cosine=None) == [0.96]
+    assert totals(1.0, scope=2.0) == [0.8]
+    assert totals(0.0) == [0.0]
 
 
 @given(fractions, cosines, fractions, fractions)
@@ -336,5 +382,5 @@ def test_evidence_shrinks_with_what_is_missing(
 
 
 def test_a_hit_without_the_decisive_word_is_no_answer() -> None:
-    assert strength(evidence(0.1, 0.2, 0.3), BY_BOTH) == NONE
-    assert strength(evidence(0.1, 0.2, 0.1), BY_BOTH) == WEAK
+    assert strength(evidence(0.1, 0.2, 0.3), 1.0, BY_BOTH) == NONE
+    assert strength(evidence(0.1, 0.2, 0.1), 1.0, BY_BOTH) == WEAK

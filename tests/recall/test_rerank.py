@@ -38,7 +38,7 @@ def talk(store: Engram, *, linked: bool) -> list[str]:
 
 def near(store: Engram, text: str) -> dict[str, float]:
     with pytest.MonkeyPatch.context() as patch:  # also what is too weak to be shown
-        patch.setattr(ranking, "BY_BOTH", ranking.Bounds(0.5, -9.0, -9.0))
+        patch.setattr(ranking, "BY_BOTH", ranking.BY_BOTH._replace(weak=-9.0, shown=-9.0))
         hits = store.query(text, k=10, min_confidence=0, keep=False).lore
     return {hit.lore.id: hit.score.near or 0.0 for hit in hits}
 

@@ -72,7 +72,8 @@ class Score(NamedTuple):
     """An entry's score and its parts.
 
     `cosine` is None without vectors. `near` is how near its tokens come to those of the query, `missing` the share
-    of the word that it is farthest from, times the distance: None if single tokens have no vectors.
+    of the word that it is farthest from, times the distance: None if single tokens have no vectors. `lead` is the share
+    of its score by which it stands out from the hits behind it, 0..1.
     """
 
     total: float
@@ -84,6 +85,7 @@ class Score(NamedTuple):
     standing: float
     path: float
     scope: float
+    lead: float = 0.0
 
     def why(self) -> dict[str, float | None]:
         """Return the parts, rounded, as every front end shows them."""
@@ -96,6 +98,7 @@ class Score(NamedTuple):
             "standing": round(self.standing, 3),
             "path": round(self.path, 3),
             "scope": round(self.scope, 3),
+            "lead": round(self.lead, 3),
         }
 
 
@@ -184,8 +187,13 @@ def _shared(one: str, other: str) -> float:
 #
 # The evidence for a hit is its cosine and the share of the query that its words cover, less one and a half times what it
 # lacks most: the word of the query that the entry is farthest from. A query that nothing answers usually has one such
-# word. By words alone evidence is the share covered, with bounds of its own. docs/recall.md has the rates that these
-# bounds give.
+# word. By words alone evidence is the share covered, with bounds of its own.
+#
+# Evidence alone says nothing in a store of many entries about one subject: there much of every question is in some entry.
+# What answers a question stands out from the others; where nothing does, the best few are about equal. So an answer is
+# strong by its evidence and its lead over the third best hit: over the third, since two entries may both answer. The
+# others are the store's own measure of how near an entry comes by its subject alone, and need no calibration.
+# docs/recall.md has the rates that these bounds give.
 
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
@@ -195,15 +203,22 @@ _LEAST_MISSING = 0.08  # assumed of any text: one that hardly touches a query do
 
 
 class Bounds(NamedTuple):
-    """The evidence from which on an answer is strong, an answer is one at all, a hit is shown beside a better one."""
+    """What an answer must reach: evidence plus `lead` times its lead to be strong, and `least` evidence for that.
+
+    `weak` is the evidence from which on it is an answer at all, `shown` that of a hit beside a better one. A hit without
+    rivals leads over one with the score `chance`.
+    """
 
     strong: float
     weak: float
     shown: float
+    least: float
+    lead: float
+    chance: float
 
 
-BY_BOTH = Bounds(0.35, 0.0, -0.13)
-BY_WORDS = Bounds(0.24, 0.03, 0.02)
+BY_BOTH = Bounds(2.0, 0.0, -0.13, 0.2, 4.0, 0.1)
+BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
 
 
 def evidence(coverage: float, cosine: float | None, missing: float | None = None) -> float:
@@ -222,8 +237,18 @@ def bounds(cosine: float | None) -> Bounds:
     return BY_WORDS if cosine is None else BY_BOTH
 
 
-def strength(best_evidence: float, limits: Bounds) -> str:
-    """Return the strength of an answer whose best hit has this evidence."""
-    if best_evidence >= limits.strong:
+def with_leads(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores, best first, each with its lead over the one two places behind it."""
+    found = []
+    for place, one in enumerate(scores):
+        chance = bounds(one.cosine).chance * one.scope
+        rival = max(chance, scores[place + 2].total if place + 2 < len(scores) else 0.0)
+        found.append(one._replace(lead=max(0.0, 1 - rival / one.total) if one.total > 0 else 0.0))
+    return found
+
+
+def strength(much: float, lead: float, limits: Bounds) -> str:
+    """Return the strength of an answer whose best hit has this much evidence and this lead."""
+    if much >= limits.least and much + limits.lead * lead >= limits.strong:
         return STRONG
-    return WEAK if best_evidence >= limits.weak else NONE
+    return WEAK if much >= limits.weak else NONE

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.domain.agents import fence
+from engram.domain.agents import fence, signals
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -15,6 +15,7 @@ from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall import query as recall
+from engram.usecases.recall import search
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
-    from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
 FOR_PROMPT = "Perhaps of use for this prompt:"
 FOR_ERROR = "Perhaps of use for this error:"
-_FOR_FILE = "About the file at hand:"
+FOR_FILE = "About the file at hand:"
+FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 _ABOUT_FILES = (
@@ -41,15 +42,20 @@ _ABOUT_FILES = (
 _MOST_ABOUT_FILES = 20
 
 
-def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str = "") -> str:
-    """Return what answers a text strongly, framed; "" where nothing does or all of it was shown before."""
+def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = ()) -> str:
+    """Return what answers a text strongly, framed; "" where nothing does or all of it was shown before.
+
+    With `naming` only what mentions one of these names.
+    """
     text = text[:_LONGEST_QUESTION]
     if not text.strip():
         return ""
     began = store.clock.nanoseconds()
-    answer = query(store, Question(text, limit=_ASKED_FOR, strategy=strategy, keep=False))
+    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
     usable = answer.strength == ranking.STRONG and answer.strategy != recall.SCAN
-    hits = [hit for hit in answer.lore if usable and _is_strong(hit.score)]
+    hits = [hit for hit in answer.lore if usable and search.strength_of([hit]) == ranking.STRONG]
+    if naming:
+        hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     sorted_out = _recalled(store, [hit.lore for hit in hits])
@@ -67,9 +73,11 @@ def by_files(store: Store, files: Sequence[str]) -> str:
     if not files:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)
-    matches = " OR ".join(["instr(char(10) || files || char(10), char(10) || ? || char(10))"] * len(files))
+    names, ends = _spellings(files)
+    whole = ["instr(char(10) || files || char(10), char(10) || ? || char(10))"] * len(names)
+    matches = " OR ".join([*whole, *["instr(files || char(10), '/' || ? || char(10))"] * len(ends)])
     order = credit.order(store)
-    values = [lowest, store.clock.now().timestamp(), *files, *order.values]
+    values = [lowest, store.clock.now().timestamp(), *names, *ends, *order.values]
 
     def ask(generation: Generation) -> list[str]:
         tail = f"ORDER BY {order.sql}, id LIMIT {_MOST_ABOUT_FILES}"
@@ -80,7 +88,7 @@ def by_files(store: Store, files: Sequence[str]) -> str:
 
     began = store.clock.nanoseconds()
     sorted_out = _recalled(store, loaded(store, consult(store, ask)))
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), _FOR_FILE)
+    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), FOR_FILE)
     _note(
         store,
         " ".join(files),
@@ -92,6 +100,27 @@ def by_files(store: Store, files: Sequence[str]) -> str:
         ranking.STRONG,
     )
     return said
+
+
+def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what an entry may call these files: their paths from any folder on, and the ends of longer paths."""
+    names: dict[str, None] = {}
+    ends: dict[str, None] = {}
+    for file in files:
+        parts = file.split("/")
+        is_telling = not signals.is_common_file(parts[-1])
+        names |= dict.fromkeys("/".join(parts[at:]) for at in range(len(parts) - 1))
+        if len(parts) == 1 or is_telling:
+            names[parts[-1]] = None
+        if len(parts) > 1 or is_telling:
+            ends[file] = None
+    return [*names], [*ends]
+
+
+def _mentions(lore: Lore, names: Sequence[str]) -> bool:
+    """Return whether an entry has one of these names in its text or its files."""
+    said = "\n".join((lore.content, *lore.files)).lower()
+    return any(name.lower() in said for name in names if not signals.is_common_file(name))
 
 
 def surface(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
@@ -156,11 +185,6 @@ def framed(
         note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, counts.state, trust)
         notes.append(note)
     return fence.frame(notes, budget, lead)
-
-
-def _is_strong(score: Score) -> bool:
-    limits = ranking.bounds(score.cosine)
-    return ranking.evidence(score.words, score.cosine, score.missing) >= limits.strong
 
 
 def _note(

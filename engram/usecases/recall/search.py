@@ -330,7 +330,7 @@ def strength_of(found: Sequence[Scored]) -> str:
 def strength_by(found: Sequence[Scored], known: Sequence[float]) -> str:
     """Return the strength of an answer of hits whose evidence is known."""
     levels = [
-        ranking.strength(much, ranking.bounds(hit.score.cosine))
+        ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine))
         for hit, much in zip(found, known, strict=True)
     ]
     return next((level for level in ranking.STRENGTHS if level in levels), ranking.NONE)
@@ -402,8 +402,10 @@ def _rank(
 
 
 def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Best first; equal scores by id, so that every machine gives the same order."""
-    return sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
+    """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
+    found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
+    leads = ranking.with_leads([candidate.score for candidate in found])
+    return [one._replace(score=score) for one, score in zip(found, leads, strict=True)]
 
 
 def _is_eligible(hit: Hit, criteria: Criteria, now: float) -> bool:

@@ -172,7 +172,7 @@ def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
     if way == FILES:
         return auto_recall.by_files(store, files)
     if way == FAILURE:
-        return auto_recall.by_text(store, asked, strategy=recall.WORDS, lead=auto_recall.FOR_ERROR)
+        return auto_recall.by_text(store, asked, lead=auto_recall.FOR_ERROR)
     return auto_recall.by_text(store, asked, lead=auto_recall.FOR_PROMPT)
 
 

@@ -1,0 +1,91 @@
+"""What an event says that memory can be asked about: errors without noise, commands by program and files."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.agents.signals import LONGEST_ERROR, commands_of, complains, identifying_error
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/u/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
+    self.dialect.do_execute(
+psycopg2.errors.UndefinedColumn: column users.tenant does not exist
+
+The above exception was the direct cause of the following exception:
+
+sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist
+Exit code 1"""
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            TRACEBACK,
+            "sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist"
+            " psycopg2.errors.UndefinedColumn: column users.tenant does not exist",
+        ),
+        (
+            'npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nnpm ERR! Exit status 1\nRollupError: Could not resolve "./x"',
+            'RollupError: Could not resolve "./x"',
+        ),
+        (
+            "2026-01-02T03:04:05.123Z [info] starting\n2026-01-02 03:04:06,123 ERROR: QueuePool limit reached\n"
+            "make: *** [Makefile:12: run] Error 1",
+            "ERROR: QueuePool limit reached",
+        ),
+        (
+            "error[E0502]: cannot borrow `x` as mutable\n --> src/main.rs:14:5\nerror: aborting due to 1 previous error",
+            "error[E0502]: cannot borrow `x` as mutable",
+        ),
+        (
+            "  0% |   |\r 50% |## |\r100%|####|\n\x1b[31mfatal: unable to access the remote\x1b[0m",
+            "fatal: unable to access the remote",
+        ),
+        ("cannot open /home/me/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
+        ("401 on GET /3ds/return", "401 on GET /3ds/return"),
+        ("one\ntwo\nthree", "two three"),
+        ("\n \n", ""),
+        ("Exit code 1", ""),
+    ],
+)
+def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str, expected: str) -> None:
+    assert identifying_error(output) == expected
+
+
+@given(st.text(max_size=3000))
+def test_any_output_is_read_within_the_limit(output: str) -> None:
+    assert len(identifying_error(output)) <= LONGEST_ERROR
+    complains(output)
+    commands_of(output)
+
+
+def test_an_output_complains_only_where_a_line_says_what_is_wrong() -> None:
+    assert complains("ok\nfatal: not a git repository")
+    assert not complains("12 passed\nExit code 0\nall good")
+
+
+@pytest.mark.parametrize(
+    ("line", "questions", "files"),
+    [
+        ("cd /x/y && FOO=1 sudo alembic upgrade head", ["alembic upgrade head"], []),
+        ("vim deploy/pgbouncer.ini", [], ["deploy/pgbouncer.ini"]),
+        ('git commit -m "fix: the thing"', ["git commit"], []),
+        ("python -m pytest tests/x/test_y.py -k foo | tail -5", ["pytest foo"], ["tests/x/test_y.py"]),
+        ("uv run pytest -q", ["pytest"], []),
+        ("terraform apply -auto-approve infra/main.tf", ["terraform apply"], ["infra/main.tf"]),
+        ("cat > x.py <<EOF\nimport os\nterraform destroy\nEOF\n", [], ["x.py"]),
+        ("curl -s https://api.example.com/x.json | jq .", [], []),
+        ("./scripts/deploy.sh prod", ["deploy.sh prod"], ["./scripts/deploy.sh"]),
+        ("python manage.py migrate --plan", ["manage.py migrate plan"], []),
+        ("echo 'terraform destroy' && ls -la", [], []),
+    ],
+)
+def test_a_command_is_its_program_its_subcommand_and_its_files(
+    line: str, questions: list[str], files: list[str]
+) -> None:
+    found = commands_of(line)
+    assert [one.question for one in found if one.question] == questions
+    assert [file for one in found for file in one.files] == files
