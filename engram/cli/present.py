@@ -77,7 +77,8 @@ def lore_lines(
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
-    yield f"{lore.category} · {lore.state} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
+    earned = safe_text(origin.counted.earned.words(call.store.clock.now()))
+    yield f"{lore.category} · {earned} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
     facts = {
         "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
         "tags": ", ".join(lore.tags),

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
-from engram.domain.admission.credit import in_effect
+from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import NOTICE, as_text, frame, origin_of, quote
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall.budget import tokens
 from engram.mcp import results
@@ -38,7 +37,7 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
 _NAMED = 5  # titles in a question
-_INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent"}
+_INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent", "confirmed"}
 
 
 def found(engram: Engram, answered: Answer) -> CallToolResult:
@@ -69,7 +68,9 @@ def recalled(engram: Engram, answered: Answer | Found, budget: int) -> list[Fram
     from engram.usecases.opening.scopes import reach
 
     return frame(
-        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore], budget
+        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore],
+        budget,
+        engram.store.clock.now(),
     )
 
 
@@ -102,11 +103,12 @@ def _twin(engram: Engram, twin: Similar) -> results.Similar:
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of an entry that says something, as data."""
     trust, counts = _readable(shown, engram)
-    fields = lore_as_dict(in_effect(shown.lore, counts), shown.path)
+    fields = as_dict(shown.lore, shown.path, counts)
     values = {
         "ref": shown.ref,
         **fields,
-        "tier": counts.state,
+        "pinned": counts.pinned,
+        "tier": counts.earned.words(engram.store.clock.now()),
         "trust": trust.tier,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
@@ -142,7 +144,9 @@ def judged(done: Sequence[Judged]) -> CallToolResult:
 
 def whole_text(shown: Shown, engram: Engram) -> str:
     """An entry with its fields, as text. Raises NotFoundError for one that waits for a person."""
-    return framed_whole(shown.ref, shown.lore, shown.path, *_readable(shown, engram))
+    return framed_whole(
+        shown.ref, shown.lore, shown.path, *_readable(shown, engram), engram.store.clock.now()
+    )
 
 
 def readable(engram: Engram, name: str) -> Shown:

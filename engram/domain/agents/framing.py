@@ -17,6 +17,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from engram.domain.admission.credit import Counted
     from engram.domain.admission.tiers import Tier
@@ -43,8 +44,8 @@ _MARKS = 32  # characters of the remark on what was left out
 class Framed(NamedTuple):
     """An entry as an agent gets it: neutralized text, as much of it as fits, its trust tier and who wrote it.
 
-    `tier` is cold, warm, trusted or authoritative; `trust` one of `engram.domain.admission.tiers.TIERS`; `left_out` counts
-    the characters that did not fit.
+    `confidence` is what it counts as here, `tier` what others than its author made of it; `trust` one of
+    `engram.domain.admission.tiers.TIERS`; `left_out` counts the characters that did not fit.
     """
 
     ref: str
@@ -58,12 +59,14 @@ class Framed(NamedTuple):
     left_out: int = 0
 
 
-def frame(found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None) -> list[Framed]:
+def frame(
+    found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None, now: datetime
+) -> list[Framed]:
     """Frame entries within about `budget` tokens (None: whole).
 
     Each is (session ref or "", entry, trust tier, what its confidence counts as).
     """
-    bare = [_framed(*one) for one in found]
+    bare = [_framed(*one, now) for one in found]
     texts = [neutralize(lore.content, lines=True, is_checked=trust.is_checked) for _, lore, trust, _ in found]
     left = None if budget is None else max(0, budget - tokens(NOTICE) - sum(map(_facts_tokens, bare)))
     cut = shares(texts, left)
@@ -92,9 +95,9 @@ def as_text(framed: Framed) -> str:
     return " · ".join(facts) + "\n" + quote(framed.content) + more
 
 
-def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted) -> str:
+def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime) -> str:
     """Render a whole entry with its fields."""
-    framed = frame([(ref, lore, trust, counts)], None)[0]
+    framed = frame([(ref, lore, trust, counts)], None, now)[0]
     fields = lore_as_dict(lore, path)
     usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
     facts = " · ".join(f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual)
@@ -174,6 +177,6 @@ def _facts_tokens(framed: Framed) -> int:
     return _NAMES_TOKENS + tokens("".join(map(str, framed)))
 
 
-def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted) -> Framed:
-    category = safe_text(lore.category)
-    return Framed(ref, lore.id, "", category, counts.fraction, counts.state, trust.tier, trust.reason)
+def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -> Framed:
+    category, tier = safe_text(lore.category), counts.earned.words(now)
+    return Framed(ref, lore.id, "", category, counts.fraction, tier, trust.tier, trust.reason)

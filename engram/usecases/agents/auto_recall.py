@@ -148,7 +148,8 @@ def framed(
     notes = []
     for lore in found:
         _, trust, counts = as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
-        note = fence.Note(refs[lore.id], lore.content, lore.category, counts.fraction, counts.state, trust)
+        earned = counts.earned.words(store.clock.now())
+        note = fence.Note(refs[lore.id], lore.content, lore.category, counts.fraction, earned, trust)
         notes.append(note)
     return fence.frame(notes, budget, lead)
 

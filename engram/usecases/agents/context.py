@@ -126,7 +126,9 @@ def _sections(
     before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
     names = [name for hit in hits for name in hit.lore.entities]
-    lore = frame([(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], None)
+    lore = frame(
+        [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], None, store.clock.now()
+    )
     scope = here.places.scope
     return (
         Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
@@ -144,7 +146,8 @@ def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ..
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
     pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
-    return tuple(frame([(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found], None))
+    seen = [(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found]
+    return tuple(frame(seen, None, store.clock.now()))
 
 
 def _names_in(topic: str) -> list[str]:

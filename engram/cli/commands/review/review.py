@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import add_all
 from engram.domain.errors import UsageError
-from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -189,7 +189,7 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
 
 def item_json(item: Item) -> dict[str, object]:
     """The JSON of one item."""
-    found = {**item._asdict(), "decisions": list(allowed(item.kind))}
+    found = {**item._asdict(), "decisions": list(item.decisions)}
     del found["mark"]
     return found
 
@@ -224,7 +224,7 @@ def _decided_json(done: Decided) -> dict[str, object]:
 
 
 def _tell(call: Call, done: Decided, *, dry: bool) -> None:
-    what = allowed(done.item.kind)[done.decision]
+    what = done.item.decisions[done.decision]
     would = "would: " if dry else ""
     call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")
     if dry and done.decision == MERGE:
