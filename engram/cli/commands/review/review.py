@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import add_all
+from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
 from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE
 from engram.domain.text.counting import counted
@@ -157,7 +158,7 @@ def _decide(call: Call) -> int:
     else:
         done = decide_all(call.store, items, given.decision, days=given.days)
         call.wrote = True
-    call.output.document({"decided": [_decided_json(one) for one in done], "dry_run": given.dry_run})
+    call.output.document({"decided": [_decided_json(call, one) for one in done], "dry_run": given.dry_run})
     for one in done:
         _tell(call, one, dry=given.dry_run)
     if not done:
@@ -213,12 +214,11 @@ def item_lines(call: Call, item: Item) -> list[str]:
     return lines
 
 
-def _decided_json(done: Decided) -> dict[str, object]:
-    from engram.domain.entry.lore import lore_as_dict
+def _decided_json(call: Call, done: Decided) -> dict[str, object]:
     from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
-    lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
+    lore = {lore_id: lore and lore_json(call, lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
     entities = {slug: entity and entity_json(entity) for slug, entity in done.entities.items()}
     return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 
