@@ -10,11 +10,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.domain.entry import confidence
-from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, STATES, Tally
+from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HERE, STATES, Tally, decay
 from engram.domain.entry.lore import PENDING, lore_as_dict
 from engram.domain.entry.times import render
 from engram.domain.entry.ulid import short
-from engram.domain.judgements.tally import HERE, decay
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

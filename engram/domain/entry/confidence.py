@@ -6,6 +6,7 @@ All arithmetic is in thousandths, as integers, so that every machine gets the sa
 
 from __future__ import annotations
 
+from engram.domain.entry.categories import SEMANTIC
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MERGE_GAIN = 100
 DECAY_LOSS = 10  # thousandths for each month
 DECAY_MONTH = 30  # days
 FULL = 1000
+HERE = "here"  # the name of the person at this clone, where nobody else knows it
 
 STATES = ("cold", "warm", "trusted", "authoritative")
 
@@ -67,6 +69,13 @@ class Tally(NamedTuple):
 def clamp(thousandths: int) -> int:
     """Keep a confidence inside 0..1000 thousandths."""
     return max(0, min(FULL, thousandths))
+
+
+def decay(type_name: str, full: int, anchor: int, today: int) -> int:
+    """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
+    if type_name != SEMANTIC:
+        return 0
+    return min(full, DECAY_LOSS * max(0, (today - anchor) // DECAY_MONTH))
 
 
 def balance(votes: Mapping[str, Vote], merged: int) -> int:

@@ -11,18 +11,17 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from engram.domain.entry import ulid
-from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import (
-    DECAY_LOSS,
-    DECAY_MONTH,
     DEFAULT_PRIOR,
     HELPFUL,
     HELPFUL_GAIN,
+    HERE,
     INCORRECT,
     INCORRECT_LOSS,
     Tally,
     Vote,
     clamp,
+    decay,
 )  # fmt: skip
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -38,7 +37,6 @@ DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
 MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
-HERE = "here"  # the name of the person at this clone, where nobody else knows it
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -141,13 +139,6 @@ def _replayed(
         states.add(line, today)
         states.weigh(line)
     return states
-
-
-def decay(type_name: str, full: int, anchor: int, today: int) -> int:
-    """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
-    if type_name != SEMANTIC:
-        return 0
-    return min(full, DECAY_LOSS * max(0, (today - anchor) // DECAY_MONTH))
 
 
 def accounts_of(lore: Lore) -> list[LegacyAccount]:

@@ -9,9 +9,9 @@ import sqlite3
 from engram.domain.admission import credit
 from engram.domain.admission.credit import Confirmation, Counted, Limit
 from engram.domain.admission.trust import is_vouched
-from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HELPFUL, Vote
+from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HELPFUL, Vote, decay
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.judgements.tally import day_of, decay
+from engram.domain.judgements.tally import day_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import judgements
 

@@ -18,6 +18,7 @@ from engram.domain.entry.confidence import (
     Tally,
     Vote,
     clamp,
+    decay,
 )
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
@@ -389,7 +390,7 @@ def own_account(store: Store, lore: Lore) -> Vote:
 def unjudged(lore: Lore, today: int) -> Lore:
     """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
     full, anchor = clamp(lore.prior), tallies.day_of(lore.updated_at)
-    lost = 0 if lore.pinned else tallies.decay(lore.type, full, min(anchor, today), today)
+    lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
     accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
     found = Tally(full - lost, full, anchor, 0, lore.last_validated, accounts)
     return lore._replace(tally=found._replace(believed=full, modest=min(full, DEFAULT_PRIOR)))
