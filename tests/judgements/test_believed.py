@@ -254,7 +254,9 @@ def test_claims_are_accepted_one_by_one_and_a_new_one_is_asked_about(clones: Clo
     assert counts(clones, lore.id)[1:5] == (False, False, False, 0.5)
 
 
-def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(clones: Clones) -> None:
+def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(
+    clones: Clones, tmp_path: Path
+) -> None:
     lore, source = theirs(clones), clones.clock.new_id()
     mine = clones["a"].record(MINE, category="fact", type="procedural", confidence=0.9).lore
     clones.sync("a", "b")
@@ -271,6 +273,8 @@ def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(c
         assert [lore_of(clones, "a", one.id).thousandths for one in (lore, mine)] == [100, 300], "shared"
         rows = {row["id"]: row["here"] for row in ok("query", "retries", "--json", cwd=root).json["lore"]}
         assert rows == {lore.id: 0.7, mine.id: 0.9}
+        with a.calling("reader", "tester"):
+            assert THEIRS in brief(a.store, str(tmp_path)), "what counts here decides"
 
     check()
     push_judgements(clones, lore, source, 2, "incorrect", name="Mallory")

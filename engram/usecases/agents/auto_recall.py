@@ -35,9 +35,7 @@ FOR_ERROR = "Perhaps of use for this error:"
 _FOR_FILE = "About the file at hand:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
-_ABOUT_FILES = (
-    "status = 'active' AND confidence >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
-)
+_ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
 
 
