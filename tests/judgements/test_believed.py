@@ -57,7 +57,7 @@ def lines(clones: Clones, source: str, drafts: Iterable[Judgement]) -> bytes:
 
 def push(clones: Clones, files: Mapping[str, bytes]) -> None:
     """Push files to the branch of judgements from a clone of git's own, as anybody with the right to may."""
-    folder = clones.hub.parent / f"stranger-{clones.clock.given}"
+    folder = clones.hub.parent / f"stranger-{clones.clock.new_id()}"
     has_branch = BRANCH in git(clones.hub, "branch", "--format=%(refname:short)")
     git(
         clones.hub.parent,
@@ -166,11 +166,13 @@ def test_lines_and_retractions_under_the_readers_own_source_count_as_nobodys_her
     before = counts(clones, lore.id)
     (said,) = clones["a"].store.judgements.of_source(own)
     push_judgements(clones, lore, own, 1, "retracted", of=said.id, text="")
+    push(clones, {ledger.who_path(own): b"Bob\n"})
     other = clones["b"].record("Another note of the other clone.", category="fact").lore
     clones.sync("b")
     push_judgements(clones, other, own, 6)
     clones.sync("a")
     refresh(clones["a"].store, rebuild="for a test")
+    assert before.earned[:3] == ("confirmed", 1, "Ada")
     assert counts(clones, lore.id) == before, "what this clone said was not taken back by it"
     assert earned(clones, other.id).tier == "unconfirmed"
     assert counts(clones, other.id)[:3] == (700, False, False)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
+OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
 _LONGEST_AGENT = 40
 _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 
@@ -294,7 +295,9 @@ def _belief(home: Store) -> tallies.Belief:
     if home.belief is None:
         cache, own = home.judgements, own_sources(home)
         aside, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
-        home.belief = tallies.Belief(own, aside, forged, cache.names())
+        names = {source: name for source, name in cache.names().items() if source not in own}
+        names[home.known_source_id] = cache.meta(OWN_NAME)
+        home.belief = tallies.Belief(own, aside, forged, names)
     return home.belief
 
 
