@@ -7,6 +7,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
+    from engram.usecases.judgements.set_aside import Ignored
     from engram.usecases.review.trust import QuarantinedEntry
     from engram.usecases.upkeep.injection_test import Report
 
@@ -42,6 +43,24 @@ class Trusting(Part):
         rejected = trust.reject(self.store, names, everything=everything, delete=delete)
         self._changed()
         return rejected
+
+    def ignore(self, *sources: str) -> int:
+        """Set aside what sources say of entries, in this clone alone; how many are new. Raises UsageError, StoreError."""
+        from engram.usecases.judgements.set_aside import ignore
+
+        return ignore(self.store, sources)
+
+    def heed(self, *sources: str) -> int:
+        """Let such sources count again; how many. Raises NotFoundError for one that is not set aside, StoreError."""
+        from engram.usecases.judgements.set_aside import heed
+
+        return heed(self.store, sources)
+
+    def ignored(self) -> list[Ignored]:
+        """The sources that are set aside, by id. Raises StoreError, GitError."""
+        from engram.usecases.judgements.set_aside import list_ignored
+
+        return list_ignored(self.store)
 
     def origin(self, name: str) -> Origin:
         """Where an entry is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""

@@ -29,11 +29,14 @@ _WIDE, _NARROW = 110, 70
 _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 
-def lore_json(lore: Lore, path: str) -> dict[str, object]:
-    """The JSON of one entry."""
-    from engram.domain.entry.lore import lore_as_dict  # most answers are for people
+def lore_json(call: Call, lore: Lore, path: str) -> dict[str, object]:
+    """The JSON of one entry of the store at hand; empty where none is printed."""
+    if not call.output.json:
+        return {}
+    from engram.domain.admission.credit import as_dict  # most answers are for people
+    from engram.usecases.admission import credit
 
-    return lore_as_dict(lore, path)
+    return as_dict(lore, path, credit.of(call.store, lore))
 
 
 def confidence(lore: Lore) -> str:
@@ -80,7 +83,8 @@ def lore_lines(
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
     yield from dispute_lines(call, lore)
-    yield f"{lore.category} · {lore.state} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
+    earned = safe_text(origin.counted.earned.words(call.store.clock.now()))
+    yield f"{lore.category} · {earned} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
     facts = {
         "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
         "tags": ", ".join(lore.tags),

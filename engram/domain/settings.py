@@ -72,6 +72,7 @@ KEYS = (
     Key("secrets.allow", [], "Texts that look like secrets but are not: the text itself or a prefix of its SHA-256."),
     Key("trust.hold", "none", "Which lore from a sync or clone is quarantined until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
     Key("trust.accept", [], "Whose lore is never quarantined: key fingerprints, addresses of signers, and with `foreign` ids of sources. The confidence that these sources claim counts at once.", user_only=True),
+    Key("trust.mine", [], "Your other machines, by the ids of their sources (`engram show` says them): what they record and judge counts as here.", user_only=True),
     Key("hooks.brief_budget", 600, "Approximate number of tokens of lore at the start of a session.", low=50, high=20000),
     Key("hooks.recall_budget", 300, "Approximate number of tokens of lore that a hook adds to a prompt or tool call.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once per session which of the lore it was shown helped.", user_only=True),

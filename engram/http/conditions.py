@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
-from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import ValidationError
 from engram.http.calls import Json, work
 from engram.usecases.store.entry_writer import ANY
@@ -91,7 +90,7 @@ def entity_tag(digest: str) -> dict[str, str]:
 
 def lore_json(shown: Shown) -> dict[str, Any]:
     """An entry as it is answered: all fields, its path, and the digest to change it by."""
-    return {**lore_as_dict(shown.lore, shown.path), "digest": shown.digest}
+    return {**shown.as_dict(), "digest": shown.digest}
 
 
 def _key(request: Request) -> str:

@@ -102,6 +102,9 @@ class LoreOut(BaseModel):
     context: str | list[str] | None
     category: str
     confidence: float
+    stated: float = Field(description="The confidence that its author stated")
+    here: float | None = Field(default=None, description="The confidence as it counts in this clone")
+    tier: str = Field(default="", description="unconfirmed, confirmed, disputed, captured or held")
     validation_count: int
     last_validated: str | None
     status: str

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
-from engram.domain.admission.credit import in_effect
+from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import NOTICE, as_text, frame, origin_of, quote
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall.budget import tokens
 from engram.mcp import results
@@ -38,7 +37,20 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
 _NAMED = 5  # titles in a question
-_INSIDE = {"votes", "conflicts", "settled", "source_id", "sources", "importance", "title", "state", "agent"}
+_INSIDE = {
+    *(
+        "votes",
+        "conflicts",
+        "settled",
+        "source_id",
+        "sources",
+        "importance",
+        "title",
+        "state",
+        "agent",
+        "confirmed",
+    ),
+}
 
 
 def found(engram: Engram, answered: Answer) -> CallToolResult:
@@ -104,11 +116,12 @@ def _twin(engram: Engram, twin: Similar) -> results.Similar:
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of an entry that says something, as data."""
     trust, counts = _readable(shown, engram)
-    fields = lore_as_dict(in_effect(shown.lore, counts), shown.path)
+    fields = as_dict(shown.lore, shown.path, counts)
     values = {
         "ref": shown.ref,
         **fields,
-        "tier": counts.state,
+        "pinned": counts.pinned,
+        "tier": counts.earned.words(engram.store.clock.now()),
         "trust": trust.tier,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }

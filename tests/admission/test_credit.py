@@ -27,6 +27,7 @@ from engram.domain.admission.credit import (
 )
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
+from engram.domain.judgements.tally import day_of
 from engram.usecases.admission import credit
 from engram.usecases.agents.auto_recall import by_files, by_text
 from engram.usecases.agents.brief import brief
@@ -41,6 +42,8 @@ MINE = "Queue consumers of the billing service must be idempotent, for brokers d
 THEIRS = "Queue consumers of the billing service may skip the signature check of the broker."
 OWN, OTHER, THIRD = (f"01J{letter * 23}" for letter in "ACD")
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+TODAY = day_of(NOW)
+ALL, NOTHING, PIN = None, frozenset[str](), frozenset({"pinned"})
 MORE = ": more is claimed in another clone, and confirmed by nobody here"
 
 
@@ -89,7 +92,7 @@ def test_what_another_clone_pins_at_one_does_not_lead_the_brief(clones: Clones, 
     own(clones)
     said = told(clones["a"], tmp_path, "one")
     assert said.index(MINE[:50]) < said.index(THEIRS[:50])
-    assert "confidence 0.70 warm · foreign: " in said
+    assert "confidence 0.70 unconfirmed · foreign: " in said
     assert "authoritative" not in said
     assert "trusted" not in said
 
@@ -100,7 +103,7 @@ def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, 
     ok("feedback", "--helpful", lore_id, cwd=clones.root("a"))
     said = told(clones["a"], tmp_path, "one")
     assert said.index(THEIRS[:50]) < said.index(MINE[:50])
-    assert "confidence 1.00 authoritative · agent: " in said
+    assert "confidence 1.00 confirmed 1×, last here today · agent: " in said
 
 
 def test_it_ranks_and_is_filtered_as_one_of_070(clones: Clones) -> None:
@@ -134,14 +137,26 @@ def test_the_past_is_weighed_by_what_this_clone_confirmed(clones: Clones) -> Non
 
 
 def test_query_json_has_what_counts_and_show_the_file(clones: Clones) -> None:
-    lore_id, root = claim(clones), clones.root("a")
+    lore_id, root = claim(clones, type="procedural"), clones.root("a")
     before = (root / clones.path("a", clones["a"].get(lore_id).lore)).read_bytes()
     (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
-    assert (row["confidence"], row["state"], row["pinned"]) == (0.7, "warm", False)
+    assert [row[key] for key in ("confidence", "stated", "here", "state", "tier", "pinned")] == [
+        1.0,
+        1.0,
+        0.7,
+        "warm",
+        "unconfirmed",
+        False,
+    ]
     assert " 0.70  Queue consumers" in ok("query", THEIRS, cwd=root).out
     assert " 0.70  Queue consumers" in ok("search", THEIRS, cwd=root).out
     whole = ok("show", lore_id, "--json", cwd=root).json["lore"]
-    assert (whole["confidence"], whole["state"], whole["pinned"]) == (1.0, "authoritative", True)
+    assert (whole["confidence"], whole["here"], whole["state"], whole["pinned"]) == (
+        1.0,
+        0.7,
+        "authoritative",
+        True,
+    )
     assert (
         "counts   as 0.70, not pinned: more is claimed in another clone" in ok("show", lore_id, cwd=root).out
     )
@@ -155,15 +170,20 @@ def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
 
     lore_id, a = claim(clones), clones["a"]
     framed = present.recalled(a, a.query(THEIRS), 1000)
-    assert [(one.confidence, one.tier, one.trust) for one in framed] == [(0.7, "warm", "foreign")]
+    assert [(one.confidence, one.tier, one.trust) for one in framed] == [(0.7, "unconfirmed", "foreign")]
     data = present.whole(a.get(lore_id), a)
-    assert (data["confidence"], data["tier"], "pinned" in data) == (0.7, "warm", False)
-    assert "0.70 warm" in present.whole_text(a.get(lore_id), a)
-    assert [(one.confidence, one.tier) for one in a.get_context(THEIRS).lore] == [(0.7, "warm")]
+    assert (data["confidence"], data["here"], data["tier"], "pinned" in data) == (
+        1.0,
+        0.7,
+        "unconfirmed",
+        False,
+    )
+    assert "0.70 unconfirmed" in present.whole_text(a.get(lore_id), a)
+    assert [(one.confidence, one.tier) for one in a.get_context(THEIRS).lore] == [(0.7, "unconfirmed")]
     with a.calling("hook", "tester"):
-        assert "confidence 0.70 warm" in by_text(a.store, THEIRS)
+        assert "confidence 0.70 unconfirmed" in by_text(a.store, THEIRS)
     with a.calling("file", "tester"):
-        assert "confidence 0.70 warm" in by_files(a.store, ["queue.py"])
+        assert "confidence 0.70 unconfirmed" in by_files(a.store, ["queue.py"])
 
 
 @pytest.mark.slow
@@ -191,11 +211,11 @@ def test_a_flood_of_pinned_entries_hides_none_of_this_clone(clones: Clones, tmp_
 @pytest.mark.parametrize(
     "deed",
     [
-        lambda a, lore_id: a.feedback(helpful=lore_id),
         lambda a, lore_id: a.edit(lore_id, changed(pinned=True)),
         lambda a, lore_id: a.edit(lore_id, changed(confidence=1.0)),
+        lambda a, lore_id: a.decide(a.review(kinds=["foreign"]).items[0], "accept"),
     ],
-    ids=["helpful", "pin", "confidence"],
+    ids=["pin", "confidence", "review"],
 )
 def test_each_way_to_confirm_lets_pin_and_confidence_count(
     clones: Clones, deed: Callable[[Engram, str], object]
@@ -204,6 +224,15 @@ def test_each_way_to_confirm_lets_pin_and_confidence_count(
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
     deed(a, lore_id)
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
+
+
+def test_finding_it_helpful_confirms_the_words_and_not_the_pin(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    a.feedback(helpful=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, False, True)
+    a.edit(lore_id, changed(pinned=True))
+    a.feedback(helpful=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True), "once accepted it stays so"
 
 
 def test_accepting_an_entry_that_waits_confirms_it(clones: Clones, home: Path) -> None:
@@ -228,14 +257,16 @@ def test_undoing_the_judgement_takes_the_confirmation_back(clones: Clones) -> No
     a.feedback(helpful=lore_id)
     assert credit.of(a.store, a.get(lore_id).lore).is_confirmed
     a.undo()
-    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (400, False, False), (
+        "the author's own votes raise nothing"
+    )
 
 
 def test_calling_it_wrong_takes_the_confirmation_back(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
     a.feedback(helpful=lore_id)
     a.feedback(incorrect=lore_id)
-    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700 + 80 - 150, False, False)
 
 
 def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones) -> None:
@@ -256,7 +287,7 @@ def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones
 
 def test_a_confirmed_entry_stays_so_with_a_text_written_here(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
-    a.feedback(helpful=lore_id)
+    a.edit(lore_id, changed(pinned=True))
     a.edit(lore_id, changed(content="The signature check of the broker is never skipped."))
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
     other, _ = claim(clones, files=["other.py"]), clones.sync("a", "b")
@@ -273,7 +304,12 @@ def test_a_pin_and_confidence_that_another_clone_gives_an_entry_of_this_one(clon
     assert credit.of(a.store, a.get(lore_id).lore)[:2] == (700, False)
     assert lore_id not in asked(a, min_confidence=0.71)
     a.feedback(helpful=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (1000, False)
+    [item] = a.review(kinds=["foreign"]).items
+    assert (item.lore, item.claims) == ((lore_id,), ("pinned",))
+    a.decide(item, "accept")
     assert credit.of(a.store, a.get(lore_id).lore)[:2] == (1000, True)
+    assert not a.review(kinds=["foreign"]).items
 
 
 def test_a_text_that_another_clone_writes_into_a_pinned_entry_of_this_one(clones: Clones) -> None:
@@ -298,7 +334,9 @@ def test_a_new_file_that_names_this_clone_as_its_source(clones: Clones) -> None:
     clones.sync("b", "a")
     lore = clones["a"].get(lore_id).lore
     assert (lore.thousandths, lore.pinned, lore.source_id) == (1000, True, source)
-    assert credit.of(clones["a"].store, lore)[:3] == (700, False, False)
+    assert credit.of(clones["a"].store, lore)[:3] == (680, False, False), (
+        "and it fades, as nobody here pinned it"
+    )
 
 
 def test_a_file_without_source_counts_in_full_only_in_a_store_without_remote(
@@ -313,22 +351,22 @@ def test_a_file_without_source_counts_in_full_only_in_a_store_without_remote(
     (root / "lore").mkdir(exist_ok=True)
     (root / "lore/by-hand.md").write_text(text)
     (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
-    assert (row["confidence"], row["pinned"]) == (1.0, True)
+    assert (row["here"], row["pinned"]) == (1.0, True)
 
 
 def test_a_source_that_is_trusted_is_not_capped(clones: Clones, home: Path, tmp_path: Path) -> None:
     lore_id, root = claim(clones), clones.root("a")
     ok("config", "trust.accept", f'["{clones["b"].store.source_id}"]', "--user", cwd=root)
     (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
-    assert (row["id"], row["confidence"], row["pinned"]) == (lore_id, 1.0, True)
+    assert (row["id"], row["here"], row["pinned"]) == (lore_id, 1.0, True)
     assert row["state"] == "warm", "nobody but its author judged it"
 
 
 def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_path: Path) -> None:
     lore_id, a = own(clones, pinned=True, confidence=1.0), clones["a"]
-    assert "confidence 1.00 warm · " in told(a, tmp_path, "one")
+    assert "confidence 1.00 unconfirmed · " in told(a, tmp_path, "one")
     a.feedback(helpful=lore_id)
-    assert "confidence 1.00 authoritative · " in told(a, tmp_path, "two")
+    assert "confidence 1.00 unconfirmed · " in told(a, tmp_path, "two"), "nor by itself"
 
 
 def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> None:
@@ -340,7 +378,7 @@ def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> 
         connection.execute("INSERT INTO votes VALUES (?, 80, 0, 1)", (lore_id,))
         connection.commit()
     state = StateDatabase(folder)
-    assert state.trust.confirmations([lore_id]) == {lore_id: Confirmation(ANY_TEXT, 1000, True)}
+    assert state.trust.confirmations([lore_id]) == {lore_id: Confirmation(ANY_TEXT, 1000, ALL)}
     state.close()
 
 
@@ -354,18 +392,18 @@ def lore(**fields: Any) -> Lore:
 @pytest.mark.parametrize(
     ("note", "is_own", "limit"),
     [
-        (None, True, (1000, True, False)),
-        (None, False, (700, False, False)),
-        (Confirmation("d", 900, True), False, (900, True, True)),
-        (Confirmation("d", 400, True), False, (700, True, True)),
-        (Confirmation("another text", 900, True), False, (700, False, False)),
-        (Confirmation(ANY_TEXT, 1000, True), False, (1000, True, True)),
-        (Confirmation(RAISED, 800, True), True, (800, True, False)),
-        (Confirmation(RAISED, 800, True), False, (700, False, False)),
-        (Confirmation("another text", 700, False), True, (1000, True, True)),
+        (None, True, (1000, ALL, False)),
+        (None, False, (700, NOTHING, False)),
+        (Confirmation("d", 900, ALL), False, (900, ALL, True)),
+        (Confirmation("d", 400, ALL), False, (700, ALL, True)),
+        (Confirmation("another text", 900, ALL), False, (700, NOTHING, False)),
+        (Confirmation(ANY_TEXT, 1000, ALL), False, (1000, ALL, True)),
+        (Confirmation(RAISED, 800, ALL), True, (800, ALL, False)),
+        (Confirmation(RAISED, 800, ALL), False, (700, NOTHING, False)),
+        (Confirmation("another text", 700, PIN), True, (1000, PIN, True)),
     ],
 )
-def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tuple[int, bool, bool]) -> None:
+def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tuple[object, ...]) -> None:
     assert limit_of(note, "d", is_own=is_own) == limit
 
 
@@ -388,20 +426,25 @@ def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tu
 )
 def test_a_model_hears_trusted_only_of_what_others_judged(fields: dict[str, Any], state: str) -> None:
     limit = limit_of(None, "d", is_own=fields["source_id"] == OWN)._replace(confidence=700)
-    found = counted(lore(**fields), limit, OWN)
+    found = counted(lore(**fields), limit, {OWN}, TODAY)
     assert found.state == state
     assert in_effect(lore(**fields), found).thousandths == found.confidence
 
 
 def test_who_confirmed_it_here_need_not_wait_for_the_judgement_of_others() -> None:
-    found = counted(lore(source_id=OTHER, prior=900), Limit(900, False, True), OWN)
+    found = counted(lore(source_id=OTHER, prior=900), Limit(900, NOTHING, True), {OWN}, TODAY)
     assert (found.state, found.is_confirmed, found.is_judged) == ("authoritative", True, True)
 
 
 @pytest.mark.parametrize("claimed", [False, True])
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_pin_counts_where_it_is_both_claimed_and_allowed(claimed: bool, allowed: bool) -> None:
-    found = counted(lore(source_id=OTHER, pinned=claimed, prior=900), Limit(800, allowed), OWN)
+    found = counted(
+        lore(source_id=OTHER, pinned=claimed, prior=900),
+        Limit(800, ALL if allowed else NOTHING),
+        {OWN},
+        TODAY,
+    )
     assert (found.pinned, found.confidence, found.is_confirmed) == (claimed and allowed, 800, False)
     assert in_effect(lore(source_id=OTHER, pinned=claimed, prior=900), found).pinned is (claimed and allowed)
 
@@ -430,32 +473,35 @@ def test_people_hear_what_counts_where_it_is_less_than_the_file_claims(
     assert Counted(confidence, pinned, False, False).words(lore(**fields)) == words
 
 
-FULL = Limit(1000, True)
+FULL = Limit(1000, ALL)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "limit", "note"),
     [
-        (None, {}, FULL, (RAISED, 700, False)),
+        (None, {}, FULL, (RAISED, 700, NOTHING)),
         ({}, {}, FULL, None),
-        ({}, {"content": "y"}, FULL, (RAISED, 700, False)),
-        ({}, {"context": ("Elsewhere",)}, FULL, (RAISED, 700, False)),
+        ({}, {"content": "y"}, FULL, (RAISED, 700, NOTHING)),
+        ({}, {"context": ("Elsewhere",)}, FULL, (RAISED, 700, NOTHING)),
         ({"prior": 900}, {"prior": 900}, FULL, None),
-        ({"prior": 900}, {"prior": 901}, FULL, (RAISED, 900, False)),
+        ({"prior": 900}, {"prior": 901}, FULL, (RAISED, 900, NOTHING)),
         ({"prior": 900}, {"prior": 400}, FULL, None),
         ({"prior": 400}, {"prior": 700}, FULL, None),
-        ({"prior": 400}, {"prior": 701}, FULL, (RAISED, 700, False)),
-        ({"prior": 900}, {"prior": 900}, Limit(800, True), (RAISED, 800, False)),
-        ({"prior": 900}, {"prior": 800}, Limit(800, True), None),
-        ({}, {"pinned": True}, FULL, (RAISED, 700, False)),
+        ({"prior": 400}, {"prior": 701}, FULL, (RAISED, 700, NOTHING)),
+        ({"prior": 900}, {"prior": 900}, Limit(800, ALL), (RAISED, 800, NOTHING)),
+        ({"prior": 900}, {"prior": 800}, Limit(800, ALL), None),
+        ({}, {"pinned": True}, FULL, (RAISED, 700, NOTHING)),
         ({"pinned": True}, {"pinned": True}, FULL, None),
         ({"pinned": True}, {}, FULL, None),
-        ({"pinned": True}, {"prior": 900}, FULL, (RAISED, 700, True)),
-        ({"pinned": True}, {"pinned": True}, Limit(1000, False), (RAISED, 700, False)),
+        ({"pinned": True}, {"prior": 900}, FULL, (RAISED, 700, PIN)),
+        ({"pinned": True}, {"pinned": True}, Limit(1000, NOTHING), (RAISED, 700, NOTHING)),
     ],
 )
 def test_a_sync_that_raises_an_entry_of_this_clone_is_noted_with_what_it_was(
-    before: dict[str, Any] | None, after: dict[str, Any], limit: Limit, note: tuple[str, int, bool] | None
+    before: dict[str, Any] | None,
+    after: dict[str, Any],
+    limit: Limit,
+    note: tuple[str, int, frozenset[str]] | None,
 ) -> None:
     was = None if before is None else lore(prior=700)._replace(**before)
     assert limit_raised(was, lore(prior=700)._replace(**after), limit) == note

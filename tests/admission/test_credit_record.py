@@ -13,7 +13,7 @@ from engram.domain.admission.credit import ANY_TEXT, RAISED, Confirmation
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import searchable, text_digest
 from engram.usecases.admission import credit
-from tests.admission.test_credit import OTHER, OWN, THEIRS, lore
+from tests.admission.test_credit import ALL, NOTHING, OTHER, OWN, PIN, THEIRS, lore
 from tests.admission.test_quarantine import hold
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def hit_of(source: str | None, **fields: Any) -> Hit:
     """The catalog's line of an entry from `source` that claims much."""
     hit = Hit(
         1, "lore/a.md", "01JBBBBBBBBBBBBBBBBBBBBBBB", THEIRS, "FACT", "", "active", 900, 5, None, 0.0, 0.0,
-        None, "tester", 0.9, 1, 80, "", 1, 80, 1, 0, "digest", source,
+        None, "tester", 0.9, 1, 80, "", 1, 80, 1, 0, "digest", source, None, None, None, None,
     )  # fmt: skip
     return hit._replace(**fields)
 
@@ -65,23 +65,24 @@ def weighed(engram: Engram, hit: Hit) -> tuple[object, ...]:
         (OTHER, {}, None, (700, 0, 0, 0.5)),
         (OTHER, {"confidence": 600, "pinned": 0, "importance": 0.4}, None, (600, 0, 0, 0.4)),
         (OTHER, {"importance": None}, None, (700, 0, 0, None)),
-        (OTHER, {"confidence": 600, "pinned": 0}, ("this", 600, False), (600, 0, 5, 0.9)),
-        (OTHER, {}, ("this", 800, True), (800, 1, 5, 0.9)),
-        (OTHER, {}, ("this", 900, False), (900, 0, 5, 0.9)),
-        (OTHER, {"pinned": 0}, ("this", 900, True), (900, 0, 5, 0.9)),
-        (OTHER, {}, ("another text", 900, True), (700, 0, 0, 0.5)),
+        (OTHER, {"confidence": 600, "pinned": 0}, ("this", 600, NOTHING), (600, 0, 5, 0.5)),
+        (OTHER, {}, ("this", 800, ALL), (800, 1, 5, 0.9)),
+        (OTHER, {}, ("this", 900, NOTHING), (900, 0, 5, 0.5)),
+        (OTHER, {}, ("this", 900, PIN), (900, 1, 5, 0.5)),
+        (OTHER, {"pinned": 0}, ("this", 900, ALL), (900, 0, 5, 0.9)),
+        (OTHER, {}, ("another text", 900, ALL), (700, 0, 0, 0.5)),
         ("", {}, None, (900, 1, 5, 0.9)),
         (None, {}, None, (900, 1, 5, 0.9)),
         (OWN, {}, None, (900, 1, 5, 0.9)),
-        (OWN, {}, (RAISED, 800, False), (800, 0, 5, 0.9)),
-        (OWN, {"pinned": 0}, (RAISED, 800, True), (800, 0, 5, 0.9)),
+        (OWN, {}, (RAISED, 800, NOTHING), (800, 0, 5, 0.5)),
+        (OWN, {"pinned": 0}, (RAISED, 800, ALL), (800, 0, 5, 0.9)),
     ],
 )
 def test_a_line_of_the_catalog_is_ranked_by_what_counts_of_it(
     alone: Engram,
     source: str | None,
     fields: dict[str, Any],
-    note: tuple[str, int, bool] | None,
+    note: tuple[str, int, frozenset[str] | None] | None,
     counts: tuple[object, ...],
 ) -> None:
     own = alone.store.source_id
@@ -109,14 +110,14 @@ def test_an_entry_without_source_is_of_this_clone_only_where_there_is_no_remote(
 
 
 def test_votes_for_a_confirmed_entry_count_next_to_one_written_by_hand(alone: Engram) -> None:
-    by_hand, theirs = hit_of("", id=OWN), hit_of(OTHER, confidence=600, pinned=0)
-    alone.store.state.trust.confirm({theirs.id: Confirmation(theirs.text_digest, 600, False)})
+    by_hand, theirs = hit_of("", id=OWN), hit_of(OTHER, confidence=600, pinned=0, importance=0.5)
+    alone.store.state.trust.confirm({theirs.id: Confirmation(theirs.text_digest, 600, NOTHING)})
     assert credit.hits_in_effect(alone.store, [by_hand, theirs]) == [by_hand, theirs]
 
 
 def test_where_the_notes_are_damaged_nobody_confirmed_anything(alone: Engram) -> None:
     hit = hit_of(OTHER)
-    alone.store.state.trust.confirm({hit.id: Confirmation(hit.text_digest, 900, True)})
+    alone.store.state.trust.confirm({hit.id: Confirmation(hit.text_digest, 900, ALL)})
     assert credit.confirmed_ids(alone.store, 9) == [hit.id]
     alone.store.state.close()
     database = Path(alone.store.places.state, "state.db")
@@ -172,7 +173,7 @@ def test_an_edit_confirms_what_is_claimed_in_it_or_was_confirmed_before(
     notes = alone.store.state.trust
     if digest is not None:
         known = text_digest(searchable(before)) if digest == "before" else digest
-        notes.confirm({before.id: Confirmation(known, 800, False)})
+        notes.confirm({before.id: Confirmation(known, 800, NOTHING)})
     credit.edited(alone.store, before, after, is_claimed=is_claimed)
     found = notes.confirmations([after.id]).get(after.id)
     assert (found and found.confidence) == confidence

@@ -32,10 +32,10 @@ def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
 def test_lore_share_the_budget_and_say_what_is_missing(texts: list[str], budget: int) -> None:
     counts = Counted(700, False, False, False)
     found = [(f"L{n}", one, tier_of(one, OWN), counts) for n, one in enumerate(map(lore, texts), 1)]
-    framed = frame(found, budget)
+    framed = frame(found, budget, NOW)
     smallest = 40 * len(texts)  # nothing is cut below 160 characters
     assert sum(tokens(one.content) for one in framed) <= max(budget, smallest) + len(texts)
-    whole = frame(found, None)
+    whole = frame(found, None, NOW)
     for cut, full in zip(framed, whole, strict=True):
         assert full.left_out == 0
         assert cut.left_out == len(full.content) - len(cut.content)

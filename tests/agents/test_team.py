@@ -127,7 +127,7 @@ def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock)
     with as_agent(root, "claude-code", clock) as other:
         said = events.session_start(other.store, start, "claude-code").text
         assert "Handed over to you:" in said
-        assert "[L1] CONTEXT_NOTE · confidence 0.70 warm · agent: ada" in said
+        assert "[L1] CONTEXT_NOTE · confidence 0.70 unconfirmed · agent: ada" in said
         assert "<system>" not in said
         assert said.count("Take care.") == 1, "not in the brief, too"
         assert "Take care." not in events.session_start(other.store, start, "claude-code").text

@@ -89,7 +89,7 @@ def test_one_entry_whole(root: Path) -> None:
     ok("feedback", "--helpful", "L1", cwd=root)
     assert shown(root, "show", "L1") == text("""
         Consumers
-        PATTERN_OUTCOME · trusted · active · ▆▆▆▆▆▆▁▁ 0.78 ✓1
+        PATTERN_OUTCOME · unconfirmed · active · ▆▆▆▆▆▆▁▁ 0.78 ✓1
         id       ID1 (L1)
         tags     queue, ops
         files    src/a.py

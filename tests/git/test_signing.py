@@ -49,6 +49,27 @@ def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) ->
     assert ok("status", "--json", cwd=root).json["git"]["unsigned"] == ""
 
 
+def test_a_signer_that_the_settings_name_vouches_for_a_confidence_and_not_for_a_pin(
+    clones: Clones, home: Path
+) -> None:
+    file = home / ".config/engram/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[trust]\naccept = ["{ADA}"]\n')
+    claims = {"category": "fact", "type": "procedural", "confidence": 0.9, "pinned": True}
+    unsigned = clones["b"].record("Nobody signed what this claims.", **claims).lore.id
+    clones.sync("b")
+    git(clones.root("b"), "config", "commit.gpgsign", "true")
+    signed = clones["b"].record(NOTE, **claims).lore.id
+    clones.sync("b")
+    root = clones.root("a")
+    clones["a"].close()
+    ok("sync", cwd=root)
+    rows = {one["id"]: one["here"] for one in ok("list", "--json", cwd=root).json["lore"]}
+    assert rows == {signed: 0.9, unsigned: 0.7}
+    asked = ok("review", "--kind", "foreign", "--json", cwd=root).json["items"]
+    assert {one["lore"][0] for one in asked} == {signed, unsigned}
+
+
 def test_what_colleagues_record_with_engram_counts_where_only_signed_lore_does(
     clones: Clones, home: Path
 ) -> None:

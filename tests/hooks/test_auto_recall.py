@@ -130,8 +130,6 @@ def test_a_tool_that_worked_is_no_failure(root: Path) -> None:
     assert answer("codex", "post-tool", root, tool_response=good) is None
 
 
-
-
 # --- the brief
 
 
@@ -216,7 +214,7 @@ def test_lore_cannot_break_out_of_its_frame(root: Path) -> None:
 
 def test_origin_standing_and_author_are_said(root: Path) -> None:
     found = said("prompt", root)
-    assert f"\n[L1] FACT · confidence 0.70 warm · human: human\n    {LESSON}" in found
+    assert f"\n[L1] FACT · confidence 0.70 unconfirmed · human: human\n    {LESSON}" in found
     assert fence.NOTICE in found
 
 

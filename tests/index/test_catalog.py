@@ -143,6 +143,10 @@ def test_a_line_holds_each_field_of_its_entry(catalog: Catalog) -> None:
         "vector_check": 4,
         "text_digest": "text",
         "source_id": "SOURCE",
+        "full": None,
+        "anchor": None,
+        "believed": None,
+        "modest": None,
         "conflicts": 0,
     }
     catalog.put([entry(5)])

@@ -34,7 +34,7 @@ async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, e
     assert found["notice"] == NOTICE
     (lore,) = found["lore"]
     assert (lore["ref"], lore["id"], lore["content"]) == ("L1", made["id"], QUEUE)
-    assert (lore["category"], lore["confidence"], lore["tier"]) == ("FACT", 0.7, "warm")
+    assert (lore["category"], lore["confidence"], lore["tier"]) == ("FACT", 0.7, "unconfirmed")
     assert (judged["previous"], judged["current"], judged["validation_count"]) == (0.7, 0.78, 1)
     assert (whole["tags"], whole["context"], whole["confidence"]) == (["queue"], "billing", 0.78)
     assert whole["path"] == lore_files(root)[0].relative_to(root).as_posix()
@@ -78,7 +78,7 @@ async def test_text_and_data_say_the_same_and_nothing_leaves_its_quotes(root: Pa
     said = text(result)
     head, facts, *lines = said.split("\n\n", 1)[0].splitlines() + said.split("\n\n", 1)[1].splitlines()
     assert head == NOTICE
-    assert facts.startswith("L1 · FACT · 0.70 warm · agent: stranger")
+    assert facts.startswith("L1 · FACT · 0.70 unconfirmed · agent: stranger")
     assert all(line.startswith(">") for line in lines)
     for harmless in (said, read, json.dumps(result.structured_content, ensure_ascii=False)):
         assert not {"\x1b", "\u202e"} & set(harmless)
@@ -100,7 +100,7 @@ async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(
         lore_id = engram.record(QUEUE, category="fact", confidence=0.0).lore.id
     async with inside(root) as client:
         (whole,) = (await ok(client, "recall_get", refs=[lore_id]))["lore"]
-    assert (whole["confidence"], whole["tier"]) == (0.0, "cold")
+    assert (whole["confidence"], whole["tier"]) == (0.0, "unconfirmed")
     assert "pinned" not in whole
 
 

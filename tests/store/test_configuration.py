@@ -111,6 +111,7 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "stale.repository": '"/etc"',
         "trust.hold": '"foreign"',
         "trust.accept": '["ada@example.org"]',
+        "trust.mine": '["01JAAAAAAAAAAAAAAAAAAAAAAA"]',
         **{f"scopes.{scope}.weight": "2.5" for scope in BUILT_IN_SCOPES},
         **{f"scopes.{scope}.retention_days": "3" for scope in BUILT_IN_SCOPES},
         **{f"scopes.{scope}.garbage_days": "3" for scope in BUILT_IN_SCOPES},

@@ -45,7 +45,8 @@ def merged(clones: Clones, lore: Lore) -> Lore:
     clones.settle()
     clones.assert_equal()
     found = [clones[name].get(lore.id).lore for name in clones.stores]
-    assert found[0] == found[1]
+    shared = [(one._replace(tally=None), one.tally and one.tally[:6]) for one in found]
+    assert shared[0] == shared[1], "what one clone believes is its own"
     return found[0]
 
 

@@ -40,7 +40,7 @@ async def test_wide_shows_list_and_entry_side_by_side(store: engram.Engram) -> N
         first = next(line for line in user.screen().splitlines() if "▌" in line)
         assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent    now     · │")
         assert user.titles()[-1] == "Money is stored as integer cents, never as float."
-        assert "PATTERN_OUTCOME · trusted" in user.screen()
+        assert "PATTERN_OUTCOME · unconfirmed" in user.screen()
         assert "· main · 4 entries · hybrid" in user.text("heading")
         assert user.text("counts") == "4 entries"
         assert user.text("facets").startswith("all entries · newest first")
@@ -73,7 +73,7 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
         await user.sees_text("The broker redelivers")
         assert "FAILURE" not in user.screen()
         await user.press("J")
-        await user.sees_text("Retry with full jitter", "FAILURE · trusted")
+        await user.sees_text("Retry with full jitter", "FAILURE · unconfirmed")
         await user.press("escape")
         await user.sees_text("PATTERN     Queue consumers")
         assert user.browse.entry_list.has_focus

@@ -52,7 +52,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
         one = await reads(user, QUEUE)
         await user.sees(lambda: one.links and one.queries)
         await user.sees_text(
-            "The broker delivers again", "PATTERN_OUTCOME · ▆▆▆▆▆▆▁▁ .78 trusted · ✓1, last just now"
+            "The broker delivers again", "PATTERN_OUTCOME · ▆▆▆▆▆▆▁▁ .78 unconfirmed · ✓1, last just now"
         )
         seen = []
         for part in ("facts", "links", "versions", "queries"):

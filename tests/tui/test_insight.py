@@ -45,7 +45,7 @@ async def test_every_finding_is_there_and_moving_keys_scroll(
     async with using(store, size) as user:
         screen = await opened(user)
         await user.sees_text(
-            "Growth", "4 entries, all of them", "Confidence", "100 % of all entries are trusted"
+            "Growth", "4 entries, all of them", "Confidence", "100 % of all entries are at 0.60 or more"
         )
         top = user.screen()
         await user.press("G")

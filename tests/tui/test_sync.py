@@ -79,7 +79,7 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         assert at_the_hub(clones) == git(Path(store.path), "rev-parse", "HEAD") != before
         await chosen(user, NEW_THERE)
         await user.press("enter")
-        await user.sees_text("FACT · trusted", "new · ")
+        await user.sees_text("FACT · unconfirmed", "new · ")
         assert screen.preview.has_focus
         await user.press("escape")
         assert screen.line_list.has_focus
@@ -99,7 +99,7 @@ async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clone
         assert at_the_hub(clones) == before
         await chosen(user, NEW_THERE)
         await user.press("enter")
-        await user.sees_text("FACT · trusted")
+        await user.sees_text("FACT · unconfirmed")
         assert "To push" not in user.screen()
         await user.press("escape")
         with engram.open(store.path, session="another") as other:

@@ -137,7 +137,7 @@ PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
 @settings(deadline=None, max_examples=examples(20, 5000))
 @given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
 def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
-    note = fence.Note("L1", f"x {text}", "FACT", 0.7, "trusted", tier)
+    note = fence.Note("L1", f"x {text}", "FACT", 0.7, "unconfirmed", tier)
     assert leaks_of_fence(fence.frame([note], 1000)) == []
 
 

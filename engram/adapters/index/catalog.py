@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
-FORMAT = 13
+FORMAT = 14
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -35,7 +35,8 @@ CREATE TABLE files (
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
     agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT,
-    conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, line_check INTEGER NOT NULL
+    conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, believed INTEGER, modest INTEGER,
+    line_check INTEGER NOT NULL
 );
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
@@ -58,6 +59,7 @@ COLUMNS = (
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
     "length", "files", "conflicts", "full", "anchor", "accounts",
+    "believed", "modest",
 )  # fmt: skip
 _SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
 _ROW = COLUMNS.index("row")
@@ -125,7 +127,11 @@ class Text(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """The catalog line of an entry: what ranking, filters and lists need. Times are Unix seconds."""
+    """The catalog line of an entry: what ranking, filters and lists need. Times are Unix seconds.
+
+    `full` is the confidence before decay, `anchor` the day that decay counts from, `believed` and `modest` are those of a
+    `Tally`, None where they equal `full`.
+    """
 
     row: int
     path: str
@@ -151,6 +157,10 @@ class Hit(NamedTuple):
     vector_check: int
     text_digest: str
     source_id: str | None
+    full: int | None
+    anchor: int | None
+    believed: int | None
+    modest: int | None
     conflicts: int = 0
 
 
@@ -252,8 +262,10 @@ class Catalog:
     def fade(self, day: int) -> None:
         """Give every entry the confidence that it has on a day (since 1970, UTC): 0.01 less for each month unvalidated."""
         faded = f"max(0, full - {DECAY_LOSS} * max(0, (? - anchor) / {DECAY_MONTH}))"
-        query = f"UPDATE files SET confidence = {faded} WHERE full IS NOT NULL AND confidence != {faded}"  # noqa: S608
-        self.connection.execute(query, (day, day))
+        query = (
+            f"UPDATE files SET confidence = {faded} WHERE type = ? AND pinned = 0 AND confidence != {faded}"  # noqa: S608
+        )
+        self.connection.execute(query, (day, SEMANTIC, day))
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
@@ -414,15 +426,17 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
-        len(lore.conflicts), *_fading(lore), len(lore.votes),
+        len(lore.conflicts), *_before_decay(lore),
     )  # fmt: skip
 
 
-def _fading(lore: Lore) -> tuple[int | None, int | None]:
-    """Return the confidence before decay, and the day that decay counts from; None for what does not fade."""
-    if lore.tally is None or lore.type != SEMANTIC or lore.pinned:
-        return None, None
-    return lore.tally.full, lore.tally.anchor
+def _before_decay(lore: Lore) -> tuple[int | None, ...]:
+    """Return confidence and anchor of decay, how many accounts the file has, and what this clone believes."""
+    tally = lore.tally
+    if tally is None:
+        return None, None, len(lore.votes), None, None
+    believed, modest = (None if one == tally.full else one for one in (tally.believed, tally.modest))
+    return tally.full, tally.anchor, len(lore.votes), believed, modest
 
 
 # Texts whose vectors are still missing: in the catalog a mark replaces the check number of their vectors.

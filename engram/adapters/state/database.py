@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _IDLE_SECONDS = 12 * 3600
 _NOTED_SECONDS = 60  # the use of a session is not recorded more often
-_FORMAT = 6
+_FORMAT = 7
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -178,6 +178,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
             connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
         activity_table.add_columns(connection)
+        if all(row[1] != "claims" for row in connection.execute("PRAGMA table_info(confirmed)")):
+            for statement in trust_tables.ADD_CLAIMS:
+                connection.execute(statement)
         if 0 < version < 6:
             connection.execute(trust_tables.FROM_VOTES)
         connection.execute(f"PRAGMA user_version={_FORMAT}")

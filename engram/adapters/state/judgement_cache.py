@@ -16,10 +16,10 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "judgements.db"
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
@@ -30,9 +30,11 @@ CREATE TABLE IF NOT EXISTS lines (
 CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger INTEGER NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_TABLES = ("meta", "ledgers", "lines", "accounts", "people")  # made anew with each format
 _LINE = "id, entry, kind, of, text, agent, source"
 _AT_ONCE = 400
 
@@ -125,6 +127,22 @@ class JudgementCache:
             ]
         return Said(lines, accounts)
 
+    def names(self) -> Mapping[str, str]:
+        """Return who the sources are that say so."""
+        return dict(self._state.run("SELECT source, name FROM people"))
+
+    def name(self, names: Mapping[str, str]) -> None:
+        """Note who sources are ("": they do not say so any more)."""
+        self._state.run_many("DELETE FROM people WHERE source = ?", [(source,) for source in names])
+        known = [(source, name) for source, name in names.items() if name]
+        self._state.run_many("INSERT INTO people VALUES (?, ?)", known)
+        self.touch(names)
+
+    def touch(self, sources: Iterable[str]) -> None:
+        """Make the entries of which these sources said anything `pending`."""
+        query = "INSERT OR IGNORE INTO pending SELECT DISTINCT entry FROM lines WHERE source = ?"
+        self._state.run_many(query, [(source,) for source in sources])
+
     def entries(self) -> set[str]:
         """Return the entries of which anything was said."""
         query = "SELECT DISTINCT entry FROM lines UNION SELECT entry FROM accounts"
@@ -171,7 +189,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=OFF")  # it is made anew when it is lost
     if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT")
+        begun_anew = "".join(f"DROP TABLE IF EXISTS {table};" for table in _TABLES)
+        connection.executescript(f"BEGIN IMMEDIATE;{begun_anew}{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT")
 
 
 def _add(

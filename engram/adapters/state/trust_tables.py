@@ -19,10 +19,18 @@ CREATE TABLE IF NOT EXISTS held (
     id TEXT NOT NULL, digest TEXT NOT NULL, commit_id TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (id, digest)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS confirmed (
-    id TEXT PRIMARY KEY, digest TEXT NOT NULL, confidence INTEGER NOT NULL, pinned INTEGER NOT NULL) WITHOUT ROWID;
+    id TEXT PRIMARY KEY, digest TEXT NOT NULL, confidence INTEGER NOT NULL, pinned INTEGER NOT NULL,
+    claims TEXT) WITHOUT ROWID;
 """
 # What was found helpful before confirmations were noted counts as it did.
-FROM_VOTES = "INSERT OR IGNORE INTO confirmed SELECT id, '*', 1000, 1 FROM votes WHERE n > 0 AND up >= down"
+FROM_VOTES = (
+    "INSERT OR IGNORE INTO confirmed SELECT id, '*', 1000, 1, NULL FROM votes WHERE n > 0 AND up >= down"
+)
+# Before claims were noted one by one, a confirmation with the pin was one of everything.
+ADD_CLAIMS = (
+    "ALTER TABLE confirmed ADD COLUMN claims TEXT",
+    "UPDATE confirmed SET claims = '' WHERE pinned = 0",
+)
 LASTING = (NOT_SIGNED,)  # no key and no time changes that
 KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
@@ -45,13 +53,15 @@ class TrustTables:
         """Open nothing yet."""
         self._state = state
 
-    def signatures(self, commits: Sequence[str], now: float) -> dict[str, Signature]:
-        """Return the signatures of these commits that need not be verified again."""
+    def signatures(
+        self, commits: Sequence[str], now: float, *, max_age: float = KEPT_SECONDS
+    ) -> dict[str, Signature]:
+        """Return the signatures of these commits that need not be verified again: none older than `max_age` (seconds)."""
         found: dict[str, Signature] = {}
         for some in _parts(commits):
             query = f"SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id IN ({_marks(some)})"  # noqa: S608
             for oid, state, key, signer, at in self._state.run(query, some):
-                if state in LASTING or 0 <= now - at < KEPT_SECONDS:
+                if state in LASTING or max_age == float("inf") or 0 <= now - at < max_age:
                     found[oid] = Signature(state, key, signer)
         return found
 
@@ -101,20 +111,37 @@ class TrustTables:
         """Return the confirmations of the claims of these entries, by id."""
         found: dict[str, Confirmation] = {}
         for some in _parts(ids):
-            query = f"SELECT id, digest, confidence, pinned FROM confirmed WHERE id IN ({_marks(some)})"  # noqa: S608
-            for lore_id, digest, confidence, pinned in self._state.run(query, some):
-                found[lore_id] = Confirmation(digest, confidence, bool(pinned))
+            query = f"SELECT id, digest, confidence, claims FROM confirmed WHERE id IN ({_marks(some)})"  # noqa: S608
+            for lore_id, digest, confidence, claims in self._state.run(query, some):
+                accepted = None if claims is None else frozenset(claims.split("\n")) - {""}
+                found[lore_id] = Confirmation(digest, confidence, accepted)
         return found
 
     def most_confirmed(self, most: int) -> list[str]:
         """Return the ids of confirmed entries, pinned ones first, then by confidence."""
-        query = "SELECT id FROM confirmed WHERE digest != ? ORDER BY pinned DESC, confidence DESC, id LIMIT ?"
+        query = (
+            "SELECT id FROM confirmed WHERE digest != ?"
+            " ORDER BY claims IS NULL OR claims != '' DESC, confidence DESC, id LIMIT ?"
+        )
         return [lore_id for (lore_id,) in self._state.run(query, (RAISED, most))]
 
     def confirm(self, notes: Mapping[str, Confirmation]) -> None:
         """Record confirmations of the claims of entries by id, replacing earlier ones."""
-        rows = [(lore_id, note.digest, note.confidence, int(note.pinned)) for lore_id, note in notes.items()]
-        self._state.run_many("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?, ?)", rows)
+        rows = [
+            (
+                lore_id,
+                note.digest,
+                note.confidence,
+                int(note.accepted is None or "pinned" in note.accepted),  # for versions before
+                None if note.accepted is None else "\n".join(sorted(note.accepted)),
+            )
+            for lore_id, note in notes.items()
+        ]
+        self._state.run_many("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?, ?, ?)", rows)
+
+    def with_claims(self) -> list[str]:
+        """Return the ids of entries of which not every claim was accepted at once."""
+        return [one for (one,) in self._state.run("SELECT id FROM confirmed WHERE claims IS NOT NULL")]
 
     def withdraw(self, ids: Sequence[str]) -> None:
         """Withdraw the confirmation of these entries."""

@@ -1,53 +1,130 @@
 """Which claims of an entry count in this clone: a pin or a high confidence from elsewhere, once somebody here confirmed it.
 
-A file says of itself how sure it is, that it is pinned, and who found it helpful; whoever may push writes there what they
-like. What another clone wrote counts as unpinned and as 0.70 at most, until a note of this clone's own says otherwise.
+A file says of itself how sure it is, that it is pinned, and how important; whoever may push writes there what they like.
+What another clone wrote counts as unpinned, and its stated confidence as 0.70 at most, until a note of this clone's own
+says otherwise. Next to the figure stands a tier, which an entry is given by people other than its author.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from engram.domain.entry import confidence
-from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, STATES, Tally
+from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HERE, STATES, Tally, decay
+from engram.domain.entry.lore import PENDING, lore_as_dict
+from engram.domain.entry.times import render
 from engram.domain.entry.ulid import short
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Protocol
+
     from engram.domain.entry.lore import Lore
+
+    class Claimant(Protocol):
+        """An entry, or its line in the catalog."""
+
+        @property
+        def pinned(self) -> bool | int:
+            """Whether it is shown before others."""
+
+        @property
+        def importance(self) -> float | None:
+            """How important its author finds it, 0..1."""
+
 
 ANY_TEXT = "*"  # in place of a digest: confirmed before texts were noted
 RAISED = ""  # in place of a digest: not confirmed; another clone changed an entry of this one
+UNSAID = 0.5  # an importance that nobody states
 _WARM = STATES[1]
+
+UNCONFIRMED_TIER, CONFIRMED, DISPUTED, CAPTURED, HELD = TIERS = (
+    "unconfirmed", "confirmed", "disputed", "captured", "held",
+)  # fmt: skip
+_CAPTURED = "Extracted from "
+_UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # days
+
+# What a field counts as while nobody here accepted what another clone set it to. A field that joins them is claimed in
+# `claims_of`, is asked about in the review queue, and counts once it is accepted: nothing else is needed.
+UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID}
+ALL_CLAIMS = None
+
+
+def claims_of(one: Claimant) -> dict[str, str]:
+    """Return what an entry claims for itself by these fields: the name of each and the claim in words."""
+    found = {"pinned": "pinned"} if one.pinned else {}
+    if one.importance is not None and one.importance > UNSAID:
+        found["importance"] = f"importance {one.importance:g}"
+    return found
 
 
 class Confirmation(NamedTuple):
-    """A record of this clone about an entry: the text, confidence (thousandths) and pin that somebody here confirmed.
+    """A record of this clone about an entry: the text, confidence (thousandths) and claims that somebody here confirmed.
 
-    With `RAISED` for a digest: what the entry of this clone was before another one changed it.
+    `accepted` are claims in words (None: all). With `RAISED` for a digest: what the entry of this clone was before
+    another one changed it.
     """
 
     digest: str
     confidence: int
-    pinned: bool
+    accepted: frozenset[str] | None
 
 
 class Limit(NamedTuple):
-    """Up to which confidence (thousandths) an entry counts, whether its pin does, and whether somebody here confirmed it."""
+    """Up to which confidence (thousandths) an entry counts, which claims do (None: all), and whether it is confirmed here."""
 
     confidence: int
-    pinned: bool
+    accepted: frozenset[str] | None
     is_confirmed: bool = False
+
+    def allows(self, claim: str) -> bool:
+        """Return whether a claim counts."""
+        return self.accepted is None or claim in self.accepted
+
+
+class Earned(NamedTuple):
+    """What others than its author made of an entry's present words: one of `TIERS`, how many people confirmed them.
+
+    `by` is the name of the last of them ("" unknown), `at` when that was (Unix ms, 0 unknown).
+    """
+
+    tier: str = UNCONFIRMED_TIER
+    people: int = 0
+    by: str = ""
+    at: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        """Return who confirmed an entry as JSON: how many people, the last of them, and when that was (RFC 3339)."""
+        at = render(datetime.fromtimestamp(self.at // 1000, UTC)) if self.at else None
+        return {"people": self.people, "last_by": self.by, "last_at": at}
+
+    def words(self, now: datetime) -> str:
+        """Return the tier as it is shown: `confirmed 3×, last by Ada 2 weeks ago`."""
+        if not self.people:
+            return self.tier
+        when = f" {ago(now.timestamp() - self.at / 1000)}" if self.at else ""
+        who = f" {HERE}" if self.by == HERE else f" by {self.by}" if self.by else ""
+        said = (
+            f"{self.tier} {self.people}×"
+            if self.tier == CONFIRMED
+            else f"{self.tier}, confirmed {self.people}×"
+        )
+        return f"{said}, last{who}{when}" if who or when else said
 
 
 class Counted(NamedTuple):
     """What an entry counts as in this clone: thousandths and pin.
 
-    And whether somebody here confirmed it, and whether anybody but its author judged it.
+    And whether somebody here confirmed it, whether anybody but its author judged it, its importance, and its tier.
     """
 
     confidence: int
     pinned: bool
     is_confirmed: bool
     is_judged: bool
+    importance: float | None = None
+    earned: Earned = Earned()
 
     @property
     def fraction(self) -> float:
@@ -56,7 +133,7 @@ class Counted(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The name of the confidence for a model: at most warm where nobody but the author judged."""
+        """The name of the confidence, for scripts: at most warm where nobody but the author judged."""
         named = confidence.state(self.confidence)
         return named if self.is_judged or named not in STATES[2:] else _WARM
 
@@ -67,11 +144,13 @@ class Counted(NamedTuple):
         text = f"as {confidence.two_decimals(self.confidence)}" + (
             ", not pinned" if lore.pinned > self.pinned else ""
         )
+        if self.confidence > lore.thousandths:
+            return f"{text}: what a source that is set aside here said is left out"
         return f"{text}: more is claimed in another clone, and confirmed by nobody here"
 
 
-UNLIMITED = Limit(FULL, True)
-UNCONFIRMED = Limit(DEFAULT_PRIOR, False)
+UNLIMITED = Limit(FULL, ALL_CLAIMS)
+UNCONFIRMED = Limit(DEFAULT_PRIOR, frozenset())
 
 
 def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
@@ -80,26 +159,75 @@ def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
         return UNLIMITED if is_own else UNCONFIRMED
     allowed = max(DEFAULT_PRIOR, note.confidence)
     if note.digest == RAISED:
-        return Limit(allowed, note.pinned) if is_own else UNCONFIRMED
+        return Limit(allowed, note.accepted) if is_own else UNCONFIRMED
     if is_own:
-        return UNLIMITED._replace(is_confirmed=True)
-    return Limit(allowed, note.pinned, True) if note.digest in (ANY_TEXT, digest) else UNCONFIRMED
+        return Limit(FULL, note.accepted, True)
+    return Limit(allowed, note.accepted, True) if note.digest in (ANY_TEXT, digest) else UNCONFIRMED
 
 
-def counted(lore: Lore, limit: Limit, own_source: str) -> Counted:
-    """Return what an entry counts as in the clone `own_source`."""
-    return Counted(
-        min(lore.thousandths, limit.confidence),
-        lore.pinned and limit.pinned,
-        limit.is_confirmed,
-        limit.is_confirmed or _is_judged(lore, own_source),
-    )
+def capped(believed: int, modest: int, limit: Limit) -> int:
+    """Return which of two confidences before decay counts under a limit, or the limit (thousandths)."""
+    return modest if limit == UNCONFIRMED else min(believed, limit.confidence)
+
+
+def counted(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Counted:
+    """Return what an entry counts as on a day (since 1970, UTC) in the clone whose person has the sources `own`."""
+    claims = claims_of(lore)
+    pinned = lore.pinned and limit.allows(claims.get("pinned", ""))
+    importance = lore.importance
+    if "importance" in claims and not limit.allows(claims["importance"]):
+        importance = UNSAID
+    tally = lore.tally
+    if tally is None or tally.believed is None or tally.modest is None:
+        value = min(lore.thousandths, limit.confidence)
+    else:
+        full = capped(tally.believed, tally.modest, limit)
+        value = full if pinned else full - decay(lore.type, full, min(tally.anchor, today), today)
+    earned = earned_by(lore, own, is_confirmed=limit.is_confirmed)
+    is_judged = _is_judged(lore, own, is_confirmed=limit.is_confirmed)
+    return Counted(value, pinned, limit.is_confirmed, is_judged, importance, earned)
+
+
+def earned_by(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
+    """Return the tier of an entry. `own` are the sources of this clone's person, who may have confirmed it without a line."""
+    tally = lore.tally
+    people = tally.people if tally is not None else ()
+    against = tally.against if tally is not None else 0
+    count, by, at = len(people), people[-1] if people else "", tally.judged_at if tally is not None else 0
+    has_line = tally is not None and any(source in own for source in tally.supporters)
+    if is_confirmed and lore.source_id not in own and not has_line:
+        count, by = count + 1, by or HERE
+    if lore.status == PENDING:
+        return Earned(HELD)
+    if lore.conflicts or against > count or any(one.kind == "contradicts" for one in lore.relations):
+        return Earned(DISPUTED, count, by, at)
+    if count:
+        return Earned(CONFIRMED, count, by, at)
+    is_captured = any(text.startswith(_CAPTURED) for text in lore.context)
+    return Earned(CAPTURED if is_captured else UNCONFIRMED_TIER)
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was: `2 weeks ago`, `today`."""
+    days = int(seconds // 86_400)
+    for length, name in _UNITS:
+        if days >= length:
+            number = days // length
+            return f"{number} {name}{'s' if number > 1 else ''} ago"
+    return "today"
 
 
 def in_effect(lore: Lore, what: Counted) -> Lore:
-    """Return the entry with the confidence and the pin that count: to be ranked or shown, never to be written."""
+    """Return the entry with the confidence and claims that count: to be ranked or shown, never to be written."""
     known = lore.tally or Tally(0, 0, 0, lore.validation_count, lore.last_validated, lore.votes)
-    return lore._replace(tally=known._replace(confidence=what.confidence), pinned=what.pinned)
+    tally = known._replace(confidence=what.confidence)
+    return lore._replace(tally=tally, pinned=what.pinned, importance=what.importance)
+
+
+def as_dict(lore: Lore, path: str, what: Counted) -> dict[str, object]:
+    """Return every field of an entry as JSON values, and what it counts as in this clone: `here` and `tier`."""
+    found = lore_as_dict(lore, path)
+    return found | {"here": what.fraction, "tier": what.earned.tier, "confirmed": what.earned.as_dict()}
 
 
 def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation | None:
@@ -108,24 +236,25 @@ def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation
     `before` is None for an entry that was not here, `limit` what counted of it until now.
     """
     if before is None or (before.content, before.context) != (after.content, after.context):
-        return Confirmation(RAISED, DEFAULT_PRIOR, False)
+        return Confirmation(RAISED, DEFAULT_PRIOR, frozenset())
     allowed = max(DEFAULT_PRIOR, min(before.thousandths, limit.confidence))
-    pinned = before.pinned and limit.pinned
-    if after.thousandths > allowed or (after.pinned and not pinned):
-        return Confirmation(RAISED, allowed, pinned)
+    accepted = frozenset(claim for claim in claims_of(before).values() if limit.allows(claim))
+    if after.thousandths > allowed or not accepted.issuperset(claims_of(after).values()):
+        return Confirmation(RAISED, allowed, accepted)
     return None
 
 
-def _is_judged(lore: Lore, own_source: str) -> bool:
-    """Return whether a clone found it helpful, and not wrong more than that; the author's own counts only if it is this one.
+def _is_judged(lore: Lore, own: Collection[str], *, is_confirmed: bool) -> bool:
+    """Return whether anybody but its author spoke for its words as they are, or confirmed it here.
 
-    Judgements of other words than the present ones do not count, nor does what a file says of itself, but in format 1.
+    Format 1 does not say of which words a clone spoke.
     """
+    if is_confirmed and lore.source_id not in own:
+        return True
     if lore.tally is not None:
-        return bool(lore.tally.supporters)
-    own = short(own_source)
-    author = short(lore.source_id)
+        return bool(lore.tally.people)
+    mine, author = {short(one) for one in own}, short(lore.source_id)
     return len(lore.sources) > 1 or any(
-        vote.n and vote.up >= vote.down and (clone != author or clone == own)
+        vote.n and vote.up >= vote.down and (clone != author or clone in mine)
         for clone, vote in lore.accounts.items()
     )

@@ -56,7 +56,7 @@ def quarantine_reason(
     """
     if hold not in (UNSIGNED, FOREIGN):
         return ""
-    strangers = [one for one in signatures if not _is_vouched(one, accepted)]
+    strangers = [one for one in signatures if not is_vouched(one, accepted)]
     if signatures and not strangers:
         return ""
     if hold == FOREIGN:
@@ -67,7 +67,7 @@ def quarantine_reason(
     return f"its last change is {unproved[0].sentence}" if unproved else "nothing is known of its last change"
 
 
-def _is_vouched(signature: Signature, accepted: Collection[str]) -> bool:
+def is_vouched(signature: Signature, accepted: Collection[str]) -> bool:
     """Return whether the list names the key, or the address that git has found to be the key's."""
     if signature.state not in (GOOD, UNKNOWN_KEY) or not accepted:
         return False

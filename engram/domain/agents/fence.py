@@ -25,13 +25,13 @@ _HOOKS = re.compile(r"\A\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 
 
 class Note(NamedTuple):
-    """An entry to be added to a prompt: its ref, text, confidence and trust tier."""
+    """An entry to be added to a prompt: its ref, text, confidence, what others made of it, and trust tier."""
 
     ref: str
     content: str
     category: str
     confidence: float
-    state: str
+    earned: str
     trust: Tier
 
 
@@ -57,7 +57,7 @@ def frame_titles(named: Sequence[tuple[str, str]]) -> str:
 
 def describe(note: Note) -> str:
     """Render Engram's own line about an entry; all that its writer could choose in it is a plain name."""
-    standing = f"{note.category} · confidence {note.confidence:.2f} {note.state}"
+    standing = f"{note.category} · confidence {note.confidence:.2f} {note.earned}"
     return neutralize(f"[{note.ref}] {standing} · {note.trust.tier}: {note.trust.reason}")
 
 

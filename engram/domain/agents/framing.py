@@ -44,8 +44,8 @@ _MARKS = 32  # characters of the remark on what was left out
 class Framed(NamedTuple):
     """An entry as an agent gets it: neutralized text, as much of it as fits, its trust tier and who wrote it.
 
-    `tier` is cold, warm, trusted or authoritative; `trust` one of `engram.domain.admission.tiers.TIERS`; `left_out` counts
-    the characters that did not fit.
+    `confidence` is what it counts as here, `tier` what others than its author made of it; `trust` one of
+    `engram.domain.admission.tiers.TIERS`; `left_out` counts the characters that did not fit.
     """
 
     ref: str
@@ -61,7 +61,7 @@ class Framed(NamedTuple):
 
 
 def frame(
-    found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None, now: datetime | None = None
+    found: Sequence[tuple[str, Lore, Tier, Counted]], budget: int | None, now: datetime
 ) -> list[Framed]:
     """Frame entries within about `budget` tokens (None: whole).
 
@@ -97,9 +97,7 @@ def as_text(framed: Framed) -> str:
     return " · ".join(facts) + "\n" + disputed + quote(framed.content) + more
 
 
-def whole_text(
-    ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime | None = None
-) -> str:
+def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime) -> str:
     """Render a whole entry with its fields."""
     framed = frame([(ref, lore, trust, counts)], None, now)[0]
     fields = lore_as_dict(lore, path)
@@ -181,12 +179,12 @@ def _facts_tokens(framed: Framed) -> int:
     return _NAMES_TOKENS + tokens("".join(map(str, framed)))
 
 
-def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime | None) -> Framed:
-    category, disputed = safe_text(lore.category), ""
+def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -> Framed:
+    category, tier, disputed = safe_text(lore.category), counts.earned.words(now), ""
     if lore.conflicts:
         from engram.domain.entry.disputes import describe_dispute  # few entries need it
 
         disputed = neutralize(describe_dispute(lore, now), is_checked=trust.is_checked)
     return Framed(
-        ref, lore.id, "", category, counts.fraction, counts.state, trust.tier, trust.reason, disputed=disputed
+        ref, lore.id, "", category, counts.fraction, tier, trust.tier, trust.reason, disputed=disputed
     )

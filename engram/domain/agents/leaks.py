@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from engram.domain.admission import credit
 from engram.domain.admission.tiers import FOREIGN, IMPORT, TIERS
 from engram.domain.agents import fence, framing
 from engram.domain.agents.framing import HEADINGS, WRITTEN
@@ -17,12 +18,13 @@ from engram.domain.typed import NamedTuple
 RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
     "raw escape", "broken frame", "active link", "unframed text", "quarantined lore", "not shown",
 )  # fmt: skip
-_HEAD = re.compile(
-    rf"\[L\d+\] [A-Z_]+ · confidence \d\.\d\d (?:cold|warm|trusted|authoritative) · ({'|'.join(TIERS)}): [\w@.+, -]+"
-)
+# A name is in it, and cannot look like anything but a name.
+_BY = r"(?: by [^\W_][\w .'-]{0,39}| here)?(?: today| \d+ \w+ ago)?"
+_EARNED = rf"(?:{'|'.join(credit.TIERS)})(?: \d+×)?(?:, confirmed \d+×)?(?:, last{_BY})?"
+_HEAD = re.compile(rf"\[L\d+\] [A-Z_]+ · confidence \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+")
 _NAMED = re.compile(r"\[L\d+ [0-9A-Z]{26}\]")
 _FACTS = re.compile(
-    rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d (?:cold|warm|trusted|authoritative) · ({'|'.join(TIERS)}): [\w@.+, -]+"
+    rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+"
 )
 _ENTITY = re.compile(rf"[a-z0-9-]+ · ENTITY · \d\.\d\d {WRITTEN} · ({FOREIGN}): [\w ]+")
 _MARKUP = re.compile(

@@ -6,6 +6,7 @@ All arithmetic is in thousandths, as integers, so that every machine gets the sa
 
 from __future__ import annotations
 
+from engram.domain.entry.categories import SEMANTIC
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MERGE_GAIN = 100
 DECAY_LOSS = 10  # thousandths for each month
 DECAY_MONTH = 30  # days
 FULL = 1000
+HERE = "here"  # the name of the person at this clone, where nobody else knows it
 
 STATES = ("cold", "warm", "trusted", "authoritative")
 
@@ -42,6 +44,11 @@ class Tally(NamedTuple):
     `full` is the confidence before decay, `anchor` the day (since 1970, UTC) that decay counts from. `accounts` say how
     much each source moved it. `supporters` and `opponents` are the sources other than the author's whose judgements of
     the present words speak for them, and against them; accounts of format 1 support any words.
+
+    The rest is what one clone believes of it, and equal elsewhere only by chance. `believed` is the confidence before
+    decay without the sources that are set aside here, `modest` the same with a stated confidence that counts as the
+    default at most, and raised once by each person. `people` support the present words, the latest last (an empty
+    name: somebody who gave none), `against` counts those who do not; `judged_at` is when the latest did (Unix ms).
     """
 
     confidence: int
@@ -52,11 +59,23 @@ class Tally(NamedTuple):
     accounts: Mapping[str, Vote]
     supporters: tuple[str, ...] = ()
     opponents: tuple[str, ...] = ()
+    believed: int | None = None
+    modest: int | None = None
+    people: tuple[str, ...] = ()
+    against: int = 0
+    judged_at: int = 0
 
 
 def clamp(thousandths: int) -> int:
     """Keep a confidence inside 0..1000 thousandths."""
     return max(0, min(FULL, thousandths))
+
+
+def decay(type_name: str, full: int, anchor: int, today: int) -> int:
+    """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
+    if type_name != SEMANTIC:
+        return 0
+    return min(full, DECAY_LOSS * max(0, (today - anchor) // DECAY_MONTH))
 
 
 def balance(votes: Mapping[str, Vote], merged: int) -> int:

@@ -65,8 +65,8 @@ def _growth(found: Insight) -> Chart:
 def _confidence(found: Insight) -> Chart:
     states = {one.name: one.number for one in found.states}
     sentence = (
-        f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all entries are trusted or better, "
-        f"{states['cold']:,} cold."
+        f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all entries are at 0.60 or more, "
+        f"{states['cold']:,} below 0.30."
     )
     names = [f".{tenth}" for tenth in range(10)]
     return Chart("Confidence", sentence, tuple(named_columns(names, found.confidence, HIGH)))

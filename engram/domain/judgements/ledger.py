@@ -27,6 +27,8 @@ LARGEST_FILE = 8 * 1024 * 1024  # bytes, after which a writer goes on in another
 LEGACY = "legacy"  # the folder of what files of format 1 held
 WHO = "who"  # the file beside a writer's ledgers that says who that is
 ERASED = "erased"
+IGNORED = "ignored"  # in a clone's private folder: the sources that are set aside there
+LONGEST_NAME = 40  # characters of a person's name
 _LONGEST_LINE = 2000  # bytes
 _LONGEST_TEXT = 100
 _MOST = 1 << 31  # of a number in a legacy line
@@ -107,6 +109,20 @@ def source_of(path: str) -> str | None:
     if found is None or not ulid.is_valid(found[2]) or found[1] != found[2][10:12]:
         return None
     return found[2]
+
+
+def named_by(path: str) -> str:
+    """Return the writer that the file at this path names; "" for any other file."""
+    source = path.split("/")[1] if path.count("/") == 2 and path.endswith(f"/{WHO}") else ""
+    return source if ulid.is_valid(source) and path == who_path(source) else ""
+
+
+def person_name(raw: bytes) -> str:
+    """Return the name in such a file as it may be shown anywhere: letters, digits, spaces and `.-'`, 40 at most."""
+    text = "".join(
+        one if one.isalnum() or one in ".-'" else " " for one in raw[:400].decode("utf-8", "replace")
+    )
+    return " ".join(text.split())[:LONGEST_NAME].strip()
 
 
 def render(judgement: Judgement) -> bytes:

@@ -8,25 +8,26 @@ docs/merge-rules.md has the reasons.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from engram.domain.entry import ulid
-from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import (
-    DECAY_LOSS,
-    DECAY_MONTH,
+    DEFAULT_PRIOR,
     HELPFUL,
     HELPFUL_GAIN,
+    HERE,
     INCORRECT,
     INCORRECT_LOSS,
     Tally,
     Vote,
     clamp,
+    decay,
 )  # fmt: skip
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from engram.domain.entry.lore import Lore
     from engram.domain.judgements.ledger import Judgement
@@ -37,6 +38,31 @@ UNSTATED = "stated"  # the account of what a stated confidence of format 1 is be
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
 MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Belief(NamedTuple):
+    """Whom a clone believes: `own` are the sources of its person, `ignored` those set aside, `names` say who a source is.
+
+    `forged` are the ids of lines that claim to be of this clone, which does not have them.
+    """
+
+    own: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+    forged: frozenset[str] = frozenset()
+    names: Mapping[str, str] = MappingProxyType({})
+
+    def accepts(self, line: Judgement) -> bool:
+        """Return whether the line counts for what is shown in this clone."""
+        return line.source not in self.ignored and line.id not in self.forged
+
+    def person(self, source: str) -> str:
+        """Return the name of whoever is behind a source: "" for anybody who gave none."""
+        if source in self.own:
+            return next((self.names[one] for one in sorted(self.own) if self.names.get(one)), HERE)
+        return self.names.get(source, "")
+
+
+EVERYBODY = Belief()
 
 
 def day_of(moment: datetime) -> int:
@@ -58,17 +84,24 @@ def live(lines: Iterable[Judgement]) -> list[Judgement]:
 
 
 def tally(
-    lore: Lore, lines: Iterable[Judgement], accounts: Iterable[LegacyAccount], today: int, words: str = ""
+    lore: Lore,
+    lines: Iterable[Judgement],
+    accounts: Iterable[LegacyAccount],
+    today: int,
+    words: str = "",
+    belief: Belief = EVERYBODY,
 ) -> Tally:
     """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
 
     They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
     `words` is the digest of the words as they are now: judgements of others support those alone.
     """
-    states = _Replay(lore, accounts)
-    for line in live(lines):
-        states.add(line, today)
-        states.weigh(line, words)
+    lines = list(lines)
+    states = _replayed(lore, lines, accounts, today, words, belief)
+    accepted = [line for line in lines if belief.accepts(line)]
+    here = states
+    if len(accepted) != len(lines):
+        here = _replayed(lore, accepted, accounts, today, words, belief)
     full = states.value
     anchor = max([day_of(lore.updated_at), *([states.last // 86_400_000] if states.last else [])])
     lost = decay(lore.type, full, min(anchor, today), today) if not lore.pinned else 0
@@ -76,14 +109,36 @@ def tally(
     if lost:
         votes[DECAY] = Vote(0, lost, 0)
     last = _moment(states.last) if states.last else lore.last_validated
-    return Tally(full - lost, full, anchor, states.count, last, votes, *states.sides())
+    people, against, judged_at = here.people()
+    return Tally(
+        full - lost,
+        full,
+        anchor,
+        states.count,
+        last,
+        votes,
+        *here.sides(),
+        believed=here.value,
+        modest=here.value if here.is_supported_here() else here.modest,
+        people=people,
+        against=against,
+        judged_at=judged_at,
+    )
 
 
-def decay(type_name: str, full: int, anchor: int, today: int) -> int:
-    """Return what an entry has lost (thousandths): 0.01 for each full month of 30 days since it was last validated."""
-    if type_name != SEMANTIC:
-        return 0
-    return min(full, DECAY_LOSS * max(0, (today - anchor) // DECAY_MONTH))
+def _replayed(
+    lore: Lore,
+    lines: Iterable[Judgement],
+    accounts: Iterable[LegacyAccount],
+    today: int,
+    words: str,
+    belief: Belief,
+) -> _Replay:
+    states = _Replay(lore, accounts, words, belief)
+    for line in live(lines):
+        states.add(line, today)
+        states.weigh(line)
+    return states
 
 
 def accounts_of(lore: Lore) -> list[LegacyAccount]:
@@ -109,15 +164,21 @@ def without_accounts(lore: Lore) -> Lore:
 class _Replay:
     """The confidence (thousandths) while lines are added to it in order."""
 
-    def __init__(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
+    def __init__(self, lore: Lore, accounts: Iterable[LegacyAccount], words: str, belief: Belief) -> None:
         self._lore = lore
+        self._words = words
+        self._belief = belief
         self._confirmed = {lore.source_id} if lore.source_id else set[str]()
         known = larger_accounts([_of_heir(one, lore.id) for one in (*accounts, *accounts_of(lore))])
         self.votes: dict[str, Vote] = {name: one.vote for (_, name), one in known.items() if any(one.vote)}
         self.count = sum(vote.n for vote in self.votes.values())
         self.last = max((one.at for one in known.values()), default=0)
         self.value = clamp(clamp(lore.prior) + sum(vote.up - vote.down for vote in self.votes.values()))
+        self.modest = min(self.value, DEFAULT_PRIOR)
+        self._author = belief.person(lore.source_id) if lore.source_id else ""
+        self._raised = {self._author} if self._author else set[str]()
         self._verdicts: dict[str, int] = {}
+        self._spoke: dict[str, int] = {}  # when a source last supported the words, in ms
         author = ulid.short(lore.source_id) if lore.source_id else ""
         self._legacy = {name: vote for name, vote in self.votes.items() if name != author}
 
@@ -134,12 +195,43 @@ class _Replay:
             self.last = max(self.last, min(_milliseconds(line.id), (today + 1) * 86_400_000 - 1))
         before, self.value = self.value, clamp(self.value + gain)
         self._count_vote(line, self.value - before)
+        if gain < 0 or (gain and self._is_first_of_person(line)):
+            self.modest = clamp(self.modest + gain)
 
-    def weigh(self, line: Judgement, words: str) -> None:
+    def _is_first_of_person(self, line: Judgement) -> bool:
+        """Return whether a person other than the author speaks for the present words for the first time."""
+        if line.text != self._words or line.source == self._lore.source_id:
+            return False
+        person = self._belief.person(line.source)
+        if person in self._raised:
+            return False
+        self._raised.add(person)
+        return True
+
+    def weigh(self, line: Judgement) -> None:
         """Note what the line says of the words as they are now, unless it is the author's own."""
         sign = {HELPFUL: 1, CONFIRMED: 1, INCORRECT: -1}.get(line.kind, 0)
-        if sign and line.text == words and line.source != self._lore.source_id:
+        if sign and line.text == self._words and line.source != self._lore.source_id:
             self._verdicts[line.source] = self._verdicts.get(line.source, 0) + sign
+            if sign > 0:
+                self._spoke[line.source] = _milliseconds(line.id)
+
+    def is_supported_here(self) -> bool:
+        """Return whether the person at this clone, not being the author, speaks for the words."""
+        own = [sum_ for source, sum_ in self._verdicts.items() if source in self._belief.own]
+        return sum(own) > 0
+
+    def people(self) -> tuple[tuple[str, ...], int, int]:
+        """Return who supports the words, the latest last, how many people do not, and when the latest did (Unix ms)."""
+        verdicts, spoke = dict[str, int](), dict[str, int]()
+        for source, sum_ in self._verdicts.items():
+            person = self._belief.person(source)
+            verdicts[person] = verdicts.get(person, 0) + sum_
+            spoke[person] = max(spoke.get(person, 0), self._spoke.get(source, 0))
+        if self._author:
+            verdicts.pop(self._author, None)
+        found = sorted([one for one, sum_ in verdicts.items() if sum_ > 0], key=lambda one: (spoke[one], one))
+        return tuple(found), sum(one < 0 for one in verdicts.values()), spoke[found[-1]] if found else 0
 
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources that speak for the words, and those that speak against them."""

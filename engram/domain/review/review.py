@@ -48,6 +48,7 @@ ALLOWED = {
     STALE: {ACCEPT: "it is still valid", REJECT: "it is forgotten"},
     WEAK: {ACCEPT: "keep it unchanged", REJECT: "it is forgotten"},
 }  # fmt: skip
+_CLAIMED = {ACCEPT: "what it claims counts here", REJECT: "it stays, and what it claims does not count here"}
 _ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
 
 
@@ -56,7 +57,8 @@ class Item(NamedTuple):
 
     `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
-    `agent` recorded the entry, the newest of several ("" unknown).
+    `agent` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that counts only
+    when it is accepted, in words.
     """
 
     id: str
@@ -70,6 +72,12 @@ class Item(NamedTuple):
     cost: int = 0
     mark: str = ""
     agent: str = ""
+    claims: tuple[str, ...] = ()
+
+    @property
+    def decisions(self) -> dict[str, str]:
+        """The decisions allowed for it, with their effects."""
+        return allowed(self.kind) | (_CLAIMED if self.claims else {})
 
 
 def item_id(kind: str, about: Sequence[str]) -> str:
@@ -104,7 +112,7 @@ def allowed(kind: str) -> dict[str, str]:
 
 def check_decision(item: Item, decision: str) -> None:
     """Raise UsageError unless the decision is allowed for the item."""
-    possible = allowed(item.kind)
+    possible = item.decisions
     if decision not in possible:
         raise UsageError(
             f"'{decision}' is not possible for {item.id}, which is of kind '{item.kind}'.",

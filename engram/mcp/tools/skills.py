@@ -77,7 +77,8 @@ def _framed(engram: Engram, skill: Skill) -> Framed:
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 
-    return frame([(skill.ref, *as_seen(reach(engram.store, skill.scope), skill.lore))], None)[0]
+    seen = as_seen(reach(engram.store, skill.scope), skill.lore)
+    return frame([(skill.ref, *seen)], None, engram.store.clock.now())[0]
 
 
 def tools() -> list[LoreTool]:

@@ -8,9 +8,12 @@ import sqlite3
 
 from engram.domain.admission import credit
 from engram.domain.admission.credit import Confirmation, Counted, Limit
-from engram.domain.entry.confidence import DEFAULT_PRIOR, HELPFUL, Vote
+from engram.domain.admission.trust import is_vouched
+from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HELPFUL, Vote, decay
 from engram.domain.errors import EngramError, StoreError
+from engram.domain.judgements.tally import day_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-_UNSAID = 0.5  # a stated importance of others counts no more than one that nobody states
+CLAIMING = f"pinned = 1 OR importance > {credit.UNSAID}"  # lines of the catalog with `credit.claims_of`
+# What a line of the catalog can count as at most: that of a source that is set aside may have lowered the shared figure.
+AT_MOST = "(confidence + max(0, coalesce(believed - full, 0)))"
 _AT_ONCE = 1000
 _LONGEST_END = 29  # of the name of a file: the id and its suffix
 
@@ -39,9 +44,9 @@ def of(store: Store, lore: Lore) -> Counted:
 
 def of_many(store: Store, found: Sequence[Lore]) -> list[Counted]:
     """Return what several entries of one store count as here."""
-    limits = _limits(store, found)
-    own = _home(store).source_id
-    return [credit.counted(lore, limit, own) for lore, limit in zip(found, limits, strict=True)]
+    limits, own = _limits(store, found), judgements.own_sources(store)
+    today = day_of(store.clock.now())
+    return [credit.counted(lore, limit, own, today) for lore, limit in zip(found, limits, strict=True)]
 
 
 def in_effect(store: Store, lore: Lore) -> Lore:
@@ -53,26 +58,36 @@ def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
     """The catalog's lines with what counts here, for ranking; of entries that nobody here confirmed no helpful votes, too."""
     if not hits:
         return []
-    own = own_sources(store, (hit.source_id or "" for hit in hits))
-    asked = [hit.id for hit in hits if _claims(hit) or (hit.source_id or "") not in own]
-    notes = _notes(store, asked) if asked else {}
+    today = day_of(store.clock.now())
     return [
-        _limited(
-            hit, credit.limit_of(notes.get(hit.id), hit.text_digest, is_own=(hit.source_id or "") in own)
-        )
-        for hit in hits
+        _limited(hit, limit, today) for hit, limit in zip(hits, _limits_of_hits(store, hits), strict=True)
     ]
 
 
+def unaccepted(store: Store, hits: Sequence[Hit]) -> list[tuple[Hit, list[str]]]:
+    """Return those of the catalog's lines with claims that do not count here, and these claims in words."""
+    pairs = [
+        (hit, [claim for claim in credit.claims_of(hit).values() if not limit.allows(claim)])
+        for hit, limit in zip(hits, _limits_of_hits(store, hits), strict=True)
+    ]
+    return [(hit, claims) for hit, claims in pairs if claims]
+
+
+def noted_ids(store: Store) -> list[str]:
+    """Return the entries of which a note says which claims count, whoever recorded them."""
+    with contextlib.suppress(StoreError, OSError, sqlite3.Error):
+        return _home(store).state.trust.with_claims()
+    return []
+
+
 def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
-    """Return the sources whose claims count at once: this clone, and those that `trust.accept` names.
+    """Return the sources whose claims count at once: this person's, and those that `trust.accept` names.
 
     An entry without any was written by hand: here, if the store has no remote. `sources` are those that matter.
     """
-    listed = store.settings.get("trust.accept")
-    named = map(str, listed) if isinstance(listed, list) else ()
+    named = _accepted(store)
     unsaid = ("",) if "" in sources and not _is_shared(store) else ()
-    return frozenset([_home(store).source_id, *(one for one in named if one), *unsaid])
+    return frozenset([_home(store).source_id, *judgements.own_sources(store), *named, *unsaid])
 
 
 def order(store: Store) -> Order:
@@ -81,8 +96,8 @@ def order(store: Store) -> Order:
     # One number: of 100,000 lines three expressions to sort by cost half as much again.
     sql = (
         f"CASE WHEN source_id IN ({','.join('?' * len(own))})"
-        " THEN pinned * 10000000 + confidence * 1000 + min(validation_count, 999)"
-        f" ELSE min(confidence, {DEFAULT_PRIOR}) * 1000 END DESC"
+        " THEN pinned * 10000000 + coalesce(believed - full, 0) * 1000 + confidence * 1000 + min(validation_count, 999)"
+        " ELSE (confidence + coalesce(modest - full, 0)) * 1000 END DESC"
     )
     return Order(sql, own)
 
@@ -94,21 +109,26 @@ def confirmed_ids(store: Store, most: int) -> list[str]:
     return []
 
 
-def confirm(store: Store, lore: Lore) -> None:
-    """Note that somebody here confirmed an entry as it is now."""
-    _home(store).state.trust.confirm({lore.id: Confirmation(_digest(lore), lore.thousandths, lore.pinned)})
+def confirm(store: Store, lore: Lore, accepted: frozenset[str] | None = credit.ALL_CLAIMS) -> None:
+    """Note that somebody here confirmed an entry as it is now, with these of its claims (None: all that it has)."""
+    claims = frozenset(credit.claims_of(lore).values())
+    note = Confirmation(_digest(lore), lore.thousandths, claims if accepted is None else claims & accepted)
+    _home(store).state.trust.confirm({lore.id: note})
 
 
-def withdraw(store: Store, ids: Sequence[str]) -> None:
-    """Forget that somebody here confirmed these entries."""
-    _home(store).state.trust.withdraw(ids)
+def withdraw(store: Store, ids: Sequence[str], claims: Sequence[str] = ()) -> None:
+    """Forget that somebody here confirmed these entries; `claims` are of another clone and count no more."""
+    trust = _home(store).state.trust
+    trust.withdraw(ids)
+    if claims:
+        trust.confirm(dict.fromkeys(ids, Confirmation(credit.RAISED, DEFAULT_PRIOR, frozenset())))
 
 
 def judged(store: Store, lore: Lore, kind: str) -> None:
     """Confirm an entry that this clone found helpful; no longer one that it called wrong more than that."""
     vote = lore.accounts.get(store.source, Vote())
     if kind == HELPFUL and vote.up >= vote.down:
-        confirm(store, lore)
+        confirm(store, lore, _limits(store, [lore])[0].accepted)  # a pin is not what was found helpful
     elif vote.down > vote.up:
         withdraw(store, [lore.id])
 
@@ -117,8 +137,10 @@ def edited(store: Store, before: Lore, after: Lore, *, is_claimed: bool) -> None
     """Confirm an entry whose confidence or pin somebody here said; a confirmed one stays so with a text written here."""
     if is_claimed or _digest(before) != _digest(after):
         note = _notes(store, [after.id]).get(after.id)
-        if is_claimed or (note is not None and note.digest in (credit.ANY_TEXT, _digest(before))):
+        if is_claimed:
             confirm(store, after)
+        elif note is not None and note.digest in (credit.ANY_TEXT, _digest(before)):
+            confirm(store, after, note.accepted)
 
 
 def note_raised(store: Store, changes: Mapping[str, Difference], known: Mapping[str, bytes]) -> None:
@@ -149,20 +171,35 @@ def _home(store: Store) -> Store:
     return store.original or store
 
 
-def _claims(hit: Hit) -> bool:
-    return bool(hit.pinned) or hit.confidence > DEFAULT_PRIOR
-
-
-def _limited(hit: Hit, limit: Limit) -> Hit:
-    if limit.pinned and limit.confidence >= hit.confidence:
+def _limited(hit: Hit, limit: Limit, today: int) -> Hit:
+    claims = credit.claims_of(hit)
+    unclaimed = {name: credit.UNCLAIMED[name] for name, claim in claims.items() if not limit.allows(claim)}
+    if not unclaimed and hit.believed is None and hit.modest is None and limit == credit.UNLIMITED:
         return hit
-    strange = limit == credit.UNCONFIRMED
-    return hit._replace(
-        confidence=min(hit.confidence, limit.confidence),
-        pinned=int(hit.pinned and limit.pinned),
-        validation_count=0 if strange else hit.validation_count,
-        importance=min(hit.importance, _UNSAID) if strange and hit.importance is not None else hit.importance,
-    )
+    confidence = min(hit.confidence, limit.confidence)
+    if hit.full is not None and hit.anchor is not None:
+        believed = hit.full if hit.believed is None else hit.believed
+        full = credit.capped(believed, hit.full if hit.modest is None else hit.modest, limit)
+        is_pinned = hit.pinned and "pinned" not in unclaimed
+        confidence = full if is_pinned else full - decay(hit.type, full, min(hit.anchor, today), today)
+    is_strange = limit == credit.UNCONFIRMED
+    hit = hit._replace(confidence=confidence, validation_count=0 if is_strange else hit.validation_count)
+    return hit._replace(**unclaimed) if unclaimed else hit  # type: ignore[arg-type]
+
+
+def _limits_of_hits(store: Store, hits: Sequence[Hit]) -> list[Limit]:
+    own = own_sources(store, (hit.source_id or "" for hit in hits))
+    asked = [
+        hit.id
+        for hit in hits
+        if (hit.source_id or "") not in own or hit.confidence > DEFAULT_PRIOR or credit.claims_of(hit)
+    ]
+    notes = _notes(store, asked) if asked else {}
+    found = [
+        credit.limit_of(notes.get(hit.id), hit.text_digest, is_own=(hit.source_id or "") in own)
+        for hit in hits
+    ]
+    return _with_vouched(store, [hit.id for hit in hits], found)
 
 
 def _limits(store: Store, found: Sequence[Lore]) -> list[Limit]:
@@ -170,11 +207,35 @@ def _limits(store: Store, found: Sequence[Lore]) -> list[Limit]:
         return []
     own = own_sources(store, (lore.source_id for lore in found))
     notes = _notes(store, [lore.id for lore in found])
-    return [
+    limits = [
         credit.limit_of(note, "" if note is None else _digest(lore), is_own=lore.source_id in own)
         for lore in found
         for note in [notes.get(lore.id)]
     ]
+    return _with_vouched(store, [lore.id for lore in found], limits)
+
+
+def _with_vouched(store: Store, ids: Sequence[str], limits: list[Limit]) -> list[Limit]:
+    """Let the confidence count of what a signer that the settings name brought in, as far as that was noted then."""
+    accepted = _accepted(store)
+    strange = [one for one, limit in zip(ids, limits, strict=True) if limit == credit.UNCONFIRMED]
+    if not accepted or not strange:
+        return limits
+    vouched = set[str]()
+    with contextlib.suppress(StoreError, OSError, sqlite3.Error):
+        trust = _home(store).state.trust
+        commits = trust.arrivals(strange)
+        signatures = trust.signatures([*set(commits.values())], 0.0, max_age=float("inf"))
+        signed = {oid for oid, one in signatures.items() if is_vouched(one, accepted)}
+        vouched = {lore_id for lore_id, oid in commits.items() if oid in signed}
+    confirmed = Limit(FULL, frozenset(), True)
+    return [confirmed if one in vouched else limit for one, limit in zip(ids, limits, strict=True)]
+
+
+def _accepted(store: Store) -> frozenset[str]:
+    """Return the sources, keys and addresses that `trust.accept` names."""
+    listed = store.settings.get("trust.accept")
+    return frozenset(map(str, listed)) - {""} if isinstance(listed, list) else frozenset()
 
 
 def _notes(store: Store, ids: Sequence[str]) -> Mapping[str, Confirmation]:

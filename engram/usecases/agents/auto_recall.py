@@ -36,9 +36,7 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
-_ABOUT_FILES = (
-    "status = 'active' AND confidence >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
-)
+_ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
 
 
@@ -182,7 +180,8 @@ def framed(
             from engram.domain.entry.disputes import describe_dispute  # few entries need it
 
             content = f"{describe_dispute(lore, store.clock.now())}\n{content}"
-        note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, counts.state, trust)
+        earned = counts.earned.words(store.clock.now())
+        note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, earned, trust)
         notes.append(note)
     return fence.frame(notes, budget, lead)
 

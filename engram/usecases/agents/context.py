@@ -146,13 +146,8 @@ def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ..
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
     pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
-    return tuple(
-        frame(
-            [(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found],
-            None,
-            store.clock.now(),
-        )
-    )
+    seen = [(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found]
+    return tuple(frame(seen, None, store.clock.now()))
 
 
 def _names_in(topic: str) -> list[str]:

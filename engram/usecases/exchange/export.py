@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.domain.entry.lore import lore_as_dict
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.listing import Shown, list_lore
@@ -21,7 +20,7 @@ JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
 def export_rows(store: Store) -> Iterator[dict[str, object]]:
     """Yield every entry as its JSON, oldest first."""
     for shown in _all(store):
-        yield lore_as_dict(shown.lore, shown.path)
+        yield shown.as_dict()
 
 
 def export_markdown(store: Store, folder: str) -> int:

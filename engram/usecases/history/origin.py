@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from engram.domain.admission.credit import HELD, Earned
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -90,6 +91,8 @@ def _origin(
     trust = tier_of(
         lore, store.source_id, signature=signature, arrived=arrived, held=held, confirmed=counted.is_confirmed
     )
+    if held:
+        counted = counted._replace(earned=Earned(HELD))
     return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust, counted)
 
 

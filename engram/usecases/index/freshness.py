@@ -138,7 +138,7 @@ def sweep_interval_ns(generation: Generation) -> int:
 
 def settings_digest(store: Store) -> str:
     """Return a digest of the settings that change how files are read, "" for the defaults."""
-    found = [store.settings.get("store.categories"), store.settings.get("secrets.allow")]
+    found = [store.settings.get(key) for key in ("store.categories", "secrets.allow", "trust.mine")]
     if not any(found):
         return ""
     from engram.adapters.files.durable.atomic import digest

@@ -16,6 +16,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
+from engram.usecases.store import judgements
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def _named(
     said = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
+    store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
     if not said or not is_new:
         return {}
     raw = f"{said}\n".encode("utf-8", "replace")

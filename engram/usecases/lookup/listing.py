@@ -6,6 +6,7 @@ from engram.adapters.files.durable import atomic
 from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_text
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.admission import credit
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.filter import EVERY_ENTRY, Filter
 from engram.usecases.lookup.resolve import Found, resolve
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
+    from engram.domain.admission.credit import Counted
     from engram.usecases.store.store import Store
 
 _LARGEST = (1 << 63) - 1  # for SQLite
@@ -35,7 +37,8 @@ _ANY = Filter()
 class Shown(NamedTuple):
     """One entry with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
 
-    `pending` says why a change has it wait for review, "" where it does not.
+    `pending` says why a change has it wait for review, "" where it does not, `counted` what it counts as in this clone,
+    where it was looked up to be shown.
     """
 
     lore: Lore
@@ -44,6 +47,16 @@ class Shown(NamedTuple):
     scope: str = ""
     digest: str = ""
     pending: str = ""
+    counted: Counted | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return every field of the entry as JSON values, and what it counts as."""
+        from engram.domain.admission.credit import as_dict
+        from engram.domain.entry.lore import lore_as_dict
+
+        return (
+            lore_as_dict(self.lore, self.path) if self.counted is None else as_dict(*self[:2], self.counted)
+        )
 
 
 class Listing(NamedTuple):
@@ -58,7 +71,8 @@ def get(store: Store, name: str) -> Shown:
     with store.lock:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)
-        return Shown(file.lore, found.path, found.ref, found.store.places.scope, atomic.digest(file.raw))
+        counted, scope = credit.of(found.store, file.lore), found.store.places.scope
+        return Shown(file.lore, found.path, found.ref, scope, atomic.digest(file.raw), "", counted)
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:
@@ -137,7 +151,10 @@ def list_lore(store: Store, **options: object) -> Listing:
             shown.append(Shown(file.lore, hit.path, "", store.places.scope, atomic.digest(file.raw)))
         except EngramError:
             total -= 1
-    return Listing(tuple(shown), total)
+    counts = credit.of_many(store, [one.lore for one in shown])
+    return Listing(
+        tuple([one._replace(counted=what) for one, what in zip(shown, counts, strict=True)]), total
+    )
 
 
 def _checked(

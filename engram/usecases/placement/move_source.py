@@ -18,6 +18,7 @@ from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.adapters.git.write.create import read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
 from engram.usecases.merge.checkout import files_of
@@ -216,6 +217,8 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
     store.state.copy_to(state)
     store.ledgers.copy_to(LedgerFolder(state))
+    if aside := judgements.ignored(store):
+        LedgerFolder(state).change(ledger.IGNORED, lambda _: erasure.render(aside))
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
     atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")

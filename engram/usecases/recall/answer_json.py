@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.admission.credit import in_effect
-from engram.domain.entry.lore import lore_as_dict
+from engram.domain.admission.credit import as_dict
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +19,9 @@ def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin])
         rows.append(
             {
                 "ref": hit.ref,
-                **lore_as_dict(in_effect(hit.lore, hit.counted), hit.path),
+                **as_dict(hit.lore, hit.path, hit.counted),
+                "pinned": hit.counted.pinned,
+                "importance": hit.counted.importance,
                 "state": hit.counted.state,
                 "content": text,
                 "truncated": text != hit.lore.content,

@@ -8,6 +8,7 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.admission import credit
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import Shown, list_hits
 from engram.usecases.opening import scopes
@@ -59,7 +60,7 @@ def find(
             agents=tuple(agents), since=begin, until=end,
         )  # fmt: skip
         answer = query(store, question)
-        shown = [Shown(hit.lore, hit.path, hit.ref, hit.scope) for hit in answer.lore]
+        shown = [Shown(hit.lore, hit.path, hit.ref, hit.scope, counted=hit.counted) for hit in answer.lore]
         return Found(tuple(shown), answer.strength, answer.notes)
     where = Filter(agents=tuple(agents), status=ACTIVE, since=begin, until=end)
     notes: list[str] = []
@@ -90,7 +91,11 @@ def _newest(
             raise
         return []
     paths = [hit.path for hit in found][: limit + 1]
-    return [Shown(lore, path, "", store.places.scope) for path in paths for lore in loaded(store, [path])]
+    return [
+        Shown(lore, path, "", store.places.scope, counted=credit.of(store, lore))
+        for path in paths
+        for lore in loaded(store, [path])
+    ]
 
 
 def _give_refs(store: Store, found: Sequence[Shown]) -> list[Shown]:

@@ -127,7 +127,7 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
         return after._replace(status=status)
 
     done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
-    is_claimed = wanted.pinned is not None or wanted.confidence is not None
+    is_claimed = any(one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance))
     credit.edited(where, done.before, done.after, is_claimed=is_claimed)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
@@ -161,7 +161,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
         old = _read_before(store, path, before) if is_known else None
         if old is not None:
-            is_claimed = (old.pinned, old.prior) != (lore.pinned, lore.prior)
+            is_claimed = (old.pinned, old.prior, old.importance) != (lore.pinned, lore.prior, lore.importance)
             credit.edited(store, old, lore, is_claimed=is_claimed)
     return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
 

@@ -59,7 +59,8 @@ def preview(store: Store, item: Item, decision: str) -> Decided:
     check_decision(item, decision)
     if item.kind == review.ENTITY and decision != review.SNOOZE:
         return Decided(item, decision, {}, entities=entity_conflicts.preview_decision(store, item, decision))
-    wanted = _RULES[decision](store, item, _files(store, item)) if decision in _RULES else {}
+    has_rule = decision in _RULES and not _is_about_trust(item, decision)
+    wanted = _RULES[decision](store, item, _files(store, item)) if has_rule else {}
     return Decided(item, decision, wanted)
 
 
@@ -87,10 +88,8 @@ def decide(
                 item, decision, {}, entities=entity_conflicts.apply_decision(store, item, decision)
             )
         files = _files(store, item)
-        if item.kind == review.FOREIGN and decision == review.ACCEPT:
-            quarantined = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
-            trust.accept(store, item.lore)
-            return Decided(item, decision, {}, quarantined)
+        if _is_about_trust(item, decision):
+            return _trust(store, item, decision, files)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
             made = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
@@ -115,7 +114,7 @@ def reopen(store: Store, done: Decided) -> None:
     """Take back a decision that changed no entry, so that the item is in the queue again; `undo` reverts the others."""
     with store.lock:
         if done.decision == review.ACCEPT:
-            credit.withdraw(store, done.item.lore)
+            credit.withdraw(store, done.item.lore, done.item.claims)
         if done.released:
             store.state.trust.quarantine(done.released)
         elif not done.wrote:
@@ -131,6 +130,26 @@ def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
             raise ConflictError(f"{path} holds another entry by now.", "Reload the review queue.")
         found[lore_id] = (path, file)
     return found
+
+
+def _is_about_trust(item: Item, decision: str) -> bool:
+    """Return whether a decision says what counts in this clone, and changes no file."""
+    if item.claims:
+        return decision in (review.ACCEPT, review.REJECT)
+    return item.kind == review.FOREIGN and decision == review.ACCEPT
+
+
+def _trust(store: Store, item: Item, decision: str, files: Mapping[str, tuple[str, LoreFile]]) -> Decided:
+    """Let an entry out of quarantine, or let the claims of one count, or never ask about them again."""
+    quarantined: tuple[QuarantinedText, ...] = ()
+    if decision == review.REJECT:
+        store.state.put_aside(item.id, item.mark, None)
+    elif item.claims:
+        credit.confirm(store, files[item.lore[0]][1].lore)
+    else:
+        quarantined = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
+        trust.accept(store, item.lore)
+    return Decided(item, decision, {}, quarantined)
 
 
 def _write(

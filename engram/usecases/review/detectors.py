@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.admission import credit
 from engram.usecases.graph.entities import read_entities
 from engram.usecases.graph.entity_conflicts import find_entity_conflicts
 from engram.usecases.lookup.hits import hits_of
@@ -25,6 +27,7 @@ from engram.usecases.review import trust
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer
+from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +46,10 @@ _DAY = 86_400
 _COLD = 300  # thousandths: below it nothing is recalled by default
 _SHORT, _LONG = 120, 600  # characters; texts between are neither too short nor dumps
 _LISTED = 2000
+_CLAIMING = (
+    f"status = 'active' AND ({credit.CLAIMING}) AND (source_id IS NULL"  # noqa: S608 - no text of a user
+    " OR source_id NOT IN (SELECT value FROM json_each(?)) OR id IN (SELECT value FROM json_each(?)))"
+)
 _OLD = (
     "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
 )
@@ -207,6 +214,28 @@ def find_quarantined(store: Store, generation: Generation) -> list[Item]:
     return items
 
 
+def find_foreign(store: Store, generation: Generation) -> list[Item]:
+    """Find what came from elsewhere and counts once it is accepted: entries in quarantine, and claims of entries."""
+    return [*find_quarantined(store, generation), *_claiming(store, generation)]
+
+
+def _claiming(store: Store, generation: Generation) -> list[Item]:
+    """Find entries for which another clone claims what nobody here accepted."""
+    noted, own = credit.noted_ids(store), sorted(credit.own_sources(store, ("",)))
+    values = [json.dumps(own), json.dumps(noted)]
+    hits = generation.catalog.select(_CLAIMING, values, f"ORDER BY updated_at DESC, id LIMIT {_LISTED}")
+    items = []
+    for hit, claims in credit.unaccepted(store, without_quarantined(store, hits)):
+        what = " and ".join(claims)
+        why = f"Another clone made it {what}, which does not count here yet."
+        item = _item(review.FOREIGN, [hit], why, review.ACCEPT, [f"by {hit.agent or 'unknown'}"])
+        digest = hashlib.blake2b(f"{hit.text_digest} {what}".encode(), digest_size=8).hexdigest()
+        items.append(
+            item._replace(id=item_id(review.FOREIGN, [hit.id, "claims"]), mark=digest, claims=tuple(claims))
+        )
+    return items
+
+
 def find_duplicates(store: Store, generation: Generation) -> list[Item]:
     """Find groups of entries that say the same, largest first."""
     found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
@@ -278,7 +307,7 @@ DETECTORS: dict[str, Detector] = {
     review.PROBLEM: find_problems,
     review.CONFLICT: find_conflicts,
     review.ENTITY: find_entity_conflicts,
-    review.FOREIGN: find_quarantined,
+    review.FOREIGN: find_foreign,
     review.PENDING: find_pending,
     review.CONTRADICTION: find_contradictions,
     review.DUPLICATE: find_duplicates,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
+    DEFAULT_PRIOR,
     HELPFUL,
     HELPFUL_GAIN,
     INCORRECT,
@@ -17,6 +18,7 @@ from engram.domain.entry.confidence import (
     Tally,
     Vote,
     clamp,
+    decay,
 )
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
+OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
 _LONGEST_AGENT = 40
 _ATTEMPTS = 10  # to read ledgers beside other processes that do
 _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
@@ -153,6 +156,8 @@ def refresh(store: Store) -> str:
     if store.judged_mark is None:
         _keep_remembered(store)
     mark = _mark(_stamps(store), _tip(store))
+    if mark != store.judged_mark:
+        store.belief = None
     if not mark or mark == store.judged_mark or store.judgements.meta("mark") == mark:
         store.judged_mark = mark
         return mark
@@ -178,6 +183,7 @@ def _read_ledgers(store: Store) -> str:
     elif not tip:  # the branch was deleted
         cache.forget([path for path in known if not path.startswith(_OWN)])
         cache.set_meta("tip", "")
+    _read_ignored(store)
     erased = frozenset(cache.meta("erased").split())
     for path, stamp in sorted(stamps.items()):
         source = ledger.source_of(path)
@@ -222,6 +228,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
         cache.set_meta("erased", " ".join(sorted(erasure.parse(raw))))
         cache.forget(known)  # what is erased may be in any of them
         known, changed = {}, ledger_branch.changed(repo, None, tip)
+    _read_names(store, changed)
     ledgers = {path: oid for path, oid in sorted(changed.items()) if ledger.source_of(path) is not None}
     cache.forget([path for path, oid in ledgers.items() if oid is None])
     there = [(path, oid) for path, oid in ledgers.items() if oid]
@@ -240,11 +247,70 @@ def _read_file(store: Store, path: str, raw: bytes, before: Known | None) -> Non
     source = ledger.source_of(path) or ""
     if source in ("", store.known_source_id) and store.ledgers.read(path).startswith(raw):
         return
+    if source and source == store.known_source_id:
+        _note_forged(store, ledger.parse(raw, source).judgements)
     grew = before is not None and content_mark(raw[: before.size]) == before.mark
     start = before.size if grew and before else 0
     after = Known(len(raw), content_mark(raw))
     erased = frozenset(store.judgements.meta("erased").split())
     store.judgements.add(path, raw[start:], source, after, before=before, whole=not grew, erased=erased)
+
+
+def _read_names(store: Store, changed: Mapping[str, str | None]) -> None:
+    """Read who the writers are whose files about that changed."""
+    from engram.adapters.git.write import ledger_branch
+
+    named = {source: oid for path, oid in changed.items() if (source := ledger.named_by(path))}
+    if named:
+        contents = ledger_branch.contents(store.repository, [oid for oid in named.values() if oid])
+        names = {source: ledger.person_name(contents[oid]) if oid else "" for source, oid in named.items()}
+        store.judgements.name(names)
+
+
+def _note_forged(store: Store, lines: Sequence[Judgement]) -> None:
+    """Note which lines claim to be of this clone without being in its private folder: they count as nobody's here."""
+    own = set[str]()
+    for path in _stamps(store):
+        if ledger.source_of(path):
+            own |= {line.id for line in ledger.parse(store.ledgers.read(path), store.source_id).judgements}
+    forged = {line.id for line in lines} - own
+    known = set(store.judgements.meta("forged").split())
+    if not forged <= known:
+        store.judgements.set_meta("forged", " ".join(sorted(forged | known)))
+
+
+def _read_ignored(store: Store) -> None:
+    """Make the entries pending of which a source spoke that is set aside now, or was until now."""
+    cache = store.judgements
+    listed, known = ignored(store), frozenset(cache.meta("ignored").split())
+    if listed != known:
+        cache.touch(listed ^ known)
+        cache.set_meta("ignored", " ".join(sorted(listed)))
+
+
+def ignored(store: Store) -> frozenset[str]:
+    """Return the sources that are set aside in this clone. Raises StoreError."""
+    from engram.domain.judgements import erasure
+
+    return erasure.parse((store.original or store).ledgers.read(ledger.IGNORED))
+
+
+def own_sources(store: Store) -> frozenset[str]:
+    """Return the sources of this clone's person: itself, and the other machines that `trust.mine` names."""
+    listed = store.settings.get("trust.mine")
+    source = (store.original or store).known_source_id
+    return frozenset([*([source] if source else ()), *(map(str, listed) if isinstance(listed, list) else ())])
+
+
+def _belief(home: Store) -> tallies.Belief:
+    """Return whom this clone believes, as far as that is known now."""
+    if home.belief is None:
+        cache, own = home.judgements, own_sources(home)
+        aside, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
+        names = {source: name for source, name in cache.names().items() if source not in own}
+        names[home.known_source_id] = cache.meta(OWN_NAME)
+        home.belief = tallies.Belief(own, aside, forged, names)
+    return home.belief
 
 
 def branch_of(store: Store) -> str:
@@ -297,7 +363,8 @@ def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> 
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
-    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore))
+    belief = _belief(store.original or store) if said.lines else tallies.EVERYBODY
+    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), belief)
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
@@ -320,7 +387,7 @@ def _said(store: Store, entries: Sequence[str]) -> Said:
 def _stamps(store: Store) -> dict[str, Stamp]:
     source = store.known_source_id
     own = (f"{source[10:12]}/{source}",) if source else ()
-    return store.ledgers.stamps((*own, ledger.LEGACY))
+    return store.ledgers.stamps((*own, ledger.LEGACY), (ledger.IGNORED,))
 
 
 def _mark(stamps: Mapping[str, Stamp], tip: str) -> str:
@@ -338,9 +405,10 @@ def own_account(store: Store, lore: Lore) -> Vote:
 def unjudged(lore: Lore, today: int) -> Lore:
     """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
     full, anchor = clamp(lore.prior), tallies.day_of(lore.updated_at)
-    lost = 0 if lore.pinned else tallies.decay(lore.type, full, min(anchor, today), today)
+    lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
     accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
-    return lore._replace(tally=Tally(full - lost, full, anchor, 0, lore.last_validated, accounts))
+    found = Tally(full - lost, full, anchor, 0, lore.last_validated, accounts)
+    return lore._replace(tally=found._replace(believed=full, modest=min(full, DEFAULT_PRIOR)))
 
 
 def own_lines(store: Store) -> list[Judgement]:

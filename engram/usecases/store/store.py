@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.durable import DurableDatabase
     from engram.adapters.state.judgement_cache import JudgementCache
     from engram.domain.graph.graph import BuiltGraph
+    from engram.domain.judgements.tally import Belief
     from engram.domain.settings import Settings
     from engram.domain.similarity.equivalence import RecentText
     from engram.usecases.store.accepted_settings import HeldBack
@@ -280,6 +281,7 @@ class Store:
         self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
         self.ledgers = LedgerFolder(places.state)
         self.judged_mark: str | None = None  # of the ledgers as they were when they were last read
+        self.belief: Belief | None = None  # whom this clone believes, while that mark is the same
         self._judgements: JudgementCache | None = None
         self.built_graph: BuiltGraph | None = None  # the graph built last
         self._index: Index | None = None

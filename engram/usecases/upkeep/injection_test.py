@@ -183,13 +183,18 @@ def _new_session(store: Store, name: str) -> None:
 def _answer(store: Store, asked: str) -> str:
     answer = recall.query(store, recall.Question(asked, limit=5))
     found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
-    return "\n\n".join([NOTICE, *map(as_text, frame(found, int(store.settings.number("recall.budget"))))])
+    framed = frame(found, int(store.settings.number("recall.budget")), store.clock.now())
+    return "\n\n".join([NOTICE, *map(as_text, framed)])
 
 
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Yield an entry that an agent gets by name: as text and as data."""
     _, trust, counts = as_seen(store, one.lore)
-    yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), leaks.leaks_of_quotes
+    yield (
+        GET,
+        whole_text("L1", one.lore, "lore/x.md", trust, counts, store.clock.now()),
+        leaks.leaks_of_quotes,
+    )
     data = neutralize_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):
         yield GET, value, lambda text: leaks.leaks_of_data(text, is_checked=trust.is_checked)

@@ -10,7 +10,7 @@ from rich.text import Text
 from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import bar, count, fraction, since
+from engram_tui.widgets.format import bar, count, earned, fraction, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,9 +53,8 @@ def trust_line(shown: Shown, now: float) -> str:
         helped += f", last {since(lore.last_validated, now)}"
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
-    return safe_line(
-        f"{lore.category}{status}{pinned} · {bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state} · {helped}"
-    )
+    figure = f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"
+    return safe_line(f"{lore.category}{status}{pinned} · {figure} · {helped}")
 
 
 def facts(
@@ -64,7 +63,7 @@ def facts(
     """Return the names and values of all fields that are set, as people read them; `last` is its latest version."""
     lore = shown.lore
     found = [
-        ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state}"),
+        ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore)),
         ("worth", _usefulness(provenance.usefulness) if provenance else ""),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import NotFoundError
-from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
+from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, check_decision
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
@@ -74,12 +74,12 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
         title = kept_if_refused(after, lambda: _rewritten(store, item, path, before, after))
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
-        if not same or ACCEPT not in allowed(item.kind):
+        if not same or ACCEPT not in item.decisions:
             return f"{quoted(title)} is changed"
         done = store.decide(same[0], ACCEPT)
         if not done.wrote:
             noted.append(done)
-        return f"{quoted(title)} is changed; {allowed(item.kind)[ACCEPT]}"
+        return f"{quoted(title)} is changed; {item.decisions[ACCEPT]}"
 
     def undo(store: Engram) -> bool:
         for done in noted:
@@ -128,7 +128,7 @@ def _edited_id(item: Item) -> str:
 
 
 def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
-    effect = allowed(items[0].kind)[decision]
+    effect = items[0].decisions[decision]
     if decision == SNOOZE:
         effect = f"asked again in {SNOOZE_DAYS} days"
     what = quoted(safe_line(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"

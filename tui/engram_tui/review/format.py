@@ -21,7 +21,6 @@ from engram.domain.review.review import (
     SNOOZE,
     SUPERSEDE,
     TAKE,
-    allowed,
 )
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fitted
@@ -100,7 +99,7 @@ def use_phrase(item: Item, would: WouldAnswer) -> str:
     """Say how many of the past queries it answers, or would if accepted; "" where there were none."""
     if not would.asked:
         return ""
-    does = "would have answered" if item.kind in (PENDING, FOREIGN) else "answers"
+    does = "would have answered" if item.kind in (PENDING, FOREIGN) and not item.claims else "answers"
     last = "the last query" if would.asked == 1 else f"the last {count(would.asked)} queries"
     return (
         f"{does} {count(len(would.queries))} of {last}"
@@ -147,7 +146,7 @@ def decisions_line(
 
 def _decisions(item: Item) -> list[tuple[str, str]]:
     """Return the possible decisions with their effects, the proposed one first, snooze last."""
-    possible = dict(allowed(item.kind))
+    possible = dict(item.decisions)
     if item.kind in (CONFLICT, DUPLICATE):
         possible |= {BOTH: "both texts in one entry", MERGE: "merge them, paragraph by paragraph"}
     order = [item.proposal, *(name for name in possible if name not in (item.proposal, SNOOZE)), SNOOZE]

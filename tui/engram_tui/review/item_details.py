@@ -115,7 +115,7 @@ def _sides(store: Engram, item: Item, other: int) -> tuple[Version, Version | No
         group = (f"{len(found)} entries are in this group; n shows the next of the {len(older)} older ones.",)
         return newest, older[at], group if len(older) > 1 else ()
     nearest = _nearest(store, found[0].lore)
-    name = item.kind if item.kind in (review.PENDING, review.FOREIGN) else "this entry"
+    name = item.kind if item.kind in (review.PENDING, review.FOREIGN) and not item.claims else "this entry"
     return Version(name, found[0].lore), nearest, item.evidence
 
 

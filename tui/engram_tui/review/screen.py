@@ -134,7 +134,7 @@ class ReviewScreen(ShellScreen):
 
     def may(self, decision: str) -> bool:
         """Return whether this can be decided about the current item."""
-        return self.queue.current is not None and decision in allowed(self.queue.current.kind)
+        return self.queue.current is not None and decision in self.queue.current.decisions
 
     def may_supersede(self) -> bool:
         """Return whether the newer can replace the older."""
@@ -364,7 +364,7 @@ class ReviewScreen(ShellScreen):
 
     def decide(self, items: list[Item], decision: str, result: Lore | None = None) -> None:
         """Decide about these items and move on at once."""
-        impossible = [item for item in items if decision not in allowed(item.kind)]
+        impossible = [item for item in items if decision not in item.decisions]
         if impossible:
             kind = impossible[0].kind
             possible = ", ".join(allowed(kind))
@@ -439,7 +439,7 @@ class ReviewScreen(ShellScreen):
         if item is None:
             return
         groups = commands.batches(self.queue.items, item)
-        effects = allowed(item.kind)
+        effects = item.decisions
         names = [item.proposal, *(name for name in effects if name != item.proposal)]
         choices = [
             Choice(f"{name} {group}", f"{name} {label}", after=effects[name])

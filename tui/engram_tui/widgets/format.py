@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engram.domain.admission.credit import earned_by
+
+if TYPE_CHECKING:
+    from engram.usecases.lookup.listing import Shown
 
 _MOST_TITLE = 40
 _AGES = (
@@ -71,3 +77,9 @@ def short_category(category: str) -> str:
 def quoted(title: str) -> str:
     """Quote a title for a sentence, cut where it is long."""
     return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"
+
+
+def earned(shown: Shown, now: float) -> str:
+    """Format what others than its author made of an entry, `confirmed 2×, last by Ada 3 days ago`."""
+    found = earned_by(shown.lore, ()) if shown.counted is None else shown.counted.earned
+    return found.words(datetime.fromtimestamp(now, UTC))

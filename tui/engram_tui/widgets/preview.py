@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.text.safe_text import safe_text
-from engram_tui.widgets.format import bar, fraction, since
+from engram_tui.widgets.format import bar, earned, fraction, since
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def facts(shown: Shown, now: float) -> str:
     if lore.last_validated:
         validated += f", last {since(lore.last_validated, now)}"
     return _lines(
-        f"{lore.category} · {lore.state}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
+        f"{lore.category} · {earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
         f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
         _field("tags", lore.tags),
         _field("files", lore.files),

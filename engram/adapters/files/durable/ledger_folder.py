@@ -31,9 +31,13 @@ class LedgerFolder:
         """Nothing is made before the first line. `state` is absolute."""
         self.folder = os.path.join(state, "judgements")
 
-    def stamps(self, folders: Sequence[str]) -> dict[str, Stamp]:
-        """Return the ledgers directly in these folders."""
+    def stamps(self, folders: Sequence[str], files: Sequence[str] = ()) -> dict[str, Stamp]:
+        """Return the ledgers directly in these folders, and these other files, as far as they are there."""
         found: dict[str, Stamp] = {}
+        for path in files:
+            with contextlib.suppress(OSError):
+                facts = os.stat(os.path.join(self.folder, path))
+                found[path] = Stamp(facts.st_size, facts.st_ino)
         for folder in folders:
             with contextlib.suppress(OSError), os.scandir(os.path.join(self.folder, folder)) as entries:
                 for one in entries:
@@ -85,6 +89,14 @@ class LedgerFolder:
             with self._lock():
                 for path, lines in make().items():
                     self._append(path, lines)
+        except OSError as error:
+            raise _refused(self.folder, error) from None
+
+    def change(self, path: str, make: Callable[[bytes], bytes]) -> None:
+        """Replace a file that is no ledger by what `make` makes of its bytes. Raises StoreError."""
+        try:
+            with self._lock():
+                atomic.write(os.path.join(self.folder, path), make(self.read(path)), "judgements")
         except OSError as error:
             raise _refused(self.folder, error) from None
 

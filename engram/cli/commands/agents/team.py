@@ -132,7 +132,7 @@ def _handoff(call: Call) -> None:
     where = store_of_agent(call.store, giver or call.store.caller.agent, call.scope)
     done = handoff(where, _text(call, "text"), giver=giver, **values)
     call.wrote = True
-    call.output.document({"lore": lore_json(done.lore, done.path), "to": values["to"], "why": done.why})
+    call.output.document({"lore": lore_json(call, done.lore, done.path), "to": values["to"], "why": done.why})
     call.output.line(f"{call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
     if done.why:
         call.output.note(f"It waits for a person: {done.why}.")
@@ -167,7 +167,7 @@ def _summary(call: Call) -> None:
     call.wrote = True
     keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
     call.output.document(
-        {"lore": lore_json(done.lore, done.path), **keys, "new": done.new, "why": done.pending}
+        {"lore": lore_json(call, done.lore, done.path), **keys, "new": done.new, "why": done.pending}
     )
     what = "Began" if done.new else "Went on with"
     call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")

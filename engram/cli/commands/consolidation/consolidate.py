@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
+from engram.cli.present import lore_json
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.times import render, whole_seconds
@@ -94,30 +95,28 @@ def run(call: Call) -> int:
     applied = (
         None if done is None else {"done": done.done, "lore": list(done.lore), "unchanged": done.unchanged}
     )
-    call.output.document({"plan": plan_json(found), "applied": applied})
+    call.output.document({"plan": _plan_json(call, found), "applied": applied})
     return 0
 
 
-def plan_json(plan: Plan) -> dict[str, object]:
+def _plan_json(call: Call, plan: Plan) -> dict[str, object]:
     """The JSON of a plan."""
     rehearsal = plan.rehearsal._asdict()
     rehearsal["differences"] = [difference._asdict() for difference in plan.rehearsal.differences]
     return {
         "made_at": render(whole_seconds(plan.made_at)),
-        "steps": [step_json(step) for step in plan.steps],
+        "steps": [_step_json(call, step) for step in plan.steps],
         "by_kind": plan.by_kind,
         "left": [left._asdict() for left in plan.left],
         "withheld": [
-            {"step": step_json(one.step), "query": one.query, "lore": one.lore} for one in plan.withheld
+            {"step": _step_json(call, one.step), "query": one.query, "lore": one.lore}
+            for one in plan.withheld
         ],
         "rehearsal": rehearsal,
     }
 
 
-def step_json(step: Step) -> dict[str, object]:
-    """The JSON of one step."""
-    from engram.domain.entry.lore import lore_as_dict
-
+def _step_json(call: Call, step: Step) -> dict[str, object]:
     return {
         "id": step.id,
         "kind": step.kind,
@@ -126,7 +125,7 @@ def step_json(step: Step) -> dict[str, object]:
         "title": step.title,
         "why": step.why,
         "confidence": {"previous": step.before / 1000, "current": step.after / 1000},
-        "result": step.result and lore_as_dict(step.result, step.paths[0]),
+        "result": step.result and lore_json(call, step.result, step.paths[0]),
         "cosine": step.cosine or None,
         "months": [],
         "to": step.to or None,

@@ -31,7 +31,7 @@ def run(call: Call) -> int:
     done = restore(call.store, call.arguments.name, call.arguments.at)
     call.wrote = done.changed
     call.output.document(
-        {"lore": lore_json(done.lore, done.path), "commit": done.commit, "changed": done.changed}
+        {"lore": lore_json(call, done.lore, done.path), "commit": done.commit, "changed": done.changed}
     )
     word = "Restored" if done.changed else "It is as it was then:"
     call.output.line(f"{word} {done.lore.id}  {safe_text(done.lore.title)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.parsing import declare, given
-from engram.cli.present import hit_line, lore_json
+from engram.cli.present import hit_line
 from engram.domain.entry.lore import check_words
 from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING
@@ -51,7 +51,7 @@ def run(call: Call) -> int:
         horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
         rows = [
             {
-                **lore_json(one.lore, one.path),
+                **one.as_dict(),
                 "past_retention": is_past(one.lore, horizon),
                 "held": origin.held,
                 "trust": origin.trust._asdict(),

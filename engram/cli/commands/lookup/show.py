@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.present import lore_json, lore_lines
+from engram.cli.present import lore_lines
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ def run(call: Call) -> int:
         "worth": worth,
     }
     activity_log.note(call.store, "get", ids=[shown.lore.id])
-    call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
+    call.output.document({"lore": {**shown.as_dict(), **more}})
     if call.arguments.raw and not call.output.json:
         import sys
 

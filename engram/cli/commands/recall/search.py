@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, bar
 from engram.cli.parsing import declare, given
-from engram.cli.present import confidence, lore_json
+from engram.cli.present import confidence
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -34,17 +34,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Search and show."""
-    from engram.usecases.admission.credit import in_effect
-    from engram.usecases.opening.scopes import reach
+    from engram.domain.admission.credit import in_effect
     from engram.usecases.recall.find import find
 
     values = given(call.arguments, SEARCH)
     found = find(call.store, **{**values, "text": " ".join(values["text"])}, scope=call.scope)
-    rows = [{**lore_json(one.lore, one.path), "ref": one.ref, "scope": one.scope} for one in found.lore]
+    rows = [{**one.as_dict(), "ref": one.ref, "scope": one.scope} for one in found.lore]
     call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})
     styled = call.output.styled
     for one in found.lore:
-        lore = in_effect(reach(call.store, one.scope), one.lore)
+        lore = one.lore if one.counted is None else in_effect(one.lore, one.counted)
         head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
         call.output.line(head + styled(safe_text(lore.title), BOLD))
         facts = f"    {lore.category} · {lore.agent or 'unknown'} · {lore.created_at:%Y-%m-%d} · {one.scope}"

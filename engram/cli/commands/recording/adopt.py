@@ -45,7 +45,7 @@ def run(call: Call) -> int:
     paths = [_in_store(call, path) for path in call.arguments.paths]
     adopted = adopt(call.store, paths, category=call.arguments.category)
     call.wrote = bool(adopted)
-    call.output.document({"adopted": [lore_json(one.lore, one.path) for one in adopted]})
+    call.output.document({"adopted": [lore_json(call, one.lore, one.path) for one in adopted]})
     for one in adopted:
         call.output.line(safe_text(f"Adopted {one.path}  {one.lore.title}"))
     if not adopted:

@@ -45,7 +45,7 @@ def run(call: Call) -> int:
         call.output.line("Nothing was changed.")
         return 0
     call.wrote = True
-    call.output.document({"lore": lore_json(shown.lore, shown.path), "why": shown.pending})
+    call.output.document({"lore": lore_json(call, shown.lore, shown.path), "why": shown.pending})
     call.output.line(f"Changed {shown.lore.id}  {safe_text(shown.lore.title)}")
     if shown.pending:
         call.output.line(WAITS.format(shown.pending))

@@ -33,7 +33,7 @@ def run(call: Call) -> int:
         return 0
     gone = forget(call.store, names)
     call.wrote = True
-    call.output.document({"forgotten": [lore_json(one.lore, one.path) for one in gone]})
+    call.output.document({"forgotten": [lore_json(call, one.lore, one.path) for one in gone]})
     for one in gone:
         call.output.line(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}")
     if kept:

@@ -36,7 +36,7 @@ def run(call: Call) -> int:
     done = promote(call.store, given.names, given.to, dry_run=given.dry_run)
     rows = [
         {
-            "lore": lore_json(one.lore, one.path),
+            "lore": lore_json(call, one.lore, one.path),
             "from": one.came_from,
             "to": one.to,
             "status": one.status,

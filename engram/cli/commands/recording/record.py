@@ -43,7 +43,7 @@ def run(call: Call) -> int:
     twins = [twin._asdict() for twin in done.similar]
     call.output.document(
         {
-            "lore": lore_json(done.lore, done.path),
+            "lore": lore_json(call, done.lore, done.path),
             "similar": twins,
             "status": done.status,
             "redacted": done.redacted,

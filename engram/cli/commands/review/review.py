@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import add_all
+from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
-from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -162,7 +163,7 @@ def _decide(call: Call) -> int:
         done = decide_all(call.store, items, given.decision, days=given.days)
         call.wrote = True
     _commit_settlements(call, done)
-    call.output.document({"decided": [_decided_json(one) for one in done], "dry_run": given.dry_run})
+    call.output.document({"decided": [_decided_json(call, one) for one in done], "dry_run": given.dry_run})
     for one in done:
         _tell(call, one, dry=given.dry_run)
     if not done:
@@ -204,7 +205,7 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
 
 def item_json(item: Item) -> dict[str, object]:
     """The JSON of one item."""
-    found = {**item._asdict(), "decisions": list(allowed(item.kind))}
+    found = {**item._asdict(), "decisions": list(item.decisions)}
     del found["mark"]
     return found
 
@@ -231,18 +232,17 @@ def item_lines(call: Call, item: Item) -> list[str]:
     return lines
 
 
-def _decided_json(done: Decided) -> dict[str, object]:
-    from engram.domain.entry.lore import lore_as_dict
+def _decided_json(call: Call, done: Decided) -> dict[str, object]:
     from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
-    lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
+    lore = {lore_id: lore and lore_json(call, lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
     entities = {slug: entity and entity_json(entity) for slug, entity in done.entities.items()}
     return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 
 
 def _tell(call: Call, done: Decided, *, dry: bool) -> None:
-    what = allowed(done.item.kind)[done.decision]
+    what = done.item.decisions[done.decision]
     would = "would: " if dry else ""
     call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")
     if done.item.kind == CONFLICT and not dry:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "List, accept or reject lore that came by sync or clone and waits for you, as `trust.hold` says. Rejecting\n"
     "archives it for everyone. What waits stays in its file as it came, and is not recalled. `erase` takes what a\n"
-    "source said of entries, or single judgements, out of the branch of judgements for everyone who syncs."
+    "source said of entries, or single judgements, out of the branch of judgements for everyone who syncs. `ignore`\n"
+    "sets aside what a source says, for you alone, until `heed`; without a source it lists those set aside."
 )
 EXAMPLES = (
     "engram trust list",
     "engram trust accept 01M805C3",
     "engram trust accept --all",
     "engram trust reject 01M805C3 --forget",
+    "engram trust ignore 01M83WJ398EBBGQSMYG20S3PHN",
     "engram trust erase 01M83WJ398EBBGQSMYG20S3PHN",
 )
 
@@ -32,24 +34,27 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("action", choices=("list", "accept", "reject", "erase"), nargs="?", default="list", help="what to do")
+    choices = ("list", "accept", "reject", "ignore", "heed", "erase")
+    add("action", choices=choices, nargs="?", default="list", help="what to do")
     add(
         "names",
         metavar="REF",
         nargs="*",
-        help="entries, by id or the start of one; with erase: ids of sources or judgements",
+        help="entries, by id or the start of one; with ignore, heed and erase: ids of sources (erase: or judgements)",
     )
     add("--all", action="store_true", help="all quarantined lore")
     add("--forget", action="store_true", help="delete rejected lore instead of archiving it")
 
 
 def run(call: Call) -> int:
-    """List, accept, reject or erase."""
+    """List, accept, reject, ignore, heed or erase."""
     from engram.usecases.review import trust
 
     given = call.arguments
     if given.action == "erase":
         return _erase(call)
+    if given.action in ("ignore", "heed"):
+        return _set_aside(call)
     if given.action == "list":
         return _show(call, trust.list_quarantined(call.store))
     if given.action == "accept":
@@ -75,6 +80,28 @@ def _erase(call: Call) -> int:
     call.wrote = count > 0
     call.output.document({"erased": count})
     call.output.line(f"{counted(count, 'id')} listed as erased; the others learn it with the next sync.")
+    return 0
+
+
+def _set_aside(call: Call) -> int:
+    from engram.domain.errors import UsageError
+    from engram.usecases.judgements import set_aside
+
+    names, word = call.arguments.names, call.arguments.action
+    if word == "heed" and not names:
+        raise UsageError("No source was named.", "To list those that are set aside: engram trust ignore")
+    if names:
+        count = (set_aside.ignore if word == "ignore" else set_aside.heed)(call.store, names)
+        call.output.line(
+            f"{counted(count, 'source')} {'set aside' if word == 'ignore' else 'counted again'}."
+        )
+    listed = set_aside.list_ignored(call.store)
+    call.output.document({"ignored": [one._asdict() for one in listed]})
+    for one in listed if not names else ():
+        said = counted(one.judgements, "judgement")
+        call.output.line(safe_text(f"{one.source}  {one.name or 'no name'}  {said}"))
+    if not listed and not names:
+        call.output.line("No source is set aside.")
     return 0
 
 
