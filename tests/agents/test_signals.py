@@ -24,16 +24,20 @@ Exit code 1"""
     [
         (
             TRACEBACK,
-            "sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist"
-            " psycopg2.errors.UndefinedColumn: column users.tenant does not exist",
+            (
+                "sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist"
+                " psycopg2.errors.UndefinedColumn: column users.tenant does not exist"
+            ),
         ),
         (
             'npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nnpm ERR! Exit status 1\nRollupError: Could not resolve "./x"',
             'RollupError: Could not resolve "./x"',
         ),
         (
-            "2026-01-02T03:04:05.123Z [info] starting\n2026-01-02 03:04:06,123 ERROR: QueuePool limit reached\n"
-            "make: *** [Makefile:12: run] Error 1",
+            (
+                "2026-01-02T03:04:05.123Z [info] starting\n2026-01-02 03:04:06,123 ERROR: QueuePool limit reached\n"
+                "make: *** [Makefile:12: run] Error 1"
+            ),
             "ERROR: QueuePool limit reached",
         ),
         (
