@@ -67,7 +67,7 @@ def git() -> list[Described]:
     found: dict[str, Described] = {}
     for page, path in pages.items():
         command = page.removeprefix("git-")
-        for term, body in _items(_read(path)):
+        for term, body in options_of(path):
             option = next(iter(_OPTION.findall(term)), "")
             text = f"git {command}: {term}\n\n{body}"
             said = helps.get(command, {}).get(option, "")
@@ -80,7 +80,7 @@ def git() -> list[Described]:
 def stdlib() -> list[Described]:
     """The functions, methods and classes of Python's standard library that say more than a sentence."""
     found: dict[str, Described] = {}
-    for name, docstring in _docstrings(sysconfig.get_path("stdlib")):
+    for name, docstring in docstrings(sysconfig.get_path("stdlib")):
         first, *rest = _SENTENCE.split(docstring.strip(), maxsplit=1)
         body = _shortened(rest[0]) if rest else ""
         words = " ".join(first.split()).rstrip(".")
@@ -133,11 +133,11 @@ def _read(path: str) -> str:
         return file.read()
 
 
-def _items(roff: str) -> Iterator[tuple[str, str]]:
-    """The terms of a manual page's lists, each with its description."""
+def options_of(path: str) -> Iterator[tuple[str, str]]:
+    """The terms of a manual page's lists, each with its description. Raises OSError."""
     term: list[str] | None = None
     body, depth = list[str](), 0
-    for line in roff.splitlines():
+    for line in _read(path).splitlines():
         if depth:
             depth += line.startswith(".RS") - line.startswith(".RE")
             if depth:
@@ -207,7 +207,7 @@ def _option_question(command: str, said: str, body: str, number: int) -> str:
     )[number % 3]
 
 
-def _docstrings(root: str) -> Iterator[tuple[str, str]]:
+def docstrings(root: str) -> Iterator[tuple[str, str]]:
     """The docstrings of all definitions below a folder, by their dotted names; modules are read, not imported."""
     for folder, inside, names in os.walk(root):
         inside[:] = sorted(name for name in inside if name not in _OUTSIDE and name.isidentifier())

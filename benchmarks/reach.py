@@ -63,7 +63,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
         if "mcp" in parts:
             _say("the MCP server")
             results["mcp"] = reach_tables.by_tool(reach_mcp.ask(place, found, _queries(found, sample)))
-            results["tools"] = reach_tables.tools(reach_mcp.tools(place.folder))
+            results["tools"] = reach_tables.tools(reach_mcp.tools(place.folder, given.runs))
     if "strength" in parts:
         _say("strength on dense stores")
         sizes = [int(size) for size in given.sizes.split(",")]
@@ -94,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default=",".join(map(str, reach_strength.SIZES)), help="of dense stores")
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--together", type=int, default=2, help="hook processes at a time")
+    parser.add_argument("--runs", type=int, default=5, help="how often the MCP server is started")
     parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/reach.md")
     given = parser.parse_args(arguments)

@@ -221,7 +221,7 @@ def _failure(error: str, number: int, right: frozenset[str]) -> Event:
         "error",
         hook_events.TOOL_FAILURE,
         {
-            "permission_mode": "default", "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+            "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
             "tool_input": {"command": command}, "error": text, "is_interrupt": False,
         },
         right,

@@ -29,7 +29,7 @@ _LEFT_OUT = re.compile(r"\s*(?:…|\[\.\.\.\]|\[…\])\s*")
 _HEADER = re.compile(r"^\[(L\d+)\]|^## (L\d+)\b|^(L\d+) ·")
 _ABOVE = re.compile(r"\[?\b(L\d+)\]?\s+(?:is\s+|stands\s+)?above\b")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
-_WORD = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{2,}")
 
 
 def plain(text: str) -> str:

@@ -72,7 +72,7 @@ def ask(place: Place, found: RetrievalSet, queries: Sequence[str]) -> list[Asked
     return asked
 
 
-def tools(root: str, runs: int = 5) -> Tools:
+def tools(root: str, runs: int) -> Tools:
     """Start the server several times until it has answered `initialize` and `tools/list`; medians."""
     costs, listed = list[Cost](), list[dict[str, object]]()
     for _ in range(runs):

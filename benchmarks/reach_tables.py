@@ -29,7 +29,7 @@ _INTRODUCTION = """\
 
 Measured by `python benchmarks/reach.py` with real processes: each event is the JSON that Claude Code hands to its hooks; it goes to
 `engram hook … --agent claude-code` in a session of its own, and what the hook answers is judged. The store is
-[the development set](../benchmarks/recall_dev/README.md), asked with at most {sample} events of a kind. What misses its target is in bold.
+[the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. What misses its target is bold.
 
 - **Right, whole**: an entry that answers the event reached the model with its whole text; of an entry of more than 1,200 characters
   the sentence that has most words in common with the question, within 300 characters that follow one another. A line that
@@ -261,11 +261,13 @@ def _by_tool(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _tools(one: Mapping[str, float]) -> str:
+    times = one["started_wall_ms"] / one["bare_wall_ms"]
     return (
         f"`tools/list`: {one['tools']:.0f} tools, {one['tokens']:,.0f} tokens, "
-        f"{one['tokens_without_output_schema']:,.0f} without output schemas. From the start of the server until `initialize` and `tools/list` are answered: "
-        f"{one['started_wall_ms']:.0f} ms ({one['started_cpu_ms']:.0f} CPU-ms), {one['started_wall_ms'] / one['bare_wall_ms']:.0f} times a Python "
-        f"that does nothing ({one['bare_wall_ms']:.0f} ms)."
+        f"{one['tokens_without_output_schema']:,.0f} without output schemas. From the start of the server until "
+        f"`initialize` and `tools/list` are answered: {one['started_wall_ms']:.0f} ms "
+        f"({one['started_cpu_ms']:.0f} CPU-ms), {times:.0f} times a Python that does nothing "
+        f"({one['bare_wall_ms']:.0f} ms)."
     )
 
 
