@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,23 +44,31 @@ _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
 def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the parts that were chosen; by part what reach_tables makes tables of."""
+    """Measure the parts that were chosen; by part what reach_tables makes tables of, and every event."""
     parts, sample = given.parts.split(","), given.sample
-    results: dict[str, Any] = {}
+    log = list[dict[str, Any]]()
+    results: dict[str, Any] = {"events": log}
     with tempfile.TemporaryDirectory(prefix="engram-reach-") as folder:
         place = reach_hooks.prepare(found, os.path.join(folder, "project"))
         events = reach_events.events(found, sample)
         if "hooks" in parts:
-            fewer = reach_events.events(found, max(1, sample // 2))
+            fewer = reach_events.events(found, max(1, sample // 4))  # two and four processes each
             for way, chosen in ((FRESH, events), (BRIEF, fewer), (RESUMED, fewer)):
                 _say(f"{len(chosen)} events, {way}")
-                results[way] = reach_tables.by_kind(reach_hooks.run(place, chosen, way, given.together))
+                outcomes = reach_hooks.run(place, chosen, way, given.together)
+                results[way] = reach_tables.by_kind(outcomes)
+                log += [reach_hooks.as_dict(one, way) for one in outcomes]
             results["brief"] = reach_tables.brief(place, reach_hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
             _say(f"{len(events)} events in {foreign.name}")
             stranger = reach_hooks.prepare(foreign, os.path.join(folder, "stranger"))
             outcomes = reach_hooks.run(stranger, events, FRESH, given.together)
+            log += [reach_hooks.as_dict(one, "noise") for one in outcomes]
             results["noise"] = {"store": foreign.name, "kinds": reach_tables.by_kind(outcomes)}
+            about = reach_events.sections(foreign, sample)
+            if about:
+                asked = reach_hooks.run(stranger, about, FRESH, given.together)
+                results["long"] = {"store": foreign.name, "kinds": reach_tables.by_kind(asked)}
         if "mcp" in parts:
             _say("the MCP server")
             results["mcp"] = reach_tables.by_tool(reach_mcp.ask(place, found, _queries(found, sample)))
@@ -67,7 +76,8 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
     if "strength" in parts:
         _say("strength on dense stores")
         sizes = [int(size) for size in given.sizes.split(",")]
-        results["strength"] = [one._asdict() for one in reach_strength.measure(sizes)]
+        own = reach_strength.ask(found)
+        results["strength"] = [one._asdict() for one in (own, *reach_strength.measure(sizes))]
     return results
 
 
@@ -94,6 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default=",".join(map(str, reach_strength.SIZES)), help="of dense stores")
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--together", type=int, default=2, help="hook processes at a time")
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the user's own (repeatable)",
+    )
     parser.add_argument("--runs", type=int, default=5, help="how often the MCP server is started")
     parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/reach.md")
@@ -101,14 +118,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(given.parts.split(",")) - set(PARTS)
     if unknown:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
+    for setting in given.config:
+        name, _, value = setting.partition("=")
+        subprocess.run(
+            [sys.executable, "-m", "engram", "config", name, value, "--user"], check=True, cwd=ROOT
+        )
     foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
     results = measure(retrieval_set.load(given.set), foreign, given)
     machine = describe_machine()[:2]
-    text = reach_tables.report(results, machine, time.strftime("%Y-%m-%d"), given.sample)
+    text = reach_tables.report(results, [*machine, *given.config], time.strftime("%Y-%m-%d"), given.sample)
     print(text)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": machine, "sample": given.sample, **results}, file, indent=1)
+            json.dump(
+                {"machine": machine, "sample": given.sample, "config": given.config, **results},
+                file,
+                indent=1,
+            )
     if given.write:
         with open(_DOCUMENT, "w", encoding="utf-8") as file:
             file.write(text)

@@ -10,6 +10,7 @@ import random
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reach_judging import SHOWN_OF_LONG, WHOLE_UP_TO
 from retrieval_set import UNANSWERABLE
 
 from engram.adapters.agents import hook_events
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 AGENT = "claude-code"
 SEED = 1
 EDIT, COMMAND, NAMED = "path: edit", "path: command", "path: prompt"
+SECTION = "section of a long entry"
 PROMPTS = ("task", "paraphrase", "keyword", "typo")
-KINDS = ("task", "error", EDIT, COMMAND, NAMED, "paraphrase", "keyword", "typo", UNANSWERABLE)
+KINDS = ("task", "error", EDIT, COMMAND, NAMED, "paraphrase", "keyword", "typo", SECTION, UNANSWERABLE)
 _FEWEST_WORDS = 2  # of a prompt that names a path; a path alone is none
+_FEWEST_SECTIONS = 4  # headings and texts of a long entry
+_HEADING = re.compile(r"^##+ +(.+)\n", re.MULTILINE)
+_SENTENCE_OF_PROSE = re.compile(r"[A-Z][^\n`\[\]]{30,}?[.:](?=\s)")
 _FILE = re.compile(r"[\w.@+-]*(?:[/.][\w.@+*-]+)+/?")
 
 # (the command that failed, what it printed): {error} is the message.
@@ -118,13 +123,17 @@ _NAMING = (
 
 
 class Event(NamedTuple):
-    """An event: its kind, Engram's name for it, the agent's JSON without session and folder, and the entries that are right."""
+    """An event: its kind, Engram's name for it, the agent's JSON without session and folder, and the entries that are right.
+
+    `passage` is the part of a long entry that answers, "" where that is not known.
+    """
 
     kind: str
     hook: str
     payload: dict[str, Any]
     right: frozenset[str]
     question: str
+    passage: str = ""
 
 
 def events(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
@@ -136,6 +145,22 @@ def events(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
     return [
         event for several in by_kind.values() for event in chance.sample(several, min(sample, len(several)))
     ]
+
+
+def sections(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
+    """Prompts about sections of long entries: the entry's title and the section's heading; its first sentence answers."""
+    made = []
+    for document in found.documents:
+        title, *parts = _HEADING.split(document.text)
+        if len(document.text) <= WHOLE_UP_TO or len(parts) < _FEWEST_SECTIONS:
+            continue
+        for heading, body in zip(parts[::2], parts[1::2], strict=True):
+            sentence = _SENTENCE_OF_PROSE.match(body.strip())
+            if sentence and len(body.strip()) >= SHOWN_OF_LONG:
+                text = f"{title.strip().splitlines()[0]}: {heading.strip()}"
+                one = _prompt(SECTION, text, frozenset({document.answers}))
+                made.append(one._replace(passage=sentence[0].strip()))
+    return random.Random(seed).sample(made, min(sample, len(made)))
 
 
 def in_session(event: Event, session: str, folder: str) -> dict[str, Any]:

@@ -54,6 +54,15 @@ class Outcome(NamedTuple):
         return self.reached or bool(self.before & self.event.right)
 
 
+def as_dict(one: Outcome, way: str) -> dict[str, Any]:
+    """An outcome for a program that looks for what went wrong."""
+    return {
+        "way": way, "kind": one.event.kind, "question": one.event.question, "right": sorted(one.event.right),
+        "shown": sorted(one.seen.shown), "whole": sorted(one.seen.whole), "referred": sorted(one.seen.referred),
+        "characters": one.seen.characters, "wall_ms": round(one.wall_ms),
+    }  # fmt: skip
+
+
 class Place(NamedTuple):
     """A project with a store in it, indexed.
 
@@ -83,6 +92,7 @@ def prepare(found: RetrievalSet, folder: str) -> Place:
     _git(folder, "commit", "-q", "--allow-empty", "-m", "Change some files")
     with engram.open(folder, background=False) as store:
         store.refresh()
+        store.make_vectors()
     texts = {document.answers: document.text for document in found.documents}
     touched = {document.answers for document in found.documents if set(document.files) & set(chosen)}
     return Place(folder, keys, Judge(texts), frozenset(touched))
@@ -137,7 +147,7 @@ def _call(place: Place, event: Event, payload: dict[str, Any], refs: dict[str, s
     if not reach_events.is_called(event):
         return NOTHING, 0.0
     said, took = _hook(event.hook, payload)
-    return place.judge.text(said, event.question, refs), took
+    return place.judge.text(said, event.question, refs, event.passage), took
 
 
 def _hook(name: str, payload: dict[str, Any]) -> tuple[str, float]:

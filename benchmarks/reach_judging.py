@@ -3,8 +3,9 @@
 Independent of how Engram frames lore: entries are known by their words. Before two texts are compared, quote marks and
 indentation at the start of lines, the marks of neutralization and all white space are removed. The rules:
 
-- An entry of at most 1,200 characters reached the model if its whole text did. Of a longer one the sentence that has most
-  words in common with the question must be there, in at least 300 characters that follow one another.
+- An entry of at most 1,200 characters reached the model if its whole text did. Of a longer one the sentence that answers
+  must be there, in at least 300 characters that follow one another: the one that the set names, else the one that has
+  most words in common with the question.
 - `[L3] … above` or `L3 above` counts as the entry where L3 stood whole before in the same session.
 - A character is lore text where the piece of the line that it stands in is a part of an entry, or a title in a header.
 """
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 WHOLE_UP_TO = 1200
-_LEAST = 300
+SHOWN_OF_LONG = 300
 _GRAM = 24  # characters by which entries are recognised
 _STEP, _FEWEST_VOTES = 4, 2
 _QUOTED = re.compile(r"^\s*(?:>\s?)*", re.MULTILINE)
@@ -73,8 +74,13 @@ class Judge:
             for at in range(max(1, len(text) - _GRAM + 1)):
                 self._grams.setdefault(text[at : at + _GRAM], []).append(key)
 
-    def text(self, said: str, question: str = "", before: Mapping[str, str] | None = None) -> Seen:
-        """What a text puts before a model; `before` has the refs of what stood whole in this session."""
+    def text(
+        self, said: str, question: str = "", before: Mapping[str, str] | None = None, passage: str = ""
+    ) -> Seen:
+        """What a text puts before a model; `before` has the refs of what stood whole in this session.
+
+        `passage` is the part of a long entry that answers, where that is known.
+        """
         refs: dict[str, str] = {}
         shown, whole = set[str](), set[str]()
         lore = 0
@@ -84,7 +90,7 @@ class Judge:
                 continue
             lore += characters
             shown.add(key)
-            if self._is_whole(key, block, pieces, question):
+            if self._is_whole(key, block, pieces, question, passage):
                 whole.add(key)
                 refs |= {ref: key} if ref else {}
         known = before or {}
@@ -135,7 +141,7 @@ class Judge:
                     characters += len(_QUOTED.sub("", piece))
         return key, pieces, characters
 
-    def _is_whole(self, key: str, block: str, pieces: list[str], question: str) -> bool:
+    def _is_whole(self, key: str, block: str, pieces: list[str], question: str, passage: str) -> bool:
         text, bare = self._plain[key], plain(block)
         if text in bare:
             return True
@@ -143,8 +149,8 @@ class Judge:
         if len(self._texts[key]) <= WHOLE_UP_TO:
             return bool(body) and self._titles[key] in bare and body in bare
         runs = _runs("".join(pieces), text)
-        answer = plain(neutralize(answering(self._texts[key], question), lines=True))
-        return any(len(run) >= _LEAST and answer in run for run in runs)
+        answer = plain(neutralize(passage or answering(self._texts[key], question), lines=True))
+        return any(len(run) >= SHOWN_OF_LONG and answer in run for run in runs)
 
 
 def answering(text: str, question: str) -> str:

@@ -10,7 +10,7 @@ import dense_sets
 import set_store
 
 import engram
-from engram.domain.recall.ranking import STRONG
+from engram.domain.recall.ranking import NONE, STRONG, WEAK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ SIZES = (200, 600, 1200)
 class Strength(NamedTuple):
     """One store: its questions with an answer, how many of them are strong, have theirs first, and both.
 
-    Of those without an answer how many are strong, and how many none.
+    Of those without an answer how many are strong, how many weak, how many none, and how many entries the weak get.
     """
 
     name: str
@@ -33,7 +33,9 @@ class Strength(NamedTuple):
     strong_and_first: int
     unanswerable: int
     strong_for_nothing: int
+    weak_for_nothing: int
     none_for_nothing: int
+    entries_of_weak: float
 
 
 def measure(sizes: Sequence[int] = SIZES, asked: int = dense_sets.ASKED) -> Iterator[Strength]:
@@ -53,14 +55,16 @@ def ask(found: RetrievalSet) -> Strength:
         with engram.open(root, background=False) as store:
             store.refresh()
             right = {query: store.query(text, keep=False) for query, text in found.queries.items()}
-            nothing = [store.query(text, keep=False).strength for text in found.unanswerable]
+            nothing = [store.query(text, keep=False) for text in found.unanswerable]
     first = {
         query
         for query, answer in right.items()
         if answer.lore and keys[answer.lore[0].lore.id] in found.judged[query]
     }
     strong = {query for query, answer in right.items() if answer.strength == STRONG}
+    said = [answer.strength for answer in nothing]
+    weak = [len(answer.lore) for answer in nothing if answer.strength == WEAK]
     return Strength(
-        found.name, len(right), len(strong), len(first), len(strong & first),
-        len(nothing), nothing.count(STRONG), nothing.count("none"),
+        found.name, len(right), len(strong), len(first), len(strong & first), len(nothing),
+        said.count(STRONG), said.count(WEAK), said.count(NONE), sum(weak) / max(1, len(weak)),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import scoring
+from dense_sets import SUBJECTS
 from reach_events import COMMAND, EDIT, KINDS, NAMED
 from reach_hooks import BRIEF, DEADLINE_MS, FRESH, RESUMED
 from retrieval_set import UNANSWERABLE
@@ -119,6 +120,8 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
             _STRANGER.format(**noise),
             _noise(noise["kinds"]),
         ]
+    if "long" in results:
+        parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]
     if "mcp" in results:
         parts += ["## The MCP server", _TOOL, _by_tool(results["mcp"]), _tools(results["tools"])]
     if "strength" in results:
@@ -138,6 +141,10 @@ _EXPLAINED = {
     ),
 }
 _STRANGER = "The same events in a store of {store}: whatever comes is noise."
+_LONG = (
+    "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
+    "first sentence reached the model, within 300 characters that follow one another."
+)
 _TOOL = (
     "`recall_query` at its defaults, by the official client: where `engram query -k 10` ranks a right entry 1 to 3, how often "
     "one of them is whole in the answer. Claude Code shows its model the structured data, others the text."
@@ -172,7 +179,7 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     }
 
 
-def _kinds(figures: Mapping[str, Mapping[str, float]], *, in_context: bool) -> str:
+def _kinds(figures: Mapping[str, Mapping[str, float]], *, in_context: bool = False) -> str:
     head = [
         "Event",
         "events",
@@ -272,28 +279,23 @@ def _tools(one: Mapping[str, float]) -> str:
 
 
 def _strengths(measured: Iterable[Mapping[str, Any]]) -> str:
-    rows = [
-        [
-            "Store",
-            "with an answer",
-            "first right",
-            "strong",
-            "first right when strong",
-            "without",
-            "strong",
-            "none",
-        ]
-    ]
+    with_answer = ["with an answer", "first right", "strong", "first right when strong"]
+    rows = [["Store", *with_answer, "without", "strong", "weak (entries)", "none"]]
     for one in measured:
-        strong = _share(one["strong_for_nothing"], one["unanswerable"])
+        strong, limit = _share(one["strong_for_nothing"], one["unanswerable"]), _limit(one["name"])
         rows.append([
             one["name"], str(one["answerable"]), _percent(_share(one["first"], one["answerable"])),
             _percent(_share(one["strong"], one["answerable"])), _percent(_share(one["strong_and_first"], one["strong"])),
             str(one["unanswerable"]),
-            f"{_percent(strong) if strong <= MOST_DENSE else f'**{_percent(strong)}**'} (≤ {MOST_DENSE} %)",
+            f"{_percent(strong) if strong <= limit else f'**{_percent(strong)}**'} (≤ {limit} %)",
+            f"{_percent(_share(one['weak_for_nothing'], one['unanswerable']))} ({one['entries_of_weak']:.1f})",
             _percent(_share(one["none_for_nothing"], one["unanswerable"])),
         ])  # fmt: skip
     return _table(rows)
+
+
+def _limit(store: str) -> int:
+    return MOST_DENSE if store.split(maxsplit=1)[0] in SUBJECTS else MOST_UNANSWERABLE
 
 
 def _judged(value: float, target: float | None) -> str:

@@ -141,7 +141,29 @@ def test_events_are_what_claude_code_sends(small: str) -> None:
     assert events[1].payload["error"].count("prepared statement does not exist") == 1
     assert len(events[1].payload["error"]) > 200
     edit = reach_events.in_session(events[2], "s", "/work")
-    assert (edit["tool_input"]["file_path"], events[2].right) == ("/work/src/queue.py", {"queue"})
+    assert edit["tool_input"]["file_path"] == "/work/src/queue.py"
+    assert events[2].right == {"queue"}
+
+
+def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_its_first_sentence() -> None:
+    import reach_events
+    import retrieval_set
+    from reach_judging import Judge
+
+    parts = [
+        f"## Part {n}\n\nThe part number {n} of it begins with this sentence. {'And goes on. ' * 40}"
+        for n in range(3)
+    ]
+    text = "\n\n".join(["A guide", *parts])
+    found = retrieval_set.assemble("made", [retrieval_set.Document("guide", text)], {}, {}, {})
+    events = reach_events.sections(found, 9)
+    assert sorted(event.question for event in events) == [f"A guide: Part {n}" for n in range(3)]
+    last = next(event for event in events if event.question.endswith("2"))
+    assert last.passage == "The part number 2 of it begins with this sentence."
+    judge = Judge({"guide": text})
+    for part, reached in ((parts[2], True), (parts[1], False)):
+        said = fenced("[L1] A guide · fact", part)
+        assert (judge.text(said, last.question, None, last.passage).whole == last.right) is reached
 
 
 def test_an_event_whose_tool_no_hook_is_called_for_reaches_nothing(small: str) -> None:
