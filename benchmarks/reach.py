@@ -64,7 +64,11 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             stranger = reach_hooks.prepare(foreign, os.path.join(folder, "stranger"))
             outcomes = reach_hooks.run(stranger, events, FRESH, given.together)
             log += [reach_hooks.as_dict(one, "noise") for one in outcomes]
-            results["noise"] = {"store": foreign.name, "kinds": reach_tables.by_kind(outcomes)}
+            results["noise"] = {
+                "store": foreign.name,
+                "kinds": reach_tables.by_kind(outcomes),
+                "brief": reach_tables.brief(stranger, reach_hooks.start_and_resume(stranger)),
+            }
             about = reach_events.sections(foreign, sample)
             if about:
                 asked = reach_hooks.run(stranger, about, FRESH, given.together)

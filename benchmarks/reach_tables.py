@@ -119,6 +119,8 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
             "## A store that knows nothing of the work",
             _STRANGER.format(**noise),
             _noise(noise["kinds"]),
+            "And at the start of a session there, with no entry about the files of the last commit:",
+            _briefs(noise["brief"]),
         ]
     if "long" in results:
         parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]

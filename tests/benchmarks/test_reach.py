@@ -190,12 +190,16 @@ def test_real_hooks_put_the_right_entry_before_the_model_and_nothing_else(small:
     figures = reach_tables.by_kind([told, quiet])
     assert figures["all"]["injected"] == 50
     assert figures["all with an answer"]["right_whole"] == figures["all"]["precision"] == 100
+    text = reach_tables.report({reach_hooks.FRESH: figures}, ["a machine"], "2026-01-02", 1)
+    assert "| task | 1 | 100 % | ≥ 75 % | 0 % | 100 % | 1 | 100 % |" in text
+    missed = reach_tables.by_kind([told._replace(seen=quiet.seen)])
+    assert "| task | 1 | **0 %** | ≥ 75 % |" in reach_tables.report({reach_hooks.FRESH: missed}, [], "", 1)
     (again,) = reach_hooks.run(place, [task], reach_hooks.RESUMED)
     assert again.in_context
     assert "queue" in again.before
 
 
-def test_dense_sets_leave_answers_out_and_keep_their_size(tmp_path: Path) -> None:
+def test_dense_sets_leave_answers_out_and_keep_their_size() -> None:
     import dense_sets
 
     pool = [
@@ -209,6 +213,16 @@ def test_dense_sets_leave_answers_out_and_keep_their_size(tmp_path: Path) -> Non
     assert not {text.removeprefix("what is ") for text in found.unanswerable} & kept
     with pytest.raises(ValueError, match="too few"):
         dense_sets.draw("made", pool, 39, asked=8)
+
+
+def test_strength_is_counted_for_what_has_an_answer_and_for_what_has_none(small: str) -> None:
+    import reach_strength
+    import retrieval_set
+
+    found = reach_strength.ask(retrieval_set.load(small))
+    assert (found.answerable, found.first, found.unanswerable) == (3, 3, 1)
+    assert found.strong_and_first <= found.strong <= 3
+    assert (found.strong_for_nothing, found.none_for_nothing) == (0, 1)
 
 
 def test_entries_are_read_from_a_manual_page_and_from_docstrings(tmp_path: Path) -> None:
