@@ -19,14 +19,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import dense_sets
-import reach_events
-import reach_hooks
-import reach_mcp
-import reach_strength
-import reach_tables
 import retrieval_set
 from figures import describe_machine
-from reach_hooks import BRIEF, FRESH, RESUMED
+from reaching import events, hooks, strength, tables, tool
+from reaching.hooks import BRIEF, FRESH, RESUMED
 from retrieval_set import Document
 from scratch_store import ROOT, isolate
 
@@ -44,44 +40,44 @@ _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
 def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the parts that were chosen; by part what reach_tables makes tables of, and every event."""
+    """Measure the parts that were chosen; by part what `reaching.tables` makes tables of, and every event."""
     parts, sample = given.parts.split(","), given.sample
     log = list[dict[str, Any]]()
     results: dict[str, Any] = {"events": log}
     with tempfile.TemporaryDirectory(prefix="engram-reach-") as folder:
-        place = reach_hooks.prepare(found, os.path.join(folder, "project"))
-        events = reach_events.events(found, sample)
+        place = hooks.prepare(found, os.path.join(folder, "project"))
+        drawn = events.draw(found, sample)
         if "hooks" in parts:
-            fewer = reach_events.events(found, max(1, sample // 4))  # two and four processes each
-            for way, chosen in ((FRESH, events), (BRIEF, fewer), (RESUMED, fewer)):
+            fewer = events.draw(found, max(1, sample // 4))  # two and four processes each
+            for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
                 _say(f"{len(chosen)} events, {way}")
-                outcomes = reach_hooks.run(place, chosen, way, given.together)
-                results[way] = reach_tables.by_kind(outcomes)
-                log += [reach_hooks.as_dict(one, way) for one in outcomes]
-            results["brief"] = reach_tables.brief(place, reach_hooks.start_and_resume(place))
+                outcomes = hooks.run(place, chosen, way, given.together)
+                results[way] = tables.by_kind(outcomes)
+                log += [hooks.as_dict(one, way) for one in outcomes]
+            results["brief"] = tables.brief(place, hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
-            _say(f"{len(events)} events in {foreign.name}")
-            stranger = reach_hooks.prepare(foreign, os.path.join(folder, "stranger"))
-            outcomes = reach_hooks.run(stranger, events, FRESH, given.together)
-            log += [reach_hooks.as_dict(one, "noise") for one in outcomes]
+            _say(f"{len(drawn)} events in {foreign.name}")
+            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"))
+            outcomes = hooks.run(stranger, drawn, FRESH, given.together)
+            log += [hooks.as_dict(one, "noise") for one in outcomes]
             results["noise"] = {
                 "store": foreign.name,
-                "kinds": reach_tables.by_kind(outcomes),
-                "brief": reach_tables.brief(stranger, reach_hooks.start_and_resume(stranger)),
+                "kinds": tables.by_kind(outcomes),
+                "brief": tables.brief(stranger, hooks.start_and_resume(stranger)),
             }
-            about = reach_events.sections(foreign, sample)
+            about = events.sections(foreign, sample)
             if about:
-                asked = reach_hooks.run(stranger, about, FRESH, given.together)
-                results["long"] = {"store": foreign.name, "kinds": reach_tables.by_kind(asked)}
+                asked = hooks.run(stranger, about, FRESH, given.together)
+                results["long"] = {"store": foreign.name, "kinds": tables.by_kind(asked)}
         if "mcp" in parts:
             _say("the MCP server")
-            results["mcp"] = reach_tables.by_tool(reach_mcp.ask(place, found, _queries(found, sample)))
-            results["tools"] = reach_tables.tools(reach_mcp.tools(place.folder, given.runs))
+            results["mcp"] = tables.by_tool(tool.ask(place, found, _queries(found, sample)))
+            results["tools"] = tables.tools(tool.tools(place.folder, given.runs))
     if "strength" in parts:
         _say("strength on dense stores")
         sizes = [int(size) for size in given.sizes.split(",")]
-        own = reach_strength.ask(found)
-        results["strength"] = [one._asdict() for one in (own, *reach_strength.measure(sizes))]
+        own = strength.ask(found)
+        results["strength"] = [one._asdict() for one in (own, *strength.measure(sizes))]
     return results
 
 
@@ -105,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", default=_SET, help="the store and its questions (default: %(default)s)")
     parser.add_argument("--notes", default=_NOTES, help="a folder of notes that know nothing of the work")
     parser.add_argument("--sample", type=int, default=40, help="events of a kind (default: %(default)s)")
-    parser.add_argument("--sizes", default=",".join(map(str, reach_strength.SIZES)), help="of dense stores")
+    parser.add_argument("--sizes", default=",".join(map(str, strength.SIZES)), help="of dense stores")
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--together", type=int, default=2, help="hook processes at a time")
     parser.add_argument(
@@ -130,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
     results = measure(retrieval_set.load(given.set), foreign, given)
     machine = describe_machine()[:2]
-    text = reach_tables.report(results, [*machine, *given.config], time.strftime("%Y-%m-%d"), given.sample)
+    text = tables.report(results, [*machine, *given.config], time.strftime("%Y-%m-%d"), given.sample)
     print(text)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
@@ -153,7 +149,7 @@ def _foreign(notes: str) -> RetrievalSet:
 
 
 def _queries(found: RetrievalSet, sample: int) -> list[str]:
-    chance = random.Random(reach_events.SEED)
+    chance = random.Random(events.SEED)
     of_kind = {
         kind: [query for query in found.queries if found.kinds[query] == kind] for kind in _ASKED_BY_TOOL
     }

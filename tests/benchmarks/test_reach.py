@@ -27,7 +27,7 @@ def _benchmarks_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def see(said: Any, question: str = "", before: dict[str, str] | None = None) -> Any:
-    from reach_judging import Judge
+    from reaching.judging import Judge
 
     judge = Judge(TEXTS)
     return judge.text(said, question, before) if isinstance(said, str) else judge.data(said, question, before)
@@ -125,30 +125,30 @@ def small(tmp_path: Path) -> str:
 
 
 def test_events_are_what_claude_code_sends(small: str) -> None:
-    import reach_events
     import retrieval_set
+    from reaching import events
 
     recorded = json.loads((ROOT / "tests/data/agents/payloads.json").read_text("utf-8"))["claude-code"]
-    events = reach_events.events(retrieval_set.load(small), 5)
-    assert [event.kind for event in events] == [
+    drawn = events.draw(retrieval_set.load(small), 5)
+    assert [event.kind for event in drawn] == [
         "task", "error", "path: edit", "path: command", "path: prompt", "unanswerable"
     ]  # fmt: skip
-    for event in events:
-        payload = reach_events.in_session(event, "s", "/work")
+    for event in drawn:
+        payload = events.in_session(event, "s", "/work")
         assert payload.keys() == recorded[event.hook].keys()
         assert payload["hook_event_name"] == recorded[event.hook]["hook_event_name"]
-        assert reach_events.anew(payload, 1) != payload
-    assert events[1].payload["error"].count("prepared statement does not exist") == 1
-    assert len(events[1].payload["error"]) > 200
-    edit = reach_events.in_session(events[2], "s", "/work")
+        assert events.anew(payload, 1) != payload
+    assert drawn[1].payload["error"].count("prepared statement does not exist") == 1
+    assert len(drawn[1].payload["error"]) > 200
+    edit = events.in_session(drawn[2], "s", "/work")
     assert edit["tool_input"]["file_path"] == "/work/src/queue.py"
-    assert events[2].right == {"queue"}
+    assert drawn[2].right == {"queue"}
 
 
 def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_its_first_sentence() -> None:
-    import reach_events
     import retrieval_set
-    from reach_judging import Judge
+    from reaching import events
+    from reaching.judging import Judge
 
     parts = [
         f"## Part {n}\n\nThe part number {n} of it begins with this sentence. {'And goes on. ' * 40}"
@@ -156,9 +156,9 @@ def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_i
     ]
     text = "\n\n".join(["A guide", *parts])
     found = retrieval_set.assemble("made", [retrieval_set.Document("guide", text)], {}, {}, {})
-    events = reach_events.sections(found, 9)
-    assert sorted(event.question for event in events) == [f"A guide: Part {n}" for n in range(3)]
-    last = next(event for event in events if event.question.endswith("2"))
+    drawn = events.sections(found, 9)
+    assert sorted(event.question for event in drawn) == [f"A guide: Part {n}" for n in range(3)]
+    last = next(event for event in drawn if event.question.endswith("2"))
     assert last.passage == "The part number 2 of it begins with this sentence."
     judge = Judge({"guide": text})
     for part, reached in ((parts[2], True), (parts[1], False)):
@@ -167,34 +167,32 @@ def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_i
 
 
 def test_an_event_whose_tool_no_hook_is_called_for_reaches_nothing(small: str) -> None:
-    import reach_events
     import retrieval_set
+    from reaching import events
 
-    edit = reach_events.events(retrieval_set.load(small), 5)[2]
-    assert reach_events.is_called(edit)
-    assert not reach_events.is_called(edit._replace(payload={**edit.payload, "tool_name": "Glob"}))
+    edit = events.draw(retrieval_set.load(small), 5)[2]
+    assert events.is_called(edit)
+    assert not events.is_called(edit._replace(payload={**edit.payload, "tool_name": "Glob"}))
 
 
 def test_real_hooks_put_the_right_entry_before_the_model_and_nothing_else(small: str, tmp_path: Path) -> None:
-    import reach_events
-    import reach_hooks
-    import reach_tables
     import retrieval_set
+    from reaching import events, hooks, tables
 
     found = retrieval_set.load(small)
-    place = reach_hooks.prepare(found, str(tmp_path / "project"))
-    task, *_, nothing = reach_events.events(found, 1)
-    told, quiet = reach_hooks.run(place, [task, nothing], reach_hooks.FRESH)
+    place = hooks.prepare(found, str(tmp_path / "project"))
+    task, *_, nothing = events.draw(found, 1)
+    told, quiet = hooks.run(place, [task, nothing], hooks.FRESH)
     assert told.seen.whole == {"queue"}
     assert quiet.seen.characters == 0
-    figures = reach_tables.by_kind([told, quiet])
+    figures = tables.by_kind([told, quiet])
     assert figures["all"]["injected"] == 50
     assert figures["all with an answer"]["right_whole"] == figures["all"]["precision"] == 100
-    text = reach_tables.report({reach_hooks.FRESH: figures}, ["a machine"], "2026-01-02", 1)
+    text = tables.report({hooks.FRESH: figures}, ["a machine"], "2026-01-02", 1)
     assert "| task | 1 | 100 % | ≥ 75 % | 0 % | 100 % | 1 | 100 % |" in text
-    missed = reach_tables.by_kind([told._replace(seen=quiet.seen)])
-    assert "| task | 1 | **0 %** | ≥ 75 % |" in reach_tables.report({reach_hooks.FRESH: missed}, [], "", 1)
-    (again,) = reach_hooks.run(place, [task], reach_hooks.RESUMED)
+    missed = tables.by_kind([told._replace(seen=quiet.seen)])
+    assert "| task | 1 | **0 %** | ≥ 75 % |" in tables.report({hooks.FRESH: missed}, [], "", 1)
+    (again,) = hooks.run(place, [task], hooks.RESUMED)
     assert again.in_context
     assert "queue" in again.before
 
@@ -216,10 +214,10 @@ def test_dense_sets_leave_answers_out_and_keep_their_size() -> None:
 
 
 def test_strength_is_counted_for_what_has_an_answer_and_for_what_has_none(small: str) -> None:
-    import reach_strength
     import retrieval_set
+    from reaching import strength
 
-    found = reach_strength.ask(retrieval_set.load(small))
+    found = strength.ask(retrieval_set.load(small))
     assert (found.answerable, found.first, found.unanswerable) == (3, 3, 1)
     assert found.strong_and_first <= found.strong <= 3
     assert (found.strong_for_nothing, found.none_for_nothing) == (0, 1)
@@ -250,6 +248,7 @@ def test_entries_are_read_from_a_manual_page_and_from_docstrings(tmp_path: Path)
     ]
 
 
+@pytest.mark.slow
 def test_the_command_measures_the_tool_and_reports_it(
     small: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,10 +10,10 @@ import random
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reach_judging import SHOWN_OF_LONG, WHOLE_UP_TO
 from retrieval_set import UNANSWERABLE
 
 from engram.adapters.agents import hook_events
+from reaching.judging import SHOWN_OF_LONG, WHOLE_UP_TO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,11 +72,11 @@ _FAILURES = (
             "Exit code 1\n"
             "Loading 1,204 rows  100%|##########| 1204/1204 [00:02<00:00, 577.10it/s]\n"
             "Traceback (most recent call last):\n"
-            '  File "/home/dev/work/scripts/run.py", line 63, in <module>\n'
+            '  File "/srv/ci/work/scripts/run.py", line 63, in <module>\n'
             "    main()\n"
-            '  File "/home/dev/work/src/main.py", line 141, in main\n'
+            '  File "/srv/ci/work/src/main.py", line 141, in main\n'
             "    return handle(request, timeout=30)\n"
-            '  File "/home/dev/work/.venv/lib/python3.12/site-packages/anyio/_core/_eventloop.py", line 74, in run\n'
+            '  File "/srv/ci/work/.venv/lib/python3.12/site-packages/anyio/_core/_eventloop.py", line 74, in run\n'
             "    return async_backend.run(func, args, {}, backend_options)\n"
             "{error}"
         ),
@@ -90,11 +90,11 @@ _FAILURES = (
             "npm warn deprecated glob@7.2.3: Glob versions prior to v9 are no longer supported\n"
             "transforming (1841) node_modules/.pnpm/scheduler@0.23.2/index.js\n"
             "{error}\n"
-            "    at Object.<anonymous> (/home/dev/work/src/main.js:52:11)\n"
+            "    at Object.<anonymous> (/srv/ci/work/src/main.js:52:11)\n"
             "    at Module._compile (node:internal/modules/cjs/loader:1358:14)\n"
             "npm error Lifecycle script `build` failed with error:\n"
             "npm error code 1\n"
-            "npm error path /home/dev/work"
+            "npm error path /srv/ci/work"
         ),
     ),
     (
@@ -102,7 +102,7 @@ _FAILURES = (
         (
             "Exit code 1\n"
             "+ set -euo pipefail\n"
-            "+ cd /home/dev/work\n"
+            "+ cd /srv/ci/work\n"
             "[1/4] resolve ................ done (0.4 s)\n"
             "[2/4] fetch sha256:9f2d6c41ab07e5 12.4 MB / 12.4 MB\n"
             "[3/4] apply\n"
@@ -136,7 +136,7 @@ class Event(NamedTuple):
     passage: str = ""
 
 
-def events(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
+def draw(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
     """At most `sample` events of every kind, the same for the same seed."""
     by_kind: dict[str, list[Event]] = {kind: [] for kind in KINDS}
     for number, event in enumerate(_all(found)):

@@ -10,19 +10,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import reach_events
 import set_store
-from reach_judging import NOTHING, Judge
 from scratch_store import ROOT
 
 import engram
+from reaching import events
+from reaching.judging import NOTHING, Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reach_events import Event
-    from reach_judging import Seen
     from retrieval_set import RetrievalSet
+
+    from reaching.events import Event
+    from reaching.judging import Seen
 
 FRESH, BRIEF, RESUMED = "fresh session", "after the brief", "again after a resume"
 DEADLINE_MS = 850  # what a hook takes at most by itself; here it may take longer, and those that would not have are counted
@@ -98,7 +99,7 @@ def prepare(found: RetrievalSet, folder: str) -> Place:
     return Place(folder, keys, Judge(texts), frozenset(touched))
 
 
-def run(place: Place, events: Sequence[Event], way: str, together: int = 2) -> list[Outcome]:
+def run(place: Place, drawn: Sequence[Event], way: str, together: int = 2) -> list[Outcome]:
     """Run each event in a session of its own, some at the same time."""
     sessions: dict[str, Callable[[Place, Event, str], Outcome]] = {
         FRESH: _fresh,
@@ -106,8 +107,8 @@ def run(place: Place, events: Sequence[Event], way: str, together: int = 2) -> l
         RESUMED: _resumed,
     }
     with ThreadPoolExecutor(together) as pool:
-        names = [f"{way} {number}" for number in range(len(events))]
-        return list(pool.map(lambda event, name: sessions[way](place, event, name), events, names))
+        names = [f"{way} {number}" for number in range(len(drawn))]
+        return list(pool.map(lambda event, name: sessions[way](place, event, name), drawn, names))
 
 
 def start_and_resume(place: Place) -> dict[str, Seen]:
@@ -117,34 +118,34 @@ def start_and_resume(place: Place) -> dict[str, Seen]:
 
 
 def _fresh(place: Place, event: Event, session: str) -> Outcome:
-    seen, took = _call(place, event, reach_events.in_session(event, session, place.folder), {})
+    seen, took = _call(place, event, events.in_session(event, session, place.folder), {})
     return Outcome(event, seen, frozenset(), NOTHING, took)
 
 
 def _after_brief(place: Place, event: Event, session: str) -> Outcome:
     start = _start(place, session, "startup", {})
-    seen, took = _call(place, event, reach_events.in_session(event, session, place.folder), start.refs)
+    seen, took = _call(place, event, events.in_session(event, session, place.folder), start.refs)
     return Outcome(event, seen, start.reached, start, took)
 
 
 def _resumed(place: Place, event: Event, session: str) -> Outcome:
-    payload = reach_events.in_session(event, session, place.folder)
+    payload = events.in_session(event, session, place.folder)
     start = _start(place, session, "startup", {})
     first, _ = _call(place, event, payload, start.refs)
     refs = start.refs | first.refs
     resumed = _start(place, session, "resume", refs)
     refs |= resumed.refs
-    seen, took = _call(place, event, reach_events.anew(payload, 1), refs)
+    seen, took = _call(place, event, events.anew(payload, 1), refs)
     return Outcome(event, seen, start.reached | first.reached | resumed.reached, resumed, took)
 
 
 def _start(place: Place, session: str, source: str, refs: dict[str, str]) -> Seen:
-    said, _ = _hook("session-start", reach_events.session_start(session, place.folder, source))
+    said, _ = _hook("session-start", events.session_start(session, place.folder, source))
     return place.judge.text(said, "", refs)
 
 
 def _call(place: Place, event: Event, payload: dict[str, Any], refs: dict[str, str]) -> tuple[Seen, float]:
-    if not reach_events.is_called(event):
+    if not events.is_called(event):
         return NOTHING, 0.0
     said, took = _hook(event.hook, payload)
     return place.judge.text(said, event.question, refs, event.passage), took
@@ -154,7 +155,7 @@ def _hook(name: str, payload: dict[str, Any]) -> tuple[str, float]:
     """What a hook put before the model, and the wall time of its process in ms. Raises RuntimeError where it fails."""
     began = time.perf_counter()
     done = subprocess.run(
-        [*_COMMAND, name, "--agent", reach_events.AGENT],
+        [*_COMMAND, name, "--agent", events.AGENT],
         input=json.dumps(payload), capture_output=True, text=True, check=False, cwd=payload["cwd"],
         env={**os.environ, "ENGRAM_HOOK_SECONDS": _SECONDS, "ENGRAM_BACKGROUND": "inline", "PYTHONPATH": _paths()},
     )  # fmt: skip

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_types import CallToolResult
-    from reach_hooks import Place
-    from reach_judging import Seen
     from retrieval_set import RetrievalSet
+
+    from reaching.hooks import Place
+    from reaching.judging import Seen
 
 FIRST_RANKS = 3
 _RANKED = 10

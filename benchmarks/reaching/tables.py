@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import scoring
 from dense_sets import SUBJECTS
-from reach_events import COMMAND, EDIT, KINDS, NAMED
-from reach_hooks import BRIEF, DEADLINE_MS, FRESH, RESUMED
 from retrieval_set import UNANSWERABLE
 
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
+from reaching.events import COMMAND, EDIT, KINDS, NAMED
+from reaching.hooks import BRIEF, DEADLINE_MS, FRESH, RESUMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from reach_hooks import Outcome, Place
-    from reach_judging import Seen
-    from reach_mcp import Asked, Tools
+    from reaching.hooks import Outcome, Place
+    from reaching.judging import Seen
+    from reaching.tool import Asked, Tools
 
 # What a kind is to reach: the right entry whole in so many of a hundred events.
 TARGETS = {"task": 75, "error": 65, EDIT: 75, COMMAND: 75, NAMED: 75, "paraphrase": 8}
