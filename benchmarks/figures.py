@@ -24,6 +24,7 @@ percentile is named. A target that is not met is printed as missed, not left out
 "Searchable" is the whole way from the changed file to an answer that shows the change. "Whole process" starts
 a Python interpreter; what a command leaves to its background process is not in its figure.
 Recall quality is measured by `python benchmarks/recall.py SET.json`.
+What of the lore reaches a model is measured by `python benchmarks/reach.py` ([reach.md](reach.md)).
 """
 
 

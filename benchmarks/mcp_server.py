@@ -88,6 +88,8 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -1,0 +1,168 @@
+"""How often the right entry reaches the model: `python benchmarks/reach.py [--sample 40] [--notes FOLDER] [--json FILE] [--write]`.
+
+A store, questions by kind, real `engram hook` processes with events as Claude Code sends them, and the real MCP server:
+how often the right entry reached the model whole, what came besides it and how much of it is lore text; what a store
+that knows nothing of the work puts before it; all that again after a brief and after a resume; and how honest "strong"
+is on dense stores. `--write` puts the tables into docs/reach.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+import dense_sets
+import retrieval_set
+from figures import describe_machine
+from reaching import events, hooks, strength, tables, tool
+from reaching.hooks import BRIEF, FRESH, RESUMED
+from retrieval_set import Document
+from scratch_store import ROOT, isolate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retrieval_set import RetrievalSet
+
+PARTS = ("hooks", "noise", "mcp", "strength")
+_SET = os.path.join(ROOT, "benchmarks", "recall_dev")
+_NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
+_DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
+_STRANGERS = 600  # entries of the dense set that stands in where there are no notes
+_ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
+
+
+def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.Namespace) -> dict[str, Any]:
+    """Measure the parts that were chosen; by part what `reaching.tables` makes tables of, and every event."""
+    parts, sample = given.parts.split(","), given.sample
+    log = list[dict[str, Any]]()
+    results: dict[str, Any] = {"events": log}
+    with tempfile.TemporaryDirectory(prefix="engram-reach-") as folder:
+        place = hooks.prepare(found, os.path.join(folder, "project"))
+        drawn = events.draw(found, sample)
+        if "hooks" in parts:
+            fewer = events.draw(found, max(1, sample // 4))  # two and four processes each
+            for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
+                _say(f"{len(chosen)} events, {way}")
+                outcomes = hooks.run(place, chosen, way, given.together)
+                results[way] = tables.by_kind(outcomes)
+                log += [hooks.as_dict(one, way) for one in outcomes]
+            results["brief"] = tables.brief(place, hooks.start_and_resume(place))
+        if "noise" in parts and foreign is not None:
+            _say(f"{len(drawn)} events in {foreign.name}")
+            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"))
+            outcomes = hooks.run(stranger, drawn, FRESH, given.together)
+            log += [hooks.as_dict(one, "noise") for one in outcomes]
+            results["noise"] = {
+                "store": foreign.name,
+                "kinds": tables.by_kind(outcomes),
+                "brief": tables.brief(stranger, hooks.start_and_resume(stranger)),
+            }
+            about = events.sections(foreign, sample)
+            if about:
+                asked = hooks.run(stranger, about, FRESH, given.together)
+                results["long"] = {"store": foreign.name, "kinds": tables.by_kind(asked)}
+        if "mcp" in parts:
+            _say("the MCP server")
+            results["mcp"] = tables.by_tool(tool.ask(place, found, _queries(found, sample)))
+            results["tools"] = tables.tools(tool.tools(place.folder, given.runs))
+    if "strength" in parts:
+        _say("strength on dense stores")
+        sizes = [int(size) for size in given.sizes.split(",")]
+        own = strength.ask(found)
+        results["strength"] = [one._asdict() for one in (own, *strength.measure(sizes))]
+    return results
+
+
+def load_notes(folder: str) -> RetrievalSet:
+    """A folder of ordinary notes in markdown, without questions. Raises OSError."""
+    documents = []
+    for where, inside, names in os.walk(folder):
+        inside.sort()
+        for name in sorted(name for name in names if name.endswith(".md") and name != "README.md"):
+            path = os.path.join(where, name)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                documents.append(Document(os.path.relpath(path, folder), file.read().lstrip("# ")))
+    return retrieval_set.assemble(f"{len(documents)} ordinary notes", documents, {}, {}, {})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--set", default=_SET, help="the store and its questions (default: %(default)s)")
+    parser.add_argument("--notes", default=_NOTES, help="a folder of notes that know nothing of the work")
+    parser.add_argument("--sample", type=int, default=40, help="events of a kind (default: %(default)s)")
+    parser.add_argument("--sizes", default=",".join(map(str, strength.SIZES)), help="of dense stores")
+    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--together", type=int, default=2, help="hook processes at a time")
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the user's own (repeatable)",
+    )
+    parser.add_argument("--runs", type=int, default=5, help="how often the MCP server is started")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/reach.md")
+    given = parser.parse_args(arguments)
+    unknown = set(given.parts.split(",")) - set(PARTS)
+    if unknown:
+        parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
+    for setting in given.config:
+        name, _, value = setting.partition("=")
+        subprocess.run(
+            [sys.executable, "-m", "engram", "config", name, value, "--user"], check=True, cwd=ROOT
+        )
+    foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
+    results = measure(retrieval_set.load(given.set), foreign, given)
+    machine = describe_machine()[:2]
+    text = tables.report(results, [*machine, *given.config], time.strftime("%Y-%m-%d"), given.sample)
+    print(text)
+    if given.json:
+        with open(given.json, "w", encoding="utf-8") as file:
+            json.dump(
+                {"machine": machine, "sample": given.sample, "config": given.config, **results},
+                file,
+                indent=1,
+            )
+    if given.write:
+        with open(_DOCUMENT, "w", encoding="utf-8") as file:
+            file.write(text)
+    return 0
+
+
+def _foreign(notes: str) -> RetrievalSet:
+    """Notes, or where there are none entries from documentation that is always there."""
+    if os.path.isdir(notes):
+        return load_notes(notes)
+    return dense_sets.draw("docstrings", dense_sets.stdlib(), _STRANGERS)
+
+
+def _queries(found: RetrievalSet, sample: int) -> list[str]:
+    chance = random.Random(events.SEED)
+    of_kind = {
+        kind: [query for query in found.queries if found.kinds[query] == kind] for kind in _ASKED_BY_TOOL
+    }
+    return [
+        query for several in of_kind.values() for query in chance.sample(several, min(sample, len(several)))
+    ]
+
+
+def _say(what: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="engram-home-") as home:
+        isolate(home)
+        sys.exit(main())

@@ -1,0 +1,179 @@
+"""Real `engram hook` processes: sessions of events in a store, and what each event put before the model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import set_store
+from scratch_store import ROOT
+
+import engram
+from reaching import events
+from reaching.judging import NOTHING, Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from retrieval_set import RetrievalSet
+
+    from reaching.events import Event
+    from reaching.judging import Seen
+
+FRESH, BRIEF, RESUMED = "fresh session", "after the brief", "again after a resume"
+DEADLINE_MS = 850  # what a hook takes at most by itself; here it may take longer, and those that would not have are counted
+_COMMAND = (sys.executable, "-P", "-m", "engram", "hook")
+_SECONDS = "60"
+_TOUCHED = 6  # files of the project that the last commit touched
+
+
+class Outcome(NamedTuple):
+    """One event: what it put before the model, what stood whole there already, and how long the process took.
+
+    `start` is what the start or the resuming of the session put there.
+    """
+
+    event: Event
+    seen: Seen
+    before: frozenset[str]
+    start: Seen
+    wall_ms: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether a right entry reached the model whole by this event."""
+        return bool(self.seen.reached & self.event.right)
+
+    @property
+    def in_context(self) -> bool:
+        """Whether a right entry stands whole before the model, by this event or an earlier one."""
+        return self.reached or bool(self.before & self.event.right)
+
+
+def as_dict(one: Outcome, way: str) -> dict[str, Any]:
+    """An outcome for a program that looks for what went wrong."""
+    return {
+        "way": way, "kind": one.event.kind, "question": one.event.question, "right": sorted(one.event.right),
+        "shown": sorted(one.seen.shown), "whole": sorted(one.seen.whole), "referred": sorted(one.seen.referred),
+        "characters": one.seen.characters, "wall_ms": round(one.wall_ms),
+    }  # fmt: skip
+
+
+class Place(NamedTuple):
+    """A project with a store in it, indexed.
+
+    `keys` has the set's keys of the entries by their ids, `touched` the entries about files of the last commit.
+    """
+
+    folder: str
+    keys: dict[str, str]
+    judge: Judge
+    touched: frozenset[str]
+
+
+def prepare(found: RetrievalSet, folder: str) -> Place:
+    """Make a repository with the store of a set and with some of the files that its entries name, in the last commit."""
+    keys = set_store.store_documents(folder, found)
+    _git(folder, "init", "-q")
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "-m", "Keep what is known")
+    files = sorted({file for document in found.documents for file in document.files if _is_plain(file)})
+    chosen = files[:: max(1, len(files) // _TOUCHED)][:_TOUCHED]
+    for file in chosen:
+        path = os.path.join(folder, file)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as made:
+            made.write("changed\n")
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "--allow-empty", "-m", "Change some files")
+    with engram.open(folder, background=False) as store:
+        store.refresh()
+        store.make_vectors()
+    texts = {document.answers: document.text for document in found.documents}
+    touched = {document.answers for document in found.documents if set(document.files) & set(chosen)}
+    return Place(folder, keys, Judge(texts), frozenset(touched))
+
+
+def run(place: Place, drawn: Sequence[Event], way: str, together: int = 2) -> list[Outcome]:
+    """Run each event in a session of its own, some at the same time."""
+    sessions: dict[str, Callable[[Place, Event, str], Outcome]] = {
+        FRESH: _fresh,
+        BRIEF: _after_brief,
+        RESUMED: _resumed,
+    }
+    with ThreadPoolExecutor(together) as pool:
+        names = [f"{way} {number}" for number in range(len(drawn))]
+        return list(pool.map(lambda event, name: sessions[way](place, event, name), drawn, names))
+
+
+def start_and_resume(place: Place) -> dict[str, Seen]:
+    """What the start of a session puts before the model, and its resuming."""
+    began = _start(place, "looked at", "startup", {})
+    return {"start": began, "resume": _start(place, "looked at", "resume", began.refs)}
+
+
+def _fresh(place: Place, event: Event, session: str) -> Outcome:
+    seen, took = _call(place, event, events.in_session(event, session, place.folder), {})
+    return Outcome(event, seen, frozenset(), NOTHING, took)
+
+
+def _after_brief(place: Place, event: Event, session: str) -> Outcome:
+    start = _start(place, session, "startup", {})
+    seen, took = _call(place, event, events.in_session(event, session, place.folder), start.refs)
+    return Outcome(event, seen, start.reached, start, took)
+
+
+def _resumed(place: Place, event: Event, session: str) -> Outcome:
+    payload = events.in_session(event, session, place.folder)
+    start = _start(place, session, "startup", {})
+    first, _ = _call(place, event, payload, start.refs)
+    refs = start.refs | first.refs
+    resumed = _start(place, session, "resume", refs)
+    refs |= resumed.refs
+    seen, took = _call(place, event, events.anew(payload, 1), refs)
+    return Outcome(event, seen, start.reached | first.reached | resumed.reached, resumed, took)
+
+
+def _start(place: Place, session: str, source: str, refs: dict[str, str]) -> Seen:
+    said, _ = _hook("session-start", events.session_start(session, place.folder, source))
+    return place.judge.text(said, "", refs)
+
+
+def _call(place: Place, event: Event, payload: dict[str, Any], refs: dict[str, str]) -> tuple[Seen, float]:
+    if not events.is_called(event):
+        return NOTHING, 0.0
+    said, took = _hook(event.hook, payload)
+    return place.judge.text(said, event.question, refs, event.passage), took
+
+
+def _hook(name: str, payload: dict[str, Any]) -> tuple[str, float]:
+    """What a hook put before the model, and the wall time of its process in ms. Raises RuntimeError where it fails."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [*_COMMAND, name, "--agent", events.AGENT],
+        input=json.dumps(payload), capture_output=True, text=True, check=False, cwd=payload["cwd"],
+        env={**os.environ, "ENGRAM_HOOK_SECONDS": _SECONDS, "ENGRAM_BACKGROUND": "inline", "PYTHONPATH": _paths()},
+    )  # fmt: skip
+    took = (time.perf_counter() - began) * 1000
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"engram hook {name} failed: {done.stderr[-500:]}")
+    if not done.stdout.strip():
+        return "", took
+    return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]), took
+
+
+def _paths() -> str:
+    return os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+
+
+def _git(folder: str, *arguments: str) -> None:
+    subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True)
+
+
+def _is_plain(file: str) -> bool:
+    return "*" not in file and not file.endswith("/") and not os.path.isabs(file) and ".." not in file

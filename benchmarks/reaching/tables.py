@@ -1,0 +1,326 @@
+"""The figures of `reach.py` and the tables made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import scoring
+from dense_sets import SUBJECTS
+from retrieval_set import UNANSWERABLE
+
+from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
+from reaching.events import COMMAND, EDIT, KINDS, NAMED
+from reaching.hooks import BRIEF, DEADLINE_MS, FRESH, RESUMED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from reaching.hooks import Outcome, Place
+    from reaching.judging import Seen
+    from reaching.tool import Asked, Tools
+
+# What a kind is to reach: the right entry whole in so many of a hundred events.
+TARGETS = {"task": 75, "error": 65, EDIT: 75, COMMAND: 75, NAMED: 75, "paraphrase": 8}
+MOST_UNANSWERABLE, MOST_NOISE, PRECISION, LORE_SHARE = 5, 6, 90, 75
+MOST_DENSE, MOST_ANSWER = 10, 500
+_ANSWERABLE, _ALL = "all with an answer", "all"
+
+_INTRODUCTION = """\
+# What reaches the model
+
+Measured by `python benchmarks/reach.py` with real processes: each event is the JSON that Claude Code hands to its hooks; it goes to
+`engram hook … --agent claude-code` in a session of its own, and what the hook answers is judged. The store is
+[the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. What misses its target is bold.
+
+- **Right, whole**: an entry that answers the event reached the model with its whole text; of an entry of more than 1,200 characters
+  the sentence that has most words in common with the question, within 300 characters that follow one another. A line that
+  says that an entry above answers counts where that entry stood there whole.
+- **Precision**: of the entries that were put before the model, those that are right. **Tokens** are characters / 4.
+  **Lore text** is the share of the characters that stands so in an entry; the rest is frame.
+- `error` is an error message within what a test runner, a script or a build prints besides it; `path` an edit of a file, a command
+  that names it (right is every entry that names this file), or a prompt that does.
+"""
+
+
+def by_kind(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """The figures of each kind of event, of all that have an answer, and of all."""
+    groups: dict[str, list[Outcome]] = {
+        kind: [outcome for outcome in outcomes if outcome.event.kind == kind] for kind in KINDS
+    }
+    groups[_ANSWERABLE] = [outcome for outcome in outcomes if outcome.event.right]
+    groups[_ALL] = list(outcomes)
+    return {kind: _figures(several) for kind, several in groups.items() if several}
+
+
+def brief(place: Place, seen: Mapping[str, Seen]) -> dict[str, dict[str, float]]:
+    """The figures of what the start and the resuming of a session put before the model."""
+    return {
+        name: {
+            "tokens": one.characters / CHARACTERS_PER_TOKEN,
+            "lore_share": _share(one.lore_characters, one.characters),
+            "entries": len(one.shown),
+            "whole": len(one.whole),
+            "about_touched_files": len(one.shown & place.touched),
+            "known_about_them": len(place.touched),
+        }
+        for name, one in seen.items()
+    }
+
+
+def by_tool(asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
+    """The figures of `recall_query`, as data and as text."""
+    first = [one for one in asked if one.ranked]
+    forms = {"data": [one.data for one in asked], "text": [one.text for one in asked]}
+    figures = {}
+    for form, seen in forms.items():
+        whole = sum(bool(one.ranked & getattr(one, form).reached) for one in first)
+        every = sum(len(one.ranked & getattr(one, form).reached) for one in first)
+        sizes = [one.characters / CHARACTERS_PER_TOKEN for one in seen]
+        figures[form] = {
+            "questions": len(asked),
+            "ranked_first": len(first),
+            "whole": _share(whole, len(first)),
+            "entries_whole": _share(every, sum(len(one.ranked) for one in first)),
+            "entries": _mean([len(one.shown) for one in seen]),
+            "tokens": _mean(sizes),
+            "tokens_most": max(sizes, default=0.0),
+            "within_budget": _share(sum(size <= MOST_ANSWER for size in sizes), len(sizes)),
+            "lore_share": _share(
+                sum(one.lore_characters for one in seen), sum(one.characters for one in seen)
+            ),
+        }
+    return figures
+
+
+def tools(found: Tools) -> dict[str, float]:
+    """The figures of `tools/list` and of the start of the server."""
+    return {
+        "tools": found.tools,
+        "tokens": found.characters / CHARACTERS_PER_TOKEN,
+        "tokens_without_output_schema": found.without_output / CHARACTERS_PER_TOKEN,
+        "started_wall_ms": found.started.wall_ms,
+        "started_cpu_ms": found.started.cpu_ms,
+        "bare_wall_ms": found.bare.wall_ms,
+        "bare_cpu_ms": found.bare.cpu_ms,
+    }
+
+
+def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample: int) -> str:
+    """All tables, in markdown."""
+    parts = [_INTRODUCTION.format(sample=sample), f"Measured {date}:", _list(machine)]
+    for way in (FRESH, BRIEF, RESUMED):
+        if way in results:
+            parts += [f"## Hooks: {way}", _EXPLAINED[way], _kinds(results[way], in_context=way != FRESH)]
+    if "brief" in results:
+        parts += ["## The brief", _briefs(results["brief"])]
+    if "noise" in results:
+        noise = results["noise"]
+        parts += [
+            "## A store that knows nothing of the work",
+            _STRANGER.format(**noise),
+            _noise(noise["kinds"]),
+            "And at the start of a session there, with no entry about the files of the last commit:",
+            _briefs(noise["brief"]),
+        ]
+    if "long" in results:
+        parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]
+    if "mcp" in results:
+        parts += ["## The MCP server", _TOOL, _by_tool(results["mcp"]), _tools(results["tools"])]
+    if "strength" in results:
+        parts += ["## Strong, on dense stores", _DENSE, _strengths(results["strength"])]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+_EXPLAINED = {
+    FRESH: "Nothing was said in the session before the event.",
+    BRIEF: (
+        "The session began with the brief. *In context*: a right entry stands whole before the model, by the event or "
+        "by the brief."
+    ),
+    RESUMED: (
+        "The session began with the brief, the event came, the session was resumed, and the same event came again: "
+        "the entry is there already, so a line that names it is enough."
+    ),
+}
+_STRANGER = "The same events in a store of {store}: whatever comes is noise."
+_LONG = (
+    "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
+    "first sentence reached the model, within 300 characters that follow one another."
+)
+_TOOL = (
+    "`recall_query` at its defaults, by the official client: where `engram query -k 10` ranks a right entry 1 to 3, how often "
+    "one of them is whole in the answer. Claude Code shows its model the structured data, others the text."
+)
+_DENSE = (
+    "Stores about one subject each (`benchmarks/dense_sets.py`): options of git, asked as `git COMMAND -h` describes them, and "
+    "docstrings of Python's standard library, asked by their first sentence, which is left out of the entry. "
+    "One in four of the entries asked about is taken out of the store."
+)
+
+
+def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    injected = [outcome for outcome in outcomes if outcome.seen.characters]
+    shown = sum(len(outcome.seen.shown) for outcome in outcomes)
+    right = sum(len(outcome.seen.shown & outcome.event.right) for outcome in outcomes)
+    characters = sum(outcome.seen.characters for outcome in outcomes)
+    return {
+        "events": len(outcomes),
+        "right_whole": _share(sum(outcome.reached for outcome in outcomes), len(outcomes)),
+        "right_in_part": _share(
+            sum(bool(one.seen.shown & one.event.right) and not one.reached for one in outcomes), len(outcomes)
+        ),
+        "in_context": _share(sum(outcome.in_context for outcome in outcomes), len(outcomes)),
+        "injected": _share(len(injected), len(outcomes)),
+        "entries": shown,
+        "precision": _share(right, shown),
+        "tokens": characters / CHARACTERS_PER_TOKEN / max(1, len(injected)),
+        "lore_share": _share(sum(outcome.seen.lore_characters for outcome in outcomes), characters),
+        "start_tokens": _mean([outcome.start.characters / CHARACTERS_PER_TOKEN for outcome in outcomes]),
+        "wall_p50_ms": scoring.percentile([outcome.wall_ms for outcome in outcomes], 0.5),
+        "too_late": _share(sum(outcome.wall_ms > DEADLINE_MS for outcome in outcomes), len(outcomes)),
+    }
+
+
+def _kinds(figures: Mapping[str, Mapping[str, float]], *, in_context: bool = False) -> str:
+    head = [
+        "Event",
+        "events",
+        "right, whole",
+        "target",
+        "in part only",
+        *(["in context"] if in_context else []),
+    ]
+    rows = [[*head, "anything", "entries", "precision", "tokens each time", "lore text"]]
+    for kind, one in figures.items():
+        nothing_right = kind == UNANSWERABLE
+        target = TARGETS.get(kind)
+        bold_any = nothing_right and one["injected"] > MOST_UNANSWERABLE
+        rows.append([
+            kind,
+            f"{one['events']:.0f}",
+            "" if nothing_right else _judged(one["right_whole"], target),
+            f"≥ {target} %" if target else "",
+            "" if nothing_right else _percent(one["right_in_part"]),
+            *([_percent(one["in_context"]) if not nothing_right else ""] if in_context else []),
+            f"**{_percent(one['injected'])}** (≤ {MOST_UNANSWERABLE} %)" if bold_any else _percent(one["injected"]),
+            f"{one['entries']:.0f}",
+            _precision(kind, one),
+            f"{one['tokens']:.0f}" if one["injected"] else "",
+            _judged(one["lore_share"], LORE_SHARE) if one["injected"] else "",
+        ])  # fmt: skip
+    last = figures[_ALL]
+    said = (
+        f"A hook process took {last['wall_p50_ms']:.0f} ms (median, two at a time); {_percent(last['too_late'])} took longer"
+        f" than the {DEADLINE_MS} ms after which a hook gives up, which here it did not."
+    )
+    return f"{_table(rows)}\n\n{said}"
+
+
+def _precision(kind: str, one: Mapping[str, float]) -> str:
+    if not one["entries"] or kind == UNANSWERABLE:
+        return ""
+    return _judged(one["precision"], PRECISION) if kind in (_ALL, _ANSWERABLE) else _percent(one["precision"])
+
+
+def _briefs(figures: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [["", "tokens", "lore text", "entries", "whole", "about the files of the last commit"]]
+    for name, one in figures.items():
+        share = _judged(one["lore_share"], LORE_SHARE) if one["tokens"] else ""
+        about = f"{one['about_touched_files']:.0f} (the store has {one['known_about_them']:.0f})"
+        rows.append(
+            [name, f"{one['tokens']:.0f}", share, f"{one['entries']:.0f}", f"{one['whole']:.0f}", about]
+        )
+    return _table(rows)
+
+
+def _noise(figures: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [["Event", "events", "anything", "entries", "tokens each time", "tokens an event"]]
+    for kind, one in figures.items():
+        any_ = _percent(one["injected"])
+        if kind == _ALL:
+            any_ = f"{any_ if one['injected'] <= MOST_NOISE else f'**{any_}**'} (≤ {MOST_NOISE} %)"
+        rows.append([
+            kind, f"{one['events']:.0f}", any_, f"{one['entries']:.0f}",
+            f"{one['tokens']:.0f}" if one["injected"] else "", f"{one['tokens'] * one['injected'] / 100:.0f}",
+        ])  # fmt: skip
+    return _table(rows)
+
+
+def _by_tool(figures: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [
+        [
+            "Form",
+            "questions",
+            "right at 1–3",
+            "whole",
+            "all of them whole",
+            "entries",
+            "tokens",
+            "≤ 500 tokens",
+            "lore text",
+        ]
+    ]
+    for form, one in figures.items():
+        rows.append([
+            form, f"{one['questions']:.0f}", f"{one['ranked_first']:.0f}", _percent(one["whole"]),
+            _percent(one["entries_whole"]), f"{one['entries']:.1f}", f"{one['tokens']:.0f} (most {one['tokens_most']:.0f})",
+            _percent(one["within_budget"]), _judged(one["lore_share"], LORE_SHARE),
+        ])  # fmt: skip
+    return _table(rows)
+
+
+def _tools(one: Mapping[str, float]) -> str:
+    times = one["started_wall_ms"] / one["bare_wall_ms"]
+    return (
+        f"`tools/list`: {one['tools']:.0f} tools, {one['tokens']:,.0f} tokens, "
+        f"{one['tokens_without_output_schema']:,.0f} without output schemas. From the start of the server until "
+        f"`initialize` and `tools/list` are answered: {one['started_wall_ms']:.0f} ms "
+        f"({one['started_cpu_ms']:.0f} CPU-ms), {times:.0f} times a Python that does nothing "
+        f"({one['bare_wall_ms']:.0f} ms)."
+    )
+
+
+def _strengths(measured: Iterable[Mapping[str, Any]]) -> str:
+    with_answer = ["with an answer", "first right", "strong", "first right when strong"]
+    rows = [["Store", *with_answer, "without", "strong", "weak (entries)", "none"]]
+    for one in measured:
+        strong, limit = _share(one["strong_for_nothing"], one["unanswerable"]), _limit(one["name"])
+        rows.append([
+            one["name"], str(one["answerable"]), _percent(_share(one["first"], one["answerable"])),
+            _percent(_share(one["strong"], one["answerable"])), _percent(_share(one["strong_and_first"], one["strong"])),
+            str(one["unanswerable"]),
+            f"{_percent(strong) if strong <= limit else f'**{_percent(strong)}**'} (≤ {limit} %)",
+            f"{_percent(_share(one['weak_for_nothing'], one['unanswerable']))} ({one['entries_of_weak']:.1f})",
+            _percent(_share(one["none_for_nothing"], one["unanswerable"])),
+        ])  # fmt: skip
+    return _table(rows)
+
+
+def _limit(store: str) -> int:
+    return MOST_DENSE if store.split(maxsplit=1)[0] in SUBJECTS else MOST_UNANSWERABLE
+
+
+def _judged(value: float, target: float | None) -> str:
+    return _percent(value) if target is None or value >= target else f"**{_percent(value)}**"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %"
+
+
+def _share(part: float, whole: float) -> float:
+    """In percent; 0 of nothing."""
+    return 100 * part / whole if whole else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _list(facts: Sequence[str]) -> str:
+    return "\n".join(f"- {fact}" for fact in facts)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *rest = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([head, f"|---{'|---:' * (len(rows[0]) - 1)}|", *rest])
