@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engram.domain.agents.signals import LONGEST_ERROR, commands_of, complains, identifying_error
 
 TRACEBACK = """Traceback (most recent call last):
-  File "/home/u/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
+  File "/srv/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
     self.dialect.do_execute(
 psycopg2.errors.UndefinedColumn: column users.tenant does not exist
 
@@ -48,7 +48,7 @@ Exit code 1"""
             "  0% |   |\r 50% |## |\r100%|####|\n\x1b[31mfatal: unable to access the remote\x1b[0m",
             "fatal: unable to access the remote",
         ),
-        ("cannot open /home/me/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
+        ("cannot open /srv/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
         ("401 on GET /3ds/return", "401 on GET /3ds/return"),
         ("one\ntwo\nthree", "two three"),
         ("\n \n", ""),

@@ -177,9 +177,12 @@ def forget_own_votes(store: Store, replayer: Replayer) -> None:
 
 def _unjudged(hit: Hit, vote: Vote) -> Hit:
     """Remove this clone's vote from an entry."""
-    count = max(0, hit.validation_count - vote.n)
+    count, moved = max(0, hit.validation_count - vote.n), vote.down - vote.up
     return hit._replace(
-        confidence=min(1000, max(0, hit.confidence - vote.up + vote.down)),
+        full=None if hit.full is None else min(1000, max(0, hit.full + moved)),
+        believed=None,
+        modest=None,
+        confidence=min(1000, max(0, hit.confidence + moved)),
         validation_count=count,
         last_validated=hit.last_validated if count else None,
         updated_at=hit.created_at,
