@@ -182,14 +182,15 @@ def ranking() -> str:
     rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
     by_both, by_words = BY_BOTH, BY_WORDS
     for field, meaning in (
-        ("strong", "the answer is strong"),
-        ("weak", "there is an answer at all"),
-        ("shown", "a hit is shown beside a better one"),
+        ("strong", "evidence plus weighted lead from which the answer is strong"),
+        ("least", "evidence that a strong answer has at least"),
+        ("lead", "how much the lead weighs there"),
+        ("chance", "the score that the third hit is taken to have where there are fewer, or less near ones"),
+        ("weak", "evidence from which there is an answer at all"),
+        ("shown", "evidence from which a hit is shown beside a better one"),
     ):
         values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
-        rows.append(
-            (f"`engram.domain.recall.ranking.Bounds.{field}`", values, f"evidence from which {meaning}")
-        )
+        rows.append((f"`engram.domain.recall.ranking.Bounds.{field}`", values, meaning))
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 
 
