@@ -58,7 +58,8 @@ class Outcome(NamedTuple):
 def as_dict(one: Outcome, way: str) -> dict[str, Any]:
     """An outcome for a program that looks for what went wrong."""
     return {
-        "way": way, "kind": one.event.kind, "question": one.event.question, "right": sorted(one.event.right),
+        "way": way, "kind": one.event.kind, "question": one.event.question,
+        "tool": one.event.payload.get("tool_input", {}), "right": sorted(one.event.right),
         "shown": sorted(one.seen.shown), "whole": sorted(one.seen.whole), "referred": sorted(one.seen.referred),
         "characters": one.seen.characters, "wall_ms": round(one.wall_ms),
     }  # fmt: skip
