@@ -120,9 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
     for setting in given.config:
         name, _, value = setting.partition("=")
-        subprocess.run(
-            [sys.executable, "-m", "engram", "config", name, value, "--user"], check=True, cwd=ROOT
-        )
+        command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
     results = measure(retrieval_set.load(given.set), foreign, given)
     machine = describe_machine()[:2]

@@ -39,6 +39,15 @@ Measured by `python benchmarks/reach.py` with real processes: each event is the 
   **Lore text** is the share of the characters that stands so in an entry; the rest is frame.
 - `error` is an error message within what a test runner, a script or a build prints besides it; `path` an edit of a file, a command
   that names it (right is every entry that names this file), or a prompt that does.
+
+```sh
+python benchmarks/reach.py --sample 10 --parts hooks --json FILE   # quicker; every event is in the file
+python benchmarks/reach.py --notes FOLDER --write                  # your own notes as the store that knows nothing; this page
+python benchmarks/reach.py --config embedding.provider=onnx --config embedding.path=FOLDER
+```
+
+Without notes, the store that knows nothing is made of docstrings of Python's standard library. Sessions with a brief are a
+quarter as many.
 """
 
 
