@@ -57,7 +57,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             results["brief"] = tables.brief(place, hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
-            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"))
+            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"), found)
             outcomes = hooks.run(stranger, drawn, FRESH, given.together)
             log += [hooks.as_dict(one, "noise") for one in outcomes]
             results["noise"] = {

@@ -77,13 +77,16 @@ class Place(NamedTuple):
     touched: frozenset[str]
 
 
-def prepare(found: RetrievalSet, folder: str) -> Place:
-    """Make a repository with the store of a set and with some of the files that its entries name, in the last commit."""
+def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = None) -> Place:
+    """Make a repository with the store of a set, and in its last commit some of the files that entries name.
+
+    These are the entries of `project`, of the store itself where that is None.
+    """
     keys = set_store.store_documents(folder, found)
     _git(folder, "init", "-q")
     _git(folder, "add", "-A")
     _git(folder, "commit", "-q", "-m", "Keep what is known")
-    files = sorted({file for document in found.documents for file in document.files if _is_plain(file)})
+    files = sorted({file for one in (project or found).documents for file in one.files if _is_plain(file)})
     chosen = files[:: max(1, len(files) // _TOUCHED)][:_TOUCHED]
     for file in chosen:
         path = os.path.join(folder, file)
