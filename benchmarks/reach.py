@@ -48,7 +48,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
         place = hooks.prepare(found, os.path.join(folder, "project"))
         drawn = events.draw(found, sample)
         if "hooks" in parts:
-            fewer = events.draw(found, max(1, sample // 4))  # two and four processes each
+            fewer = events.first(drawn, max(1, sample // 4))  # two and four processes each
             for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
                 _say(f"{len(chosen)} events, {way}")
                 outcomes = hooks.run(place, chosen, way, given.together)

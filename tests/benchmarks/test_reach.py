@@ -133,6 +133,7 @@ def test_events_are_what_claude_code_sends(small: str) -> None:
     assert [event.kind for event in drawn] == [
         "task", "error", "path: edit", "path: command", "path: prompt", "unanswerable"
     ]  # fmt: skip
+    assert events.first([*drawn, *drawn], 1) == drawn
     for event in drawn:
         payload = events.in_session(event, "s", "/work")
         assert payload.keys() == recorded[event.hook].keys()
