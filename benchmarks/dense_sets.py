@@ -34,12 +34,25 @@ ASKED = 400  # questions of a set, at most
 LEFT_OUT = 4  # one in so many of those asked about is left out: nothing answers it
 _LONGEST = 1200  # characters of an entry; what is longer ends with a paragraph
 _SHORTEST = 60
-_FEWEST_WORDS = 4
+_FEWEST_WORDS, _MOST_WORDS = 4, 30
 _HELP_SECONDS = 2
 _GRAPHICAL = ("citool", "gui", "instaweb")  # they would open a window
 
 _ESCAPES = re.compile(r"\\f.|\\&|\\m\[[^\]]*\]|\\s[-+]?\d|\\\|")
-_SPELT = {r"\-": "-", r"\(aq": "'", r"\*(Aq": "'", r"\(co": "(c)", r"\(bu": "-", r"\e": "\\", r"\ ": " "}
+_SPELT = {
+    r"\-": "-",
+    r"\(aq": "'",
+    r"\(oq": "'",
+    r"\(cq": "'",
+    r"\(lq": '"',
+    r"\(rq": '"',
+    r"\(em": "-",
+    r"\*(Aq": "'",
+    r"\(co": "(c)",
+    r"\(bu": "-",
+    r"\e": "\\",
+    r"\ ": " ",
+}
 _OPTION = re.compile(r"--(?:\[no-\])?([a-z][a-z0-9-]+)")
 _HELP = re.compile(r"^    (?=-)(\S(?:.*?\S)??)(?:\s{2,}(\S.*)|\n {10,}(\S.*))$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n")
@@ -84,7 +97,9 @@ def stdlib() -> list[Described]:
         first, *rest = _SENTENCE.split(docstring.strip(), maxsplit=1)
         body = _shortened(rest[0]) if rest else ""
         words = " ".join(first.split()).rstrip(".")
-        if len(body) < _SHORTEST or not _FEWEST_WORDS <= len(words.split()) <= 30:
+        if len(body) < _SHORTEST or not _FEWEST_WORDS <= len(words.split()) <= _MOST_WORDS:
+            continue
+        if not words.split()[0].isalpha():  # a signature
             continue
         question = f"{('how do I', 'which function will', 'I need to')[len(found) % 3]} {words[0].lower()}{words[1:]}"
         found.setdefault(words.lower(), Described(name, f"{name}\n\n{body}", question))

@@ -48,7 +48,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
         place = hooks.prepare(found, os.path.join(folder, "project"))
         drawn = events.draw(found, sample)
         if "hooks" in parts:
-            fewer = events.draw(found, max(1, sample // 4))  # two and four processes each
+            fewer = events.first(drawn, max(1, sample // 4))  # two and four processes each
             for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
                 _say(f"{len(chosen)} events, {way}")
                 outcomes = hooks.run(place, chosen, way, given.together)
@@ -57,7 +57,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             results["brief"] = tables.brief(place, hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
-            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"))
+            stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"), found)
             outcomes = hooks.run(stranger, drawn, FRESH, given.together)
             log += [hooks.as_dict(one, "noise") for one in outcomes]
             results["noise"] = {
@@ -120,9 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
     for setting in given.config:
         name, _, value = setting.partition("=")
-        subprocess.run(
-            [sys.executable, "-m", "engram", "config", name, value, "--user"], check=True, cwd=ROOT
-        )
+        command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
     results = measure(retrieval_set.load(given.set), foreign, given)
     machine = describe_machine()[:2]

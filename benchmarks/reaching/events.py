@@ -16,7 +16,7 @@ from engram.adapters.agents import hook_events
 from reaching.judging import SHOWN_OF_LONG, WHOLE_UP_TO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from retrieval_set import RetrievalSet
 
@@ -145,6 +145,14 @@ def draw(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
     return [
         event for several in by_kind.values() for event in chance.sample(several, min(sample, len(several)))
     ]
+
+
+def first(drawn: Iterable[Event], sample: int) -> list[Event]:
+    """The first `sample` of every kind."""
+    by_kind: dict[str, list[Event]] = {}
+    for event in drawn:
+        by_kind.setdefault(event.kind, []).append(event)
+    return [event for several in by_kind.values() for event in several[:sample]]
 
 
 def sections(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:

@@ -58,7 +58,8 @@ class Outcome(NamedTuple):
 def as_dict(one: Outcome, way: str) -> dict[str, Any]:
     """An outcome for a program that looks for what went wrong."""
     return {
-        "way": way, "kind": one.event.kind, "question": one.event.question, "right": sorted(one.event.right),
+        "way": way, "kind": one.event.kind, "question": one.event.question,
+        "tool": one.event.payload.get("tool_input", {}), "right": sorted(one.event.right),
         "shown": sorted(one.seen.shown), "whole": sorted(one.seen.whole), "referred": sorted(one.seen.referred),
         "characters": one.seen.characters, "wall_ms": round(one.wall_ms),
     }  # fmt: skip
@@ -76,13 +77,16 @@ class Place(NamedTuple):
     touched: frozenset[str]
 
 
-def prepare(found: RetrievalSet, folder: str) -> Place:
-    """Make a repository with the store of a set and with some of the files that its entries name, in the last commit."""
+def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = None) -> Place:
+    """Make a repository with the store of a set, and in its last commit some of the files that entries name.
+
+    These are the entries of `project`, of the store itself where that is None.
+    """
     keys = set_store.store_documents(folder, found)
     _git(folder, "init", "-q")
     _git(folder, "add", "-A")
     _git(folder, "commit", "-q", "-m", "Keep what is known")
-    files = sorted({file for document in found.documents for file in document.files if _is_plain(file)})
+    files = sorted({file for one in (project or found).documents for file in one.files if _is_plain(file)})
     chosen = files[:: max(1, len(files) // _TOUCHED)][:_TOUCHED]
     for file in chosen:
         path = os.path.join(folder, file)

@@ -133,6 +133,7 @@ def test_events_are_what_claude_code_sends(small: str) -> None:
     assert [event.kind for event in drawn] == [
         "task", "error", "path: edit", "path: command", "path: prompt", "unanswerable"
     ]  # fmt: skip
+    assert events.first([*drawn, *drawn], 1) == drawn
     for event in drawn:
         payload = events.in_session(event, "s", "/work")
         assert payload.keys() == recorded[event.hook].keys()
@@ -255,14 +256,14 @@ def test_the_command_measures_the_tool_and_reports_it(
     import reach
 
     output = tmp_path / "figures.json"
-    assert (
-        reach.main(["--set", small, "--sample", "1", "--parts", "mcp", "--runs", "1", "--json", str(output)])
-        == 0
-    )
+    chosen = ["--sample", "1", "--parts", "mcp", "--runs", "1", "--config", "embedding.provider=none"]
+    assert reach.main(["--set", small, *chosen, "--json", str(output)]) == 0
     figures = json.loads(output.read_text("utf-8"))
     assert figures["mcp"]["data"]["questions"] == 2
     assert figures["mcp"]["text"]["whole"] == figures["mcp"]["data"]["whole"] == 100
     assert figures["tools"]["tokens"] > figures["tools"]["tokens_without_output_schema"] > 100
-    assert "| data | 2 | 2 | 100 % |" in capfd.readouterr().out
+    printed = capfd.readouterr().out
+    assert "| data | 2 | 2 | 100 % |" in printed
+    assert "- embedding.provider=none" in printed
     with pytest.raises(SystemExit):
         reach.main(["--parts", "everything"])
