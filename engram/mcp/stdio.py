@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
-
-import anyio
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from engram.domain.errors import INTERRUPTED
+from engram.mcp.greeting import Greeted, greet
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.shared.message import SessionMessage
 
-    from engram.mcp.memory import Memory
 
-
-def serve(server: MCPServer[object], memory: Memory) -> NoReturn:
-    """Serve until the input ends, then end the process at once.
+def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> NoReturn:
+    """Serve a memory with the tools of these sets until the input ends, then end the process at once.
 
     The SDK points descriptor 1 at standard error meanwhile, so that only the protocol reaches the client.
     A thread stuck on a disk must keep neither this process nor its client, hence no orderly end of Python:
@@ -27,15 +25,111 @@ def serve(server: MCPServer[object], memory: Memory) -> NoReturn:
     signal.signal(
         signal.SIGINT, lambda *_: os._exit(INTERRUPTED)
     )  # a blocked read of the input would outlive it
-    code = 0
+    from engram.mcp.tools import CORE
+
+    greeted = greet(_load, with_tools=sets == (CORE,))
+    if greeted.ended and not any(line.strip() for line in greeted.lines[len(greeted.answered) :]):
+        os._exit(0)
+    import anyio
+
+    from engram.mcp.memory import Memory, Opening
+    from engram.mcp.server import build
+
+    code, memory = 0, Memory(Opening(store, scope))
     try:
-        anyio.run(server.run_stdio_async)
+        anyio.run(_run, build(memory, sets), greeted)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here
         code = 0 if _only(error, (BrokenPipeError, EOFError)) else 1
         if code:
             sys.stderr.write(f"engram mcp: {type(error).__name__}: {error}\n")
     memory.leave()
     os._exit(code)
+
+
+def _load() -> None:
+    """Import what the server needs; an error is told by whoever needs it first."""
+    import contextlib
+
+    with contextlib.suppress(Exception):
+        import engram.mcp.server  # noqa: F401
+
+
+async def _run(server: MCPServer[object], greeted: Greeted) -> None:
+    """Serve from the lines on that were read before, without a second answer to what was answered then."""
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (requests, answers):
+        lowlevel = server._lowlevel_server  # noqa: SLF001 - as run_stdio_async does, which takes no streams
+        options = lowlevel.create_initialization_options()
+        await lowlevel.run(_Replayed(requests, greeted.lines), _Sifted(answers, greeted.answered), options)
+
+
+class _Stream:
+    """A stream of the SDK with one thing done otherwise."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stream.aclose()
+
+
+class _Replayed(_Stream):
+    """What the client sends, beginning with lines that were read before."""
+
+    def __init__(self, stream: Any, lines: tuple[bytes, ...]) -> None:
+        super().__init__(stream)
+        self._lines = [line for line in lines if line.strip()]
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message, or what is wrong with it."""
+        if not self._lines:
+            found: SessionMessage | Exception = await self._stream.receive()
+            return found
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        try:
+            return SessionMessage(
+                jsonrpc_message_adapter.validate_json(
+                    self._lines.pop(0).decode("utf-8", "replace"), by_name=False
+                )
+            )
+        except Exception as error:  # noqa: BLE001 - as the SDK's own reader does
+            return error
+
+    def __aiter__(self) -> _Replayed:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class _Sifted(_Stream):
+    """What the client gets, without answers that it has."""
+
+    def __init__(self, stream: Any, answered: frozenset[int | str]) -> None:
+        super().__init__(stream)
+        self._answered: set[object] = {*answered}
+
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message, unless it answers again what was answered before."""
+        number = None if hasattr(item.message, "method") else item.message.id
+        if number in self._answered:
+            self._answered.discard(number)
+            return
+        await self._stream.send(item)
 
 
 def _only(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:

@@ -113,12 +113,14 @@ def working_in(*folders: Path) -> Any:
 class Raw:
     """A server process spoken to by lines; standard error goes to a pipe that nobody reads."""
 
-    def __init__(self, *arguments: str, cwd: Path, **more: str) -> None:
+    def __init__(self, *arguments: str, cwd: Path, greet: bool = True, **more: str) -> None:
         command = [sys.executable, *COMMAND, *arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, cwd=cwd, env=variables(**more), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
         )
+        if not greet:
+            return
         self.hello = self.request(0, "initialize", HELLO)
         maps = Path(f"/proc/{self.process.pid}/maps")
         self.loaded_at_hello = maps.read_text().splitlines() if maps.exists() else []
@@ -135,11 +137,16 @@ class Raw:
         """Send a request and wait for its answer, past what else comes; fails after half a minute."""
         self.line({"id": number, "method": method, "params": params or {}})
         while True:
-            ready, _, _ = select.select([self.process.stdout], [], [], 30)
-            assert ready, f"no answer to {method}"
-            answer = json.loads(self.process.stdout.readline())
+            answer = self.read()
             if answer.get("id") == number:
                 return answer
+
+    def read(self) -> dict[str, Any]:
+        """Wait for the next message; fails after half a minute."""
+        ready, _, _ = select.select([self.process.stdout], [], [], 30)
+        assert ready, "no answer"
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return found
 
     def call(self, number: int, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool."""

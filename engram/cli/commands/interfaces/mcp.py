@@ -44,14 +44,13 @@ def run(call: Call) -> int:
         raise UsageError("A server prints no JSON document.", "Leave out --json.")
     sets = chosen_sets(given.tools)
     address, limits = serving.address_of(given), serving.limits_of(given)
-    from engram.mcp.memory import Memory, Opening
-    from engram.mcp.server import build
-
-    memory = Memory(Opening(given.store, call.scope, ask=not given.http))
     if not given.http:
         from engram.mcp.stdio import serve
 
-        serve(build(memory, sets), memory)
+        serve(sets, given.store, call.scope)
     from engram.mcp.http import serve_http
+    from engram.mcp.memory import Memory, Opening
+    from engram.mcp.server import build
 
+    memory = Memory(Opening(given.store, call.scope, ask=False))
     return serve_http(build(memory, sets), memory, address, limits)

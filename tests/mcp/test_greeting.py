@@ -1,0 +1,78 @@
+"""What a client asks first is answered before the SDK is loaded, and exactly as the SDK answers it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apikit import plain
+from mcp_kit import HELLO, Raw
+
+from engram.mcp import greeting
+from engram.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Raw]:
+    with Raw("--store", str(plain(tmp_path / "store")), cwd=tmp_path) as found:
+        yield found
+
+
+def test_the_kept_answers_are_those_of_the_sdk() -> None:
+    """Else: python tools/generate_greeting.py."""
+    spec = importlib.util.spec_from_file_location("generate_greeting", ROOT / "tools/generate_greeting.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert Path(greeting.DATA).read_text("utf-8") == module.text()
+
+
+def test_the_sdk_answers_the_same_when_it_is_asked_again(server: Raw) -> None:
+    first = server.request(1, "tools/list")["result"]
+    assert server.request(2, "ping")["result"] == {}  # left to the SDK, with all that came before
+    assert server.request(3, "tools/list")["result"] == first
+    assert server.hello["result"]["serverInfo"]["version"] == __version__
+    assert server.hello["result"]["protocolVersion"] == HELLO["protocolVersion"]
+
+
+def test_each_request_is_answered_once(server: Raw) -> None:
+    server.request(1, "tools/list")
+    server.line({"id": 2, "method": "ping"})
+    server.line({"id": 1, "method": "ping"})  # an id of before, which is answered like any other
+    found = [server.read()["id"] for _ in range(2)]
+    assert sorted(found) == [1, 2]
+
+
+def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Path) -> None:
+    with Raw(cwd=tmp_path) as server:
+        assert server.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "answer"),
+    [
+        ({"id": 5, "method": "ping"}, {"id": 5, "result": {}}),
+        ({"id": 5, "method": "initialize", "params": {}}, {"id": 5}),
+    ],
+)
+def test_anything_else_is_left_to_the_sdk(
+    tmp_path: Path, first: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    with Raw(cwd=tmp_path, greet=False) as server:
+        server.line(first)
+        found = server.read()
+        assert {name: found.get(name) for name in answer} == answer
+
+
+def test_an_unknown_version_gets_the_newest_that_has_a_handshake(tmp_path: Path) -> None:
+    with Raw(cwd=tmp_path, greet=False) as server:
+        answer = server.request(0, "initialize", {**HELLO, "protocolVersion": "1999-01-01"})
+        assert answer["result"]["protocolVersion"] == "2025-11-25"

@@ -1,0 +1,67 @@
+"""Write `engram/mcp/greeting.json`, the SDK's own answers to what a client asks first: `python tools/generate_greeting.py`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from engram.mcp.greeting import DATA
+
+VERSIONS = (
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+)  # those with `initialize`, the newest last
+_SERVER = """
+import anyio
+from engram.mcp.memory import Memory, Opening
+from engram.mcp.server import build
+anyio.run(build(Memory(Opening())).run_stdio_async)
+"""
+
+
+def answers() -> dict[str, Any]:
+    """Ask the server of the SDK alone, in a process of its own. Raises ValueError where an answer depends on the version."""
+    found = [_ask(version) for version in VERSIONS]
+    if any(one != found[0] for one in found):
+        raise ValueError("the answers to initialize or tools/list depend on the version of the protocol")
+    return {**found[0], "versions": VERSIONS}
+
+
+def text() -> str:
+    """The contents of the file."""
+    return json.dumps(answers(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _ask(version: str) -> dict[str, Any]:
+    about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    messages = (
+        {"id": 1, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        found = []
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+            if "id" in message:
+                found.append(json.loads(server.stdout.readline())["result"])
+        server.stdin.close()
+    initialized, listed = found
+    if initialized.pop("protocolVersion") != version:
+        raise ValueError(f"the SDK does not speak version {version}")
+    del initialized["serverInfo"]["version"]
+    return {"initialize": initialized, "tools": listed["tools"]}
+
+
+if __name__ == "__main__":
+    Path(DATA).write_text(text(), "utf-8")
