@@ -13,7 +13,7 @@ from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.agents import fence, leaks
-from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
+from engram.domain.agents.framing import NOTICE, also_text, as_text, frame, whole_text
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
@@ -183,13 +183,18 @@ def _new_session(store: Store, name: str) -> None:
 def _answer(store: Store, asked: str) -> str:
     answer = recall.query(store, recall.Question(asked, limit=5))
     found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
-    return "\n\n".join([NOTICE, *map(as_text, frame(found, int(store.settings.number("recall.budget"))))])
+    fitted = frame(found, int(store.settings.number("recall.budget")), store.clock.now(), asked)
+    return "\n\n".join([NOTICE, *map(as_text, fitted.items), also_text(fitted.also)])
 
 
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Yield an entry that an agent gets by name: as text and as data."""
     _, trust, counts = as_seen(store, one.lore)
-    yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), leaks.leaks_of_quotes
+    yield (
+        GET,
+        whole_text("L1", one.lore, "lore/x.md", trust, counts, store.clock.now()),
+        leaks.leaks_of_quotes,
+    )
     data = neutralize_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):
         yield GET, value, lambda text: leaks.leaks_of_data(text, is_checked=trust.is_checked)
