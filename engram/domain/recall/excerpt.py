@@ -157,11 +157,11 @@ def _between(bounds: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-    """Cut a span that is too long to be shown: at the ends of lines, else of words."""
+    """Cut a span that is too long to be shown: at the ends of lines, else of sentences, else of words."""
     while end - start > most:
         length = min(most, _LONGEST_PART)
-        at = max(text.rfind("\n", start, start + length), text.rfind(" ", start, start + length))
-        at = at if at > start else start + length
+        places = [text.rfind(mark, start, start + length) + len(mark) - 1 for mark in ("\n", ". ", " ")]
+        at = next((place for place in places if place > start), start + length)
         yield start, at
         start = at + (text[at] in " \n")
     if end > start:

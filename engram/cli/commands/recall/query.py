@@ -5,7 +5,8 @@ from __future__ import annotations
 from engram.cli.parsing import declare, given
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
-from engram.domain.recall.budget import CHARACTERS_PER_TOKEN, fill
+from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
+from engram.domain.recall.filling import fill
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
