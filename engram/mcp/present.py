@@ -18,7 +18,7 @@ from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
-from engram.usecases.agents.shown import mark
+from engram.usecases.agents.shown import remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def listed(
 ) -> CallToolResult:
     """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is the text where there is none."""
     fitted = recalled(engram, answered, question, notes)
-    mark(engram.store, fitted.items)
+    remember(engram.store, fitted.items)
     strength = "" if answered.strength == ranking.STRONG else answered.strength
     rows = [results.FoundLore(ref=one.ref, about=one.about, text=one.content) for one in fitted.items]
     data = results.Found(

@@ -89,7 +89,7 @@ def test_what_another_clone_pins_at_one_does_not_lead_the_brief(clones: Clones, 
     own(clones)
     said = told(clones["a"], tmp_path, "one")
     assert said.index(MINE[:50]) < said.index(THEIRS[:50])
-    assert "confidence 0.70 warm · foreign: " in said
+    assert "] fact · foreign: " in said
     assert "authoritative" not in said
     assert "trusted" not in said
 
@@ -100,7 +100,7 @@ def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, 
     ok("feedback", "--helpful", lore_id, cwd=clones.root("a"))
     said = told(clones["a"], tmp_path, "one")
     assert said.index(THEIRS[:50]) < said.index(MINE[:50])
-    assert "confidence 1.00 authoritative · agent: " in said
+    assert "] fact · authoritative · " in said
 
 
 def test_it_ranks_and_is_filtered_as_one_of_070(clones: Clones) -> None:
@@ -154,16 +154,16 @@ def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
     from engram.mcp import present
 
     lore_id, a = claim(clones), clones["a"]
-    framed = present.recalled(a, a.query(THEIRS), 1000)
+    framed = present.recalled(a, a.query(THEIRS), THEIRS).items
     assert [(one.confidence, one.tier, one.trust) for one in framed] == [(0.7, "warm", "foreign")]
     data = present.whole(a.get(lore_id), a)
     assert (data["confidence"], data["tier"], "pinned" in data) == (0.7, "warm", False)
     assert "0.70 warm" in present.whole_text(a.get(lore_id), a)
     assert [(one.confidence, one.tier) for one in a.get_context(THEIRS).lore] == [(0.7, "warm")]
     with a.calling("hook", "tester"):
-        assert "confidence 0.70 warm" in by_text(a.store, THEIRS)
+        assert "] fact · foreign: " in by_text(a.store, THEIRS)
     with a.calling("file", "tester"):
-        assert "confidence 0.70 warm" in by_files(a.store, ["queue.py"])
+        assert "] fact · foreign: " in by_files(a.store, ["queue.py"])
 
 
 def test_a_flood_of_pinned_entries_hides_none_of_this_clone(clones: Clones, tmp_path: Path) -> None:
@@ -325,9 +325,11 @@ def test_a_source_that_is_trusted_is_not_capped(clones: Clones, home: Path, tmp_
 
 def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_path: Path) -> None:
     lore_id, a = own(clones, pinned=True, confidence=1.0), clones["a"]
-    assert "confidence 1.00 warm · " in told(a, tmp_path, "one")
+    said = told(a, tmp_path, "one")
+    assert "] fact · " in said
+    assert "authoritative" not in said
     a.feedback(helpful=lore_id)
-    assert "confidence 1.00 authoritative · " in told(a, tmp_path, "two")
+    assert "] fact · authoritative · " in told(a, tmp_path, "two")
 
 
 def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.recall.budget import PASSAGES, WHOLE, Excerpt
+from engram.domain.recall.budget import Excerpt
 from engram.domain.recall.excerpt import GAP, excerpt, terms
-from engram.domain.recall.filling import fill
 
 FIX = "PgBouncer in transaction mode loses prepared statements. Pass statement_cache_size=0 to asyncpg."
 OTHER = "The palette of the settings page was chosen for contrast. Buttons are at least forty pixels high."
@@ -116,22 +113,3 @@ def test_any_text_keeps_to_the_size_it_is_given(text: str, question: str, most: 
 )
 def test_words_are_compared_by_their_stems(text: str, stems: set[str]) -> None:
     assert terms(text) == stems
-
-
-def test_a_budget_is_spent_from_the_top_and_nothing_short_is_cut() -> None:
-    texts = ["a" * 700, "b" * 900, "c" * 200, NOTE]
-    found = fill(texts, 1500, "asyncpg statements", cost=lambda _, shown: len(shown.text))
-    assert [shown.text if shown else "" for shown in found][:3] == [texts[0], "", texts[2]]
-    assert found[3] is not None
-    assert FIX in found[3].text
-    assert sum(len(shown.text) for shown in found if shown) <= 1500
-
-
-def test_only_the_first_entry_may_lose_a_part_where_the_room_is_too_small() -> None:
-    text = OTHER * 8
-    (found,) = fill([text], 300, "", cost=lambda _, shown: len(shown.text))
-    assert found is not None
-    assert re.fullmatch(r"The palette .*\.", found.text, re.DOTALL)
-    assert found.left_out > 0
-    assert fill([text], 50, "", cost=lambda _, shown: len(shown.text)) == [None]
-    assert PASSAGES <= WHOLE

@@ -10,7 +10,7 @@ from __future__ import annotations
 from engram.domain.admission.tiers import AGENT, HUMAN, writer
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.categories import short_name
-from engram.domain.entry.confidence import STATES
+from engram.domain.entry.confidence import STATES, two_decimals
 from engram.domain.entry.lore import ACTIVE, lore_as_dict
 from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
@@ -165,8 +165,9 @@ def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, no
     framed = _framed(ref, lore, trust, counts, now)
     fields = lore_as_dict(lore, path)
     usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
-    facts = " · ".join(f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual)
-    return f"{as_text(framed)}\n{quote(neutralize(facts, is_checked=trust.is_checked))}"
+    facts = [f"confidence {two_decimals(round(framed.confidence * 1000))} {framed.tier}"]
+    facts += [f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual]
+    return f"{as_text(framed)}\n{quote(neutralize(' · '.join(facts), is_checked=trust.is_checked))}"
 
 
 class Section(NamedTuple):

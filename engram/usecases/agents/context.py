@@ -22,7 +22,7 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
-from engram.usecases.agents.shown import mark
+from engram.usecases.agents.shown import remember
 from engram.usecases.graph.entities import entities_by_name
 from engram.usecases.history.origin import as_seen
 from engram.usecases.opening.scopes import reach
@@ -90,7 +90,7 @@ def get_context(
         told = [one for one in recent.handed if one.lore.id in shown]
         taken = handoffs.take_over(store, told) if take else []
         said = tokens(packed.text)
-        mark(store, [one for section in packed.sections[:4] for one in section.items])
+        remember(store, [one for section in packed.sections[:4] for one in section.items])
         activity_log.note(
             store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)}
         )

@@ -5,8 +5,12 @@ An entry that stood somewhere by its title alone is not among them, and one pass
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 from engram.adapters.files.durable.atomic import digest
 from engram.adapters.state.hook_memory import SHOWN, HookMemory
+from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,3 +34,9 @@ def mark(store: Store, shown: Iterable[Framed]) -> list[Framed]:
     """Remember what the calling session is shown now; return those that it was not shown before."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     return [one for one in shown if memory.mark(SHOWN, store.caller.session, key(one), now)]
+
+
+def remember(store: Store, shown: Iterable[Framed]) -> None:
+    """Remember what the calling session is shown, where that is possible: an answer does not fail for want of it."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        mark(store, shown)
