@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +57,24 @@ def test_where_no_word_matches_the_nearest_passage_by_meaning_is_shown() -> None
 
     assert FIX in excerpt(NOTE, "zzz", 400, near).text
     assert FIX not in excerpt(NOTE, "zzz", 400).text
+
+
+def test_where_nothing_matches_the_beginning_is_shown() -> None:
+    found = excerpt(NOTE, "zzz", 400)
+    assert pieces(found) == [NOTE[: len(found.text)]]
+    assert len(found.text) > 200
+
+
+def test_a_file_of_any_length_takes_no_time_worth_speaking_of() -> None:
+    began = time.process_time()
+    for text in (
+        "- queue\n" * 20_000,
+        "```\n" + "a queue\n" * 20_000,
+        "Queue. " * 20_000,
+        "| a | b |\n|---|---|\n" * 9000,
+    ):
+        assert len(excerpt(text, "queue of a", 1000).text) <= 1000
+    assert time.process_time() - began < 20
 
 
 def test_code_stays_in_one_piece_where_it_fits_and_is_fenced_where_it_does_not() -> None:

@@ -31,8 +31,11 @@ _AFTER, _BEFORE, _HEADING = (
     0.5,
 )  # what a part counts for being next to one with the words, or below a heading with them
 _AGAIN = 0.3  # what a word counts in a second part
+_NEXT = 0.5  # what a part that is shown counts for the ones next to it
+_MOST_WEIGHED = 200
 _NEAR = 2.0  # what a standard deviation of nearness counts; measured on long notes made of unrelated lessons
 _MOST_TERMS = 200
+_MOST_PARTS = 300  # of which the nearness is asked: entries have ten to a hundred, a file written by hand may have any number
 
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile("[\u3005-\u30fa\u30fc-\u30ff\u3400-\u9fff\uac00-\ud7a3]")  # CJK: no spaces between words
@@ -65,7 +68,7 @@ def excerpt(text: str, question: str, most: int = WHOLE, near: Nearness | None =
     title = _title(text)
     parts, headings = _parts(text, max(80, most - len(title) - 3))
     values, found = _weigh(text, parts, headings, question)
-    if near is not None:
+    if near is not None and len(parts) <= _MOST_PARTS:
         values = [value + more for value, more in zip(values, _by_nearness(text, parts, near), strict=True)]
     chosen = _choose(parts, values, found, most - len(title) - 1)
     return _render(text, parts, chosen, title)
@@ -213,7 +216,13 @@ def _by_nearness(text: str, parts: Sequence[_Part], near: Nearness) -> list[floa
 def _choose(
     parts: Sequence[_Part], values: Sequence[float], found: Sequence[dict[str, float]], room: int
 ) -> list[int]:
-    """Return the numbers of the parts that are shown: the best, then what has other words or stands next to one."""
+    """Return the numbers of the parts that are shown: the best, then what has other words or stands next to one.
+
+    Where none is worth anything, the first ones.
+    """
+    if max(values, default=0.0) <= 0:
+        return _first(parts, room)
+    best_ones = sorted(range(len(parts)), key=lambda n: (-values[n], n))[:_MOST_WEIGHED]
     chosen: set[int] = set()
     seen: set[str] = set()
 
@@ -221,35 +230,39 @@ def _choose(
         repeated = sum(weight for term, weight in found[number].items() if term in seen)
         value = values[number] - (1 - _AGAIN) * repeated
         next_to = max([values[n] for n in (number - 1, number + 1) if n in chosen], default=0.0)
-        return value + 0.5 * next_to
+        return value + _NEXT * next_to
 
-    while True:
-        left = room - _length(parts, chosen)
-        fitting = (
-            [n for n in range(len(parts)) if n not in chosen and _length(parts, chosen | {n}) <= room]
-            if left > 0
-            else []
-        )
+    while room > 0:
+        around = [n for one in chosen for n in (one - 1, one + 1) if 0 <= n < len(parts)]
+        fitting = [n for n in {*best_ones, *around} - chosen if _added(parts, chosen, n) <= room]
         best = max(fitting, key=lambda n: (worth(n), -n), default=None)
         if best is None or (chosen and worth(best) <= 0):
             break
+        room -= _added(parts, chosen, best)
         chosen.add(best)
         seen.update(found[best])
     return sorted(chosen)
 
 
-def _length(parts: Sequence[_Part], chosen: set[int]) -> int:
-    """Return how many characters these parts take, with what stands between them."""
-    length, before = 0, None
-    for number in sorted(chosen):
-        part = parts[number]
-        if before is not None and number == before + 1:
-            length += part.end - parts[before].end
-        else:
-            length += part.end - part.start + len(GAP) + 2
-            if part.fence is not None:
-                length += len(part.fence.opener) + len(part.fence.closer) + 2
-        before = number
+def _first(parts: Sequence[_Part], room: int) -> list[int]:
+    chosen: set[int] = set()
+    for number in range(len(parts)):
+        room -= _added(parts, chosen, number)
+        if room < 0:
+            break
+        chosen.add(number)
+    return sorted(chosen)
+
+
+def _added(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
+    """Return how many characters a part adds to the chosen ones, at most: with what then stands between them."""
+    part = parts[number]
+    before = parts[number - 1] if number - 1 in chosen else None
+    after = parts[number + 1] if number + 1 in chosen else None
+    length = (after.start if after else part.end) - (before.end if before else part.start)
+    length += 0 if before or after else len(GAP) + 2
+    if part.fence and not any(one and one.fence for one in (before, after)):
+        length += len(part.fence.opener) + len(part.fence.closer) + 2
     return length
 
 
