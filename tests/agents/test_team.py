@@ -254,6 +254,22 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
         assert "team." in cli("config", cwd=root).err
 
 
+def test_what_was_handed_over_and_does_not_fit_waits_for_the_next_session(
+    root: Path, clock: SetClock
+) -> None:
+    from engram.usecases.agents.handoffs import for_session_start
+
+    with as_agent(root, "ada", clock) as ada:
+        for number in range(3):
+            ada.handoff(f"Part {number}. " + "It is half done. " * 40, to="bob")
+    with as_agent(root, "bob", clock) as bob:
+        first = for_session_start(bob.store, "bob", 450)
+        assert [f"Part {number}." in first for number in range(3)] == [True, True, False]
+        assert len(bob.handoffs()) == 1
+        assert "Part 2." in for_session_start(bob.store, "bob", 450)
+        assert for_session_start(bob.store, "bob", 450) == ""
+
+
 # --- as agents and people use it
 
 
