@@ -220,7 +220,7 @@ class EngramPeer(Rival):
         spent = self._run("import", path)
         for line in self._run("export", "--format", "jsonl").output.splitlines():
             lore = json.loads(line)
-            self._keys[lore["id"]] = lore["tags"][0]
+            self._know(lore["content"], lore["tags"][0])
         return spent
 
     def rebuild(self) -> Spent:
@@ -237,13 +237,20 @@ class EngramPeer(Rival):
         """The tool `recall_record`."""
         assert server is not None
         result = server.result("recall_record", content=note.text, category="FACT", tags=[note.key])
-        self._keys[result["structuredContent"]["id"]] = note.key
+        assert result["structuredContent"]["id"]
+        self._know(note.text, note.key)
+
+    def _know(self, text: str, key: str) -> None:
+        """An answer has an entry's text, or its title where the text did not fit."""
+        self._keys[text.strip()] = self._keys[_beginning(text)] = key
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The tool `recall_query`."""
         assert server is not None
         result = server.result("recall_query", query=question, k=most)
-        return [self._keys.get(one["id"], "") for one in result["structuredContent"].get("lore", [])][:most]
+        found = result["structuredContent"]
+        named = [*(one["text"] for one in found.get("lore", [])), *found.get("also", {}).values()]
+        return [self._keys.get(text) or self._keys.get(_beginning(text), "") for text in named][:most]
 
     def cold(self, question: str) -> Spent:
         """`engram query`."""
@@ -262,6 +269,10 @@ class EngramPeer(Rival):
     def _run(self, *arguments: str) -> Spent:
         inline = {"ENGRAM_BACKGROUND": "inline"}  # nothing is left to a process that would not be counted
         return command([sys.executable, "-m", "engram", *arguments], self._root, self.environment | inline)
+
+
+def _beginning(text: str) -> str:
+    return text.strip().split("\n")[0][:60]
 
 
 class Ripgrep(NodeRival):

@@ -38,13 +38,14 @@ class Looking(Part):
         return weigh(self.store, draft)
 
     def inject(self, text: str) -> str:
-        """Lore that answers `text` strongly and that this session was not shown yet, framed for a model's prompt; "" for none.
+        """Lore that answers `text` strongly, framed for a model's prompt; "" for none.
 
-        This is passive recall as hooks do it, with the same budget. Raises StoreError.
+        Of what this session was shown before only the refs. This is passive recall as hooks do it, with the same budget.
+        Raises StoreError.
         """
         from engram.usecases.agents.auto_recall import by_text
 
-        return by_text(self.store, text)
+        return by_text(self.store, text, above=True)
 
     def links(self, name: str) -> list[Link]:
         """What an entry names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""

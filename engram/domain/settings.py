@@ -74,7 +74,7 @@ KEYS = (
     Key("trust.accept", [], "Whose lore is never quarantined: key fingerprints, addresses of signers, and with `foreign` ids of sources. The confidence that these sources claim counts at once.", user_only=True),
     Key("trust.mine", [], "Your other machines, by the ids of their sources (`engram show` says them): what they record and judge counts as here.", user_only=True),
     Key("hooks.brief_budget", 600, "Approximate number of tokens of lore at the start of a session.", low=50, high=20000),
-    Key("hooks.recall_budget", 300, "Approximate number of tokens of lore that a hook adds to a prompt or tool call.", low=50, high=20000),
+    Key("hooks.recall_budget", 400, "Approximate number of tokens of lore that a hook adds to a prompt or tool call.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once per session which of the lore it was shown helped.", user_only=True),
     Key("hooks.capture", True, "Whether hooks record what was learned, as pending lore, when a task or session ends.", user_only=True),
     Key("hooks.sync", True, "Whether hooks sync a dedicated store with its remote in the background.", user_only=True),

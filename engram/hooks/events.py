@@ -67,7 +67,7 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT))
+    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True))
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:

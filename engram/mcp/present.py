@@ -8,14 +8,16 @@ from mcp_types import CallToolResult
 
 from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
-from engram.domain.agents.framing import NOTICE, as_text, frame, origin_of, quote
+from engram.domain.agents.framing import IN_DATA, NOTICE, also_text, as_text, frame, origin_of, quote
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
+from engram.usecases.agents.shown import remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.admission.credit import Counted
     from engram.domain.admission.tiers import Tier
-    from engram.domain.agents.framing import Framed
+    from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found
@@ -37,8 +39,9 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
 _NAMED = 5  # titles in a question
-_INSIDE = {
-    *(
+_NAMES = 20  # tokens of the names of an answer's fields
+_INSIDE = frozenset(
+    (
         "votes",
         "conflicts",
         "settled",
@@ -49,23 +52,34 @@ _INSIDE = {
         "state",
         "agent",
         "confirmed",
-    ),
-}
+    )
+)
 
 
 def found(engram: Engram, answered: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
-    notes = [*answered.notes, *([_WEAK] if answered.strength == "weak" else []), *_steps(answered)]
-    return listed(engram, answered, notes, _NOTHING)
+    return listed(engram, answered, [*answered.notes, *_steps(answered)], _NOTHING, answered.query)
 
 
-def listed(engram: Engram, answered: Answer | Found, notes: Sequence[str], nothing: str) -> CallToolResult:
+def listed(
+    engram: Engram, answered: Answer | Found, notes: Sequence[str], nothing: str, question: str = ""
+) -> CallToolResult:
     """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is the text where there is none."""
-    framed = recalled(engram, answered, int(engram.store.settings.number("recall.budget")))
-    notice = NOTICE if framed else nothing
-    rows = [results.FoundLore(**one._asdict()) for one in framed]
-    data = results.Found(strength=answered.strength, notice=notice, lore=rows, notes=list(notes))
-    return answer("\n\n".join(["\n".join([notice, *notes]), *map(as_text, framed)]), data)
+    fitted = recalled(engram, answered, question, notes)
+    remember(engram.store, fitted.items)
+    strength = "" if answered.strength == ranking.STRONG else answered.strength
+    rows = [results.FoundLore(ref=one.ref, about=one.about, text=one.body) for one in fitted.items]
+    data = results.Found(
+        strength=strength, notice=IN_DATA if rows else nothing, lore=rows, also=dict(fitted.also), notes=list(notes)
+    )  # fmt: skip
+    said = [NOTICE if rows else nothing, *([_WEAK] if strength == ranking.WEAK else []), *notes]
+    return answer(as_answer(fitted, said), data)
+
+
+def as_answer(fitted: Fitted, said: Sequence[str]) -> str:
+    """Lore as text, behind what Engram itself says."""
+    parts = ["\n".join(said), *map(as_text, fitted.items), also_text(fitted.also)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _steps(answered: Answer) -> list[str]:
@@ -75,16 +89,17 @@ def _steps(answered: Answer) -> list[str]:
     ]
 
 
-def recalled(engram: Engram, answered: Answer | Found, budget: int) -> list[Framed]:
-    """The lore of an answer as an agent gets them, each with its tier."""
+def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Sequence[str] = ()) -> Fitted:
+    """The lore of an answer as an agent gets it, within the tokens of `recall.budget`, `notes` included."""
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
+    from engram.usecases.recall.nearness import nearness
 
-    return frame(
-        [(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in answered.lore],
-        budget,
-        engram.store.clock.now(),
-    )
+    store = engram.store
+    seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
+    said = tokens(NOTICE + _WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
+    near = nearness(store, question) if question else None
+    return frame(seen, int(store.settings.number("recall.budget")) - said, store.clock.now(), question, near)
 
 
 def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
-from engram.domain.agents.framing import NOTICE, as_text
+from engram.domain.agents.framing import NOTICE
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
@@ -36,9 +36,8 @@ async def recall(
 
     def work(engram: Engram) -> str:
         answered = engram.query(task, categories=category or (), tags=tag or ())
-        budget = int(engram.store.settings.number("recall.budget"))
-        framed = present.recalled(engram, answered, budget)
-        known = "\n\n".join([NOTICE, *map(as_text, framed)]) if framed else "Nothing is known about it here."
+        fitted = present.recalled(engram, answered, task)
+        known = present.as_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
 
     return await _prompt(work)

@@ -8,26 +8,20 @@ from pydantic import BaseModel
 
 
 class FoundLore(BaseModel):
-    """An entry that answers a query. `left_out` characters of it did not fit."""
+    """An entry that answers a query: `about` is where it is from, `text` all of it or what answers the query."""
 
     ref: str
-    id: str
-    content: str
-    category: str
-    confidence: float
-    tier: str
-    trust: str
-    origin: str
-    left_out: int = 0
-    disputed: str = ""
+    about: str
+    text: str
 
 
 class Found(BaseModel):
-    """The answer to a query: `strength` is strong, weak or none."""
+    """The answer to a query: `strength` is weak or none, "" where it is strong. `also` has titles, by ref, of what did not fit."""
 
-    strength: str
+    strength: str = ""
     notice: str = ""
     lore: list[FoundLore] = []
+    also: dict[str, str] = {}
     notes: list[str] = []
 
 

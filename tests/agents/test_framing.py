@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.admission.credit import Counted
 from engram.domain.admission.tiers import tier_of
-from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quote
+from engram.domain.agents.framing import EXCERPT, QUOTE, also_text, as_text, frame, origin_of, quote, whole
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
@@ -28,19 +28,44 @@ def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
     assert not any(ord(letter) < 32 for line in lines for letter in line if letter != "\t")
 
 
-@given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(300, 2000))
-def test_lore_share_the_budget_and_say_what_is_missing(texts: list[str], budget: int) -> None:
+@given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(50, 2000))
+def test_entries_keep_the_budget_and_are_whole_or_say_that_they_are_not(
+    texts: list[str], budget: int
+) -> None:
     counts = Counted(700, False, False, False)
-    found = [(f"L{n}", one, tier_of(one, OWN), counts) for n, one in enumerate(map(lore, texts), 1)]
-    framed = frame(found, budget, NOW)
-    smallest = 40 * len(texts)  # nothing is cut below 160 characters
-    assert sum(tokens(one.content) for one in framed) <= max(budget, smallest) + len(texts)
-    whole = frame(found, None, NOW)
-    for cut, full in zip(framed, whole, strict=True):
-        assert full.left_out == 0
-        assert cut.left_out == len(full.content) - len(cut.content)
-        assert full.content.startswith(cut.content)
-        assert ("more characters" in as_text(cut).splitlines()[-1]) == bool(cut.left_out)
+    found = [
+        (f"L{n}", lore(text)._replace(id=f"{n:026}"), tier_of(lore(text), OWN), counts) for n, text in enumerate(texts, 1)
+    ]  # fmt: skip
+    fitted = frame(found, budget, NOW, "a question")
+    assert tokens("\n\n".join([*map(as_text, fitted.items), also_text(fitted.also)])) <= budget
+    each = {one.id: one for one in whole(found, NOW)}
+    for one in fitted.items:
+        assert (one.content == each[one.id].content) == (one.left_out == 0)
+        assert (EXCERPT in one.about) == bool(one.left_out)
+    assert not {one.ref for one in fitted.items} & {ref for ref, _ in fitted.also}
+    if sum(len(as_text(one)) + 60 for one in each.values()) < 4 * budget and max(map(len, texts)) <= 500:
+        assert [one.id for one in fitted.items] == list(each)
+
+
+def test_what_does_not_fit_is_named_and_not_cut() -> None:
+    counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
+    texts = [
+        "First.\n\n" + "It is short. " * 40,
+        "Second.\n\n" + "It is longer. " * 60,
+        "Third.\n\nIt is short.",
+    ]
+    found = [(f"L{n}", lore(text)._replace(id=f"{n:026}"), tier, counts) for n, text in enumerate(texts, 1)]
+    fitted = frame(found, 250, NOW)
+    assert [one.content for one in fitted.items] == [texts[0], texts[2]]
+    assert fitted.also == (("L2", "Second."),)
+
+
+def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
+    said = lore("x", "claude-code", "01JCCCCCCCCCCCCCCCCCCCCCCC")._replace(category="IMPLEMENTATION_FRICTION")
+    later = NOW + timedelta(days=17)
+    (framed,) = whole([("L12", said, tier_of(said, OWN), Counted(900, False, False, Earned(CONFIRMED, 3, "Ada", NOW)))], later)
+    assert framed.about == "friction · confirmed 3×, last by Ada 2 weeks ago · foreign: claude-code, another clone"
+    assert tokens(f"[{framed.ref}] {framed.about}") <= 21
 
 
 def test_the_origin_names_who_and_whether_it_came_from_elsewhere() -> None:

@@ -109,7 +109,7 @@ def test_a_handoff_is_told_once_to_whom_it_is_for(root: Path, clock: SetClock) -
         found = bob.get_context("something else")
         assert found.handoffs == kept.handoffs
         assert len(found.taken) == 2
-        assert found.text.startswith(f"{NOTICE}\n\nHanded over to you:\n\nL1 · CONTEXT_NOTE")
+        assert found.text.startswith(f"{NOTICE}\n\nHanded over to you:\n\nL1 · note · ada · today\n")
         assert bob.get_context("something else").handoffs == ()
         assert bob.handoffs() == []
         assert "taken-over" in bob.get(found.taken[0]).lore.tags
@@ -127,7 +127,7 @@ def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock)
     with as_agent(root, "claude-code", clock) as other:
         said = events.session_start(other.store, start, "claude-code").text
         assert "Handed over to you:" in said
-        assert "[L1] CONTEXT_NOTE · confidence 0.70 unconfirmed · agent: ada" in said
+        assert "\n[L1] note · ada · today\n" in said
         assert "<system>" not in said
         assert said.count("Take care.") == 1, "not in the brief, too"
         assert "Take care." not in events.session_start(other.store, start, "claude-code").text
@@ -254,6 +254,22 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
         assert "team." in cli("config", cwd=root).err
 
 
+def test_what_was_handed_over_and_does_not_fit_waits_for_the_next_session(
+    root: Path, clock: SetClock
+) -> None:
+    from engram.usecases.agents.handoffs import for_session_start
+
+    with as_agent(root, "ada", clock) as ada:
+        for number in range(3):
+            ada.handoff(f"Part {number}. " + "It is half done. " * 40, to="bob")
+    with as_agent(root, "bob", clock) as bob:
+        first = for_session_start(bob.store, "bob", 450)
+        assert [f"Part {number}." in first for number in range(3)] == [True, True, False]
+        assert len(bob.handoffs()) == 1
+        assert "Part 2." in for_session_start(bob.store, "bob", 450)
+        assert for_session_start(bob.store, "bob", 450) == ""
+
+
 # --- as agents and people use it
 
 
@@ -268,8 +284,10 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         given = await answered(client, "handoff", summary=f"Left: retries. {EVIL}", to="bob", agent="ada")
         said = await answered(client, "get_context", topic="queue consumers", agent="bob", max_tokens=500)
         assert [one["part"] for one in said["found"]] == ["handoff", "lore"]
-        assert said["found"][0]["id"] == given["id"]
-        assert said["found"][1]["content"] == QUEUE
+        assert said["found"][0]["text"].startswith("Handoff from ada to bob\n")
+        (handed,) = (await answered(client, "recall_get", refs=[said["found"][0]["ref"]]))["lore"]
+        assert handed["id"] == given["id"]
+        assert said["found"][1]["text"] == QUEUE
         assert "<system>" not in json.dumps(said)
         again = await answered(client, "get_context", topic="queue", agent="bob")
         assert [one["part"] for one in again["found"]] == ["lore"]
@@ -282,7 +300,7 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         assert next(one["number"] for one in (await answered(client, "maintain"))["steps"]) == 1
         assert text(await client.call_tool("maintain", {})) == "Done: nothing was due."
         found = await answered(client, "search", text="queue", categories="fact")
-        assert [one["content"] for one in found["lore"]] == [QUEUE]
+        assert [one["text"] for one in found["lore"]] == [QUEUE]
         assert (await client.call_tool("search", {"agents": ["nobody"]})).structured_content[
             "notice"
         ] == "No lore fits."

@@ -11,8 +11,8 @@ import pytest
 from apikit import SetClock, ok, opened
 from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answer, call, make_store, text_of
 
-from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence
+from engram.domain.agents.framing import Framed
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents import brief as briefing
@@ -60,7 +60,8 @@ def test_what_no_person_typed_gets_nothing(source: str, root: Path) -> None:
 
 def test_no_lore_comes_twice_in_a_session_but_again_in_another(root: Path) -> None:
     assert LESSON in said("prompt", root)
-    assert answer(CLAUDE, "prompt", root, prompt=PROMPT + " Please.") is None
+    again = said("prompt", root, prompt=PROMPT + " Please.")
+    assert f"<engram-lore>\n[L1] above answers this:\n    {LESSON}\n</engram-lore>" in again
     assert LESSON not in said("session-start", root)
     assert LESSON in said("prompt", root, session_id="s2")
 
@@ -137,7 +138,7 @@ def test_the_brief_puts_the_best_first_and_says_the_rules(root: Path) -> None:
     ok("record", "Pinned: releases are cut on Tuesdays only.", "-c", "workflow", "--pin", cwd=root)
     found = said("session-start", root)
     assert "\nEngram is the shared memory" in found
-    assert re.search(r"\n\[L1\] WORKFLOW .*\n    Pinned: releases", found)
+    assert re.search(r"\n\[L1\] workflow .*\n    Pinned: releases", found)
     assert LESSON in found
 
 
@@ -182,8 +183,10 @@ def test_the_brief_keeps_its_budget(budget: int, tmp_path: Path) -> None:
         for number in range(12):
             engram.record(f"Note {number}\n\n" + f"Sentence number {number} of many. " * 100, category="FACT")
         text = briefing.brief(engram.store, str(tmp_path))
-    overhead = 60 + briefing.MOST * (40 + 160 // 4)  # the frame, each head line, and the least of each text
-    assert tokens(text) <= max(budget, overhead) * 1.1
+    assert text
+    assert tokens(text) <= budget
+    shown = [line for line in text.splitlines() if line.startswith("    Sentence")]
+    assert all(line.endswith(".") for line in shown)
 
 
 def test_a_subagent_has_a_context_of_its_own(root: Path) -> None:
@@ -214,12 +217,12 @@ def test_lore_cannot_break_out_of_its_frame(root: Path) -> None:
 
 def test_origin_standing_and_author_are_said(root: Path) -> None:
     found = said("prompt", root)
-    assert f"\n[L1] FACT · confidence 0.70 unconfirmed · human: human\n    {LESSON}" in found
+    assert f"\n[L1] fact · human · today\n    {LESSON}" in found
     assert fence.NOTICE in found
 
 
 def test_what_engram_said_is_cut_out_of_what_is_captured() -> None:
-    framed = fence.frame([fence.Note("L1", "T\nbody", "FACT", 0.7, "warm", Tier("agent", "codex"))], 100)
+    framed = fence.frame([Framed("L1", "", "T\nbody", "FACT", 0.7, "warm", "agent", "codex", age="today")])
     assert fence.remove_frames(f"before\n{framed}\nafter") == "before\n\nafter"
     assert fence.remove_frames("open <engram-lore>\n never closed") == "open "
 

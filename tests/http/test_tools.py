@@ -59,7 +59,7 @@ async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
             Draft202012Validator(whole).validate(found[name])
     assert found["engram_execute"]["tables"][0]["rows"] == [[QUEUE]]
     assert "Tide" in str(found["memory_aggregate"]["tables"][0]["rows"][0])
-    assert [one["content"] for one in found["search"]["lore"]] == [QUEUE]
+    assert [one["text"] for one in found["search"]["lore"]] == [QUEUE]
     assert found["recall_skill"]["result"]["rows"] == [["Find by tag."]]
 
 

@@ -103,7 +103,7 @@ async def test_a_personal_note_is_the_users_and_one_of_a_session_stays_in_it(
         found = {}
         for scope in ("project", "session", "user", "all"):
             data = await ok(client, "recall_memories", query="port number tabs", scope=scope)
-            found[scope] = {one["content"] for one in data["lore"]}
+            found[scope] = {one["text"] for one in data["lore"]}
         listed = await ok(client, "mem_context", scope="personal")
     assert contents(root) == ["Port numbers are in ports.toml."]
     assert contents(own_store(home)) == ["I prefer tabs."]

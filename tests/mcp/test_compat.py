@@ -278,10 +278,10 @@ async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes
         for content in (RABBIT, "RabbitMQ redelivers in another order than it delivered at first."):
             await client.call_tool("add_memory", {"text": content})
         found = await client.call_tool("recall_memories", {"query": "rabbitmq redelivers"})
-        best = found.structured_content["lore"][0]["id"]
+        best = found.structured_content["lore"][0]["ref"]
         asked = {"query": " rabbitmq redelivers ", "was_useful": True}
         (judged,) = (await client.call_tool("mark_retrieval_useful", asked)).structured_content["updated"]
-        assert (judged["id"], judged["kind"], judged["current"]) == (best, "helpful", 0.78)
+        assert (judged["ref"], judged["kind"], judged["current"]) == (best, "helpful", 0.78)
         done = await client.call_tool("mark_retrieval_useful", {**asked, "was_useful": False})
     assert [one["kind"] for one in done.structured_content["updated"]] == ["not_relevant", "not_relevant"]
     assert all(one["previous"] == one["current"] for one in done.structured_content["updated"])

@@ -9,8 +9,7 @@ import pytest
 from apikit import SECRET, dedicated, everything_on_disk, lore_files, opened, plain
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, answering, inside, ok, refused, text
 
-from engram.domain.agents.framing import NOTICE, Framed
-from engram.mcp import results
+from engram.domain.agents.framing import IN_DATA, NOTICE
 from engram.mcp.tools.core import tools
 from engram.usecases.store.store import Clock
 
@@ -30,11 +29,9 @@ async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, e
         (judged,) = (await ok(client, "recall_feedback", helpful=["L1"]))["updated"]
         (whole,) = (await ok(client, "recall_get", refs=["L1"]))["lore"]
         state = await ok(client, "recall_status")
-    assert found["strength"] == "strong"
-    assert found["notice"] == NOTICE
-    (lore,) = found["lore"]
-    assert (lore["ref"], lore["id"], lore["content"]) == ("L1", made["id"], QUEUE)
-    assert (lore["category"], lore["confidence"], lore["tier"]) == ("FACT", 0.7, "unconfirmed")
+    shown = {"ref": "L1", "about": "fact · mcp · today", "text": QUEUE}
+    assert found == {"notice": IN_DATA, "lore": [shown]}, "strong is not worth a word"
+    assert (whole["ref"], whole["id"], whole["content"]) == ("L1", made["id"], QUEUE)
     assert (judged["previous"], judged["current"], judged["validation_count"]) == (0.7, 0.78, 1)
     assert (whole["tags"], whole["context"], whole["confidence"]) == (["queue"], "billing", 0.78)
     assert whole["path"] == lore_files(root)[0].relative_to(root).as_posix()
@@ -78,7 +75,7 @@ async def test_text_and_data_say_the_same_and_nothing_leaves_its_quotes(root: Pa
     said = text(result)
     head, facts, *lines = said.split("\n\n", 1)[0].splitlines() + said.split("\n\n", 1)[1].splitlines()
     assert head == NOTICE
-    assert facts.startswith("L1 · FACT · 0.70 unconfirmed · agent: stranger")
+    assert facts == "L1 · fact · stranger · today"
     assert all(line.startswith(">") for line in lines)
     for harmless in (said, read, json.dumps(result.structured_content, ensure_ascii=False)):
         assert not {"\x1b", "\u202e"} & set(harmless)
@@ -92,7 +89,7 @@ async def test_lore_of_another_clone_is_marked_as_such(tmp_path: Path, root: Pat
     copy.write_bytes((tmp_path / "theirs" / recorded.path).read_bytes())
     async with inside(root) as client:
         (lore,) = (await ok(client, "recall_query", query="queue consumers"))["lore"]
-    assert lore["origin"] == "codex, another clone"
+    assert " · foreign: codex, another clone · " in lore["about"]
 
 
 async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(root: Path) -> None:
@@ -215,7 +212,3 @@ async def test_an_accepted_question_with_the_box_unticked_deletes_nothing(root: 
 
 def test_every_tool_of_the_set_is_one_that_these_tests_know() -> None:
     assert tuple(tool.name for tool in tools()) == CORE
-
-
-def test_an_entry_in_an_answer_has_the_fields_in_which_it_is_framed() -> None:
-    assert tuple(results.FoundLore.model_fields) == Framed._fields

@@ -81,7 +81,7 @@ async def test_the_official_client_drives_every_tool(server: Serving, era: str) 
         (lore,) = (await ok(client, "recall_query", query="queue consumers", k=1))["lore"]
         assert lore["ref"] == "L1"
         (judged,) = (await ok(client, "recall_feedback", helpful=["L1"]))["updated"]
-        assert judged["id"] == lore["id"]
+        assert judged["ref"] == lore["ref"]
         assert (await ok(client, "recall_get", refs=["L1"]))["lore"]
         lesson = f"The port of the {era} client is free again after a minute."
         made = await ok(client, "recall_record", content=lesson, category="fact")

@@ -56,12 +56,33 @@ async def test_an_answer_keeps_to_the_budget(root: Path) -> None:
             )
     async with inside(root) as client:
         result = await client.call_tool("recall_query", {"query": "queue consumers retry"})
-    assert len(result.structured_content["lore"]) == 5
-    assert all(lore["left_out"] > 1000 for lore in result.structured_content["lore"])
-    said = result.content[0].text
+    found, said = result.structured_content, result.content[0].text
+    assert len(found["lore"]) + len(found["also"]) == 5
+    assert all("excerpt, recall_get has all" in lore["about"] for lore in found["lore"])
+    assert all(lore["text"].startswith("Queue lesson") for lore in found["lore"])
+    assert all(lore["text"].endswith("retry.") for lore in found["lore"]), "not inside a sentence"
+    assert all(f"> {ref} {title}" in said for ref, title in found["also"].items())
     assert budget.tokens(said) <= 500
-    assert "more characters" in said
-    assert budget.tokens(json.dumps(result.structured_content, separators=(",", ":"))) <= 500
+    assert budget.tokens(json.dumps(found, separators=(",", ":"))) <= 500
+
+
+async def test_three_quarters_of_an_answer_are_lore_and_each_entry_is_whole(root: Path) -> None:
+    notes = [
+        f"Consumers of queue {number} retry {number} times\n\nThe broker of queue {number} delivers a message again when an "
+        f"ack is missed, so the handlers of queue {number} keep the ids of the last {number} hours and drop what they know. "
+        f"Without that an order of queue {number} was billed twice, which nobody noticed before the end of the month."
+        for number in range(8)
+    ]
+    with opened(root) as engram:
+        for note in notes:
+            engram.record(note, category="DEPENDENCY_BEHAVIOR")
+    async with inside(root) as client:
+        found = await ok(client, "recall_query", query="queue consumers retry")
+    texts = [lore["text"] for lore in found["lore"]]
+    assert len(texts) == 5
+    assert set(texts) <= set(notes)
+    assert sum(map(len, texts)) >= 0.75 * len(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    assert max(budget.tokens(f"{lore['ref']} {lore['about']}") for lore in found["lore"]) <= 20
 
 
 def test_a_schema_loses_words_but_no_field() -> None:
@@ -196,17 +217,17 @@ async def test_refs_go_on_across_calls_and_are_those_of_the_agents_session(
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "c1")
     async with inside(root) as client:
         await ok(client, "recall_record", content=QUEUE, category="fact")
-        await ok(client, "recall_record", content=CACHE, category="fact")
+        made = await ok(client, "recall_record", content=CACHE, category="fact")
         (first,) = (await ok(client, "recall_query", query="queue consumers", k=1))["lore"]
         (second,) = (await ok(client, "recall_query", query="session cache warmed", k=1))["lore"]
         assert (first["ref"], second["ref"]) == ("L1", "L2")
-        assert second["origin"] == "claude-code"
+        assert second["about"] == "fact · claude-code · today"
         reflect = (await client.get_prompt("reflect", {"outcome": "It works."})).messages[0].content.text
         assert "> L2 · The session cache is warmed" in reflect
         assert reflect.endswith("Outcome: It works.")
         assert "> L1 · " in (await client.read_resource("lore://session")).contents[0].text
     judged = cli("feedback", "--helpful", "L2", "--json", "--store", str(root), ENGRAM_SESSION="c1").json
-    assert judged["updated"][0]["id"] == second["id"]
+    assert judged["updated"][0]["id"] == made["id"]
 
 
 async def test_each_server_without_a_named_session_is_one_of_its_own(root: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from mcp_kit import inside, text
 
 from engram.domain.admission.tiers import Tier
-from engram.domain.agents import fence
+from engram.domain.agents import fence, framing
+from engram.domain.agents.framing import Framed, name_of
 from engram.domain.agents.leaks import (
     BROKEN,
     LEAKS,
@@ -71,7 +72,7 @@ def test_the_corpus_has_many_of_each_attack() -> None:
 @pytest.mark.parametrize(
     ("where", "name", "instead", "leak"),
     [
-        (fence, "neutralize", lambda text, **_: text, {RAW, BROKEN, LINK}),
+        (framing, "neutralize", lambda text, **_: text, {RAW, BROKEN, LINK}),
         (fence, "INDENT", "", {UNFRAMED}),
         (quarantine, "quarantined_texts", lambda _store, **_: {}, {QUARANTINED}),
         (auto_recall, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
@@ -98,7 +99,7 @@ def test_the_command_fails_where_something_gets_through(
 ) -> None:
     rows = [row for row in injection_test.corpus() if row["name"] == "image"]
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
-    monkeypatch.setattr(fence, "neutralize", lambda text, **_: text)
+    monkeypatch.setattr(framing, "neutralize", lambda text, **_: text)
     done = cli("doctor", "--poison", cwd=plain(tmp_path))
     assert done.code == 1
     assert "active link" in done.out
@@ -137,8 +138,11 @@ PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
 @settings(deadline=None, max_examples=examples(20, 5000))
 @given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
 def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
-    note = fence.Note("L1", f"x {text}", "FACT", 0.7, "unconfirmed", tier)
-    assert leaks_of_fence(fence.frame([note], 1000)) == []
+    content = neutralize(f"x {text}", lines=True, is_checked=tier.is_checked)
+    framed = Framed("L1", "", content, "FACT", 0.7, "unconfirmed", tier.tier, tier.reason, age="today")
+    title = name_of(f"x {text}", is_checked=False)
+    assert leaks_of_fence(fence.frame([framed], "Why:", [("L2", title)])) == []
+    assert leaks_of_fence(fence.frame([], above=[("L2", title)])) == []
 
 
 # --- the real front ends

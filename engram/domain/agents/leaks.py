@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from engram.domain.admission import credit
-from engram.domain.admission.tiers import FOREIGN, IMPORT, TIERS
+from engram.domain.admission.tiers import AGENT, FOREIGN, IMPORT, TIERS
 from engram.domain.agents import fence, framing
 from engram.domain.agents.framing import HEADINGS, WRITTEN
 from engram.domain.agents.neutralization import FRAME, UNCHECKED
@@ -21,12 +21,14 @@ RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
 # A name is in it, and cannot look like anything but a name.
 _BY = r"(?: by [^\W_][\w .'-]{0,39}| here)?(?: today| \d+ \w+ ago)?"
 _EARNED = rf"(?:{'|'.join(credit.TIERS)})(?: \d+×)?(?:, confirmed \d+×)?(?:, last{_BY})?"
-_HEAD = re.compile(rf"\[L\d+\] [A-Z_]+ · confidence \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+")
-_NAMED = re.compile(r"\[L\d+ [0-9A-Z]{26}\]")
-_FACTS = re.compile(
-    rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+"
+_ABOUT = (
+    rf"[a-z ]+(?: · {_EARNED})? · (?:({'|'.join(TIERS)})(?:: [\w@.+, -]+)?|[\w@.+, -]+)"
+    rf"(?: · (?:today|\d+ \w+ ago))?(?: · {framing.EXCERPT})?"
 )
-_ENTITY = re.compile(rf"[a-z0-9-]+ · ENTITY · \d\.\d\d {WRITTEN} · ({FOREIGN}): [\w ]+")
+_HEAD = re.compile(rf"\[L\d+\] {_ABOUT}")
+_NAMED = re.compile(rf"\[L\d+(?: [0-9A-Z]{{26}})?\](?: {fence.ABOVE})?")
+_FACTS = re.compile(rf"(?:L\d+|[0-9A-Z]{{26}}) · {_ABOUT}")
+_ENTITY = re.compile(rf"[a-z0-9-]+ · entity · {WRITTEN} · ({FOREIGN}): [\w ]+(?: · {framing.EXCERPT})?")
 _MARKUP = re.compile(
     r"<\s*/?\s*(?:system|tool|function|invoke|assistant|human|user\b|antml|instruction|parameter\b)|<\s*\||<<\s*sys|\[/?inst\]",
     re.IGNORECASE,
@@ -58,18 +60,21 @@ def leaks_of_fence(text: str) -> list[Leak]:
     found = (
         [] if (first, last) == (f"<{FRAME}>", f"</{FRAME}>") else [Leak(BROKEN, f"{first} … {last}"[:200])]
     )
-    return found + _lines(inside, _INDENT, (_HEAD, _NAMED), (fence.NOTICE,))
+    return found + _lines(inside, _INDENT, (_HEAD, _NAMED), (fence.NOTICE, fence.ALSO))
 
 
 def leaks_of_quotes(text: str) -> list[Leak]:
     """Find what got through in the text of a tool, which may have notices, lines of facts, quoted and blank lines."""
-    return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE,))
+    return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE, framing.ALSO))
 
 
 def leaks_of_context(text: str) -> list[Leak]:
     """Find what got through in a context, which also has headings and entities."""
     return _lines(
-        [line for line in text.split("\n") if line], ">", (_FACTS, _ENTITY), (framing.NOTICE, *HEADINGS)
+        [line for line in text.split("\n") if line],
+        ">",
+        (_FACTS, _ENTITY),
+        (framing.NOTICE, framing.ALSO, *HEADINGS),
     )
 
 
@@ -85,7 +90,7 @@ def _lines(
     for number, line in enumerate(lines):
         match = next((match for form in own if (match := form.fullmatch(line))), None)
         if match:
-            tier = match[1] if match.re.groups else FOREIGN
+            tier = (match[1] or AGENT) if match.re.groups else FOREIGN
             found += [Leak(QUARANTINED, line)] if tier == TIERS[-1] else []
         elif not line.startswith(prefix) and line not in said and not (number == 1 and line.endswith(":")):
             found.append(Leak(UNFRAMED, line[:200]))

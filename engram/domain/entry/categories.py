@@ -41,6 +41,19 @@ ALIASES = {
     "TOOL_OBSERVATION": "OBSERVATION",
 }
 
+# What a category is called in a line about an entry; any other by its own name.
+_SHORT = {
+    "ARCHITECTURAL_DECISION": "decision",
+    "PATTERN_OUTCOME": "pattern",
+    "INTERFACE_LESSON": "interface",
+    "EDGE_CASE_DISCOVERY": "edge case",
+    "IMPLEMENTATION_FRICTION": "friction",
+    "TESTING_STRATEGY": "testing",
+    "DEPENDENCY_BEHAVIOR": "dependency",
+    "PERFORMANCE_INSIGHT": "performance",
+    "CONTEXT_NOTE": "note",
+}
+
 # What other tools call things; nobody writes these into a file of lore.
 OTHER_WORDS = {
     "decision": "ARCHITECTURAL_DECISION",
@@ -105,6 +118,11 @@ class Categories:
     def type_of(self, category: str) -> str:
         """Return the type that a category implies (`semantic` where the category is unknown)."""
         return self._types.get(category, SEMANTIC)
+
+
+def short_name(category: str) -> str:
+    """Return a word or two for a category, for people and models: `dependency`, `edge case`."""
+    return _SHORT.get(category) or category.lower().replace("_", " ")
 
 
 def fold(text: str) -> str:

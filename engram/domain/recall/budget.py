@@ -1,44 +1,26 @@
-"""A budget of tokens, shared among the entries of an answer."""
+"""What text costs a language model, and how much of an entry is shown."""
 
 from __future__ import annotations
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Nearness = Callable[[Sequence[str]], Sequence[float]]  # how near each of some texts comes to the question
 
 CHARACTERS_PER_TOKEN = 4
-_SMALLEST = 160
+WHOLE = 1200  # characters up to which an entry is always shown whole
+PASSAGES = 1000  # characters that are shown at most of a longer one
+
+
+class Excerpt(NamedTuple):
+    """What is shown of an entry, and how many of its characters are not."""
+
+    text: str
+    left_out: int = 0
 
 
 def tokens(text: str) -> int:
     """Estimate how many tokens a text costs a language model (four characters each)."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-def shares(texts: Sequence[str], budget: int | None) -> list[str]:
-    """Cut texts so that together they cost about `budget` tokens (None: do not cut).
-
-    What short texts leave goes to the long ones; nothing is cut below about 160 characters.
-    """
-    if budget is None:
-        return list(texts)
-    left = budget * CHARACTERS_PER_TOKEN
-    lengths: dict[int, int] = {}
-    for place, number in enumerate(sorted(range(len(texts)), key=lambda number: len(texts[number]))):
-        fair = max(_SMALLEST, left // (len(texts) - place))
-        lengths[number] = min(len(texts[number]), fair)
-        left = max(0, left - lengths[number])
-    return [cut(text, lengths[number]) for number, text in enumerate(texts)]
-
-
-def cut(text: str, length: int) -> str:
-    """Cut a text to at most `length` characters, at the end of a paragraph, a sentence or a word."""
-    if len(text) <= length:
-        return text
-    head = text[:length]
-    for separator, keep in (("\n\n", 0), (". ", 1), ("\n", 0), (" ", 0)):
-        at = head.rfind(separator)
-        if at > length // 2:
-            return head[: at + keep].rstrip()
-    return head.rstrip()

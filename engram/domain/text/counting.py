@@ -1,4 +1,4 @@
-"""Numbers with their nouns: `1 entry`, `2 entries`, `1,000 files`."""
+"""Numbers with their nouns: `1 entry`, `2 entries`, `1,000 files`, `2 weeks ago`."""
 
 from __future__ import annotations
 
@@ -11,3 +11,15 @@ def counted(number: int, one: str, many: str = "") -> str:
 def entries(number: int) -> str:
     """Format a number of entries."""
     return counted(number, "entry", "entries")
+
+
+_UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # in days
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was: `2 weeks ago`, `today`."""
+    days = int(seconds // 86_400)
+    for length, name in _UNITS:
+        if days >= length:
+            return f"{counted(days // length, name)} ago"
+    return "today"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.agents.framing import NOTICE, as_text, frame
+from engram.domain.agents.framing import NOTICE, as_text, whole
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
@@ -78,7 +78,7 @@ def _framed(engram: Engram, skill: Skill) -> Framed:
     from engram.usecases.opening.scopes import reach
 
     seen = as_seen(reach(engram.store, skill.scope), skill.lore)
-    return frame([(skill.ref, *seen)], None, engram.store.clock.now())[0]
+    return whole([(skill.ref, *seen)], engram.store.clock.now())[0]
 
 
 def tools() -> list[LoreTool]:

@@ -166,7 +166,7 @@ async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
 
     def work(engram: Engram) -> CallToolResult:
         found = engram.search(**given)
-        return present.listed(engram, found, found.notes, "No lore fits.")
+        return present.listed(engram, found, found.notes, "No lore fits.", given.get("text") or "")
 
     return await use(work)
 
@@ -176,7 +176,11 @@ def _context(found: Context) -> Prepared:
         "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,
         "entity": found.entities,
     }  # fmt: skip
-    rows = [Part(part=part, **one._asdict()) for part, framed in parts.items() for one in framed]
+    rows = [
+        Part(ref=one.ref, about=one.about, text=one.content, part=part)
+        for part, framed in parts.items()
+        for one in framed
+    ]
     notes = [safe_text(note) for note in found.notes]
     return Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
 

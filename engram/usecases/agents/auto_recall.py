@@ -1,21 +1,24 @@
-"""Automatic recall: only strong matches, no entry twice in a session, within a token budget."""
+"""Automatic recall: only strong matches, whole, none twice in a session, within a token budget."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
-from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
+from engram.adapters.state.hook_memory import RECALLED, HookMemory
 from engram.domain.agents import fence, signals
+from engram.domain.agents.framing import frame, name_of
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
+from engram.usecases.agents import shown
 from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall import query as recall
 from engram.usecases.recall import search
+from engram.usecases.recall.nearness import nearness
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
@@ -25,11 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.index import Generation
+    from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
+    from engram.domain.recall.budget import Nearness
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
+SHOWN_BEFORE, NO_ROOM = "shown before", "no room"
 FOR_PROMPT = "Perhaps of use for this prompt:"
 FOR_ERROR = "Perhaps of use for this error:"
 FOR_FILE = "About the file at hand:"
@@ -40,10 +46,13 @@ _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND
 _MOST_ABOUT_FILES = 20
 
 
-def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = ()) -> str:
-    """Return what answers a text strongly, framed; "" where nothing does or all of it was shown before.
+def by_text(
+    store: Store, text: str, *, lead: str = "", naming: Sequence[str] = (), above: bool = False
+) -> str:
+    """Return what answers a text strongly, framed; "" where nothing does.
 
-    With `naming` only what mentions one of these names.
+    With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
+    is named where it answers best.
     """
     text = text[:_LONGEST_QUESTION]
     if not text.strip():
@@ -56,14 +65,18 @@ def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = 
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
-    sorted_out = _recalled(store, [hit.lore for hit in hits])
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead, elsewhere)
+    near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
+    budget = int(store.settings.number("hooks.recall_budget"))
+    put = put_before(
+        store, [hit.lore for hit in hits], budget, lead=lead, elsewhere=elsewhere, question=text, near=near, above=above
+    )  # fmt: skip
+    _note_recalled(store, put)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
-    withheld = [*sorted_out.withheld(MOST), *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
+    withheld = [*put.withheld, *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
     scores = {hit.lore.id: hit.score.total for hit in hits}
-    _note(store, text, sorted_out.new, said, withheld, began, answer.strategy, answer.strength, scores)
-    return said
+    _note(store, text, put, withheld, began, answer.strategy, answer.strength, scores)
+    return put.text
 
 
 def by_files(store: Store, files: Sequence[str]) -> str:
@@ -85,19 +98,58 @@ def by_files(store: Store, files: Sequence[str]) -> str:
         return [hit.path for hit in best if hit.confidence >= lowest]
 
     began = store.clock.nanoseconds()
-    sorted_out = _recalled(store, loaded(store, consult(store, ask)))
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), FOR_FILE)
-    _note(
-        store,
-        " ".join(files),
-        sorted_out.new,
-        said,
-        sorted_out.withheld(MOST),
-        began,
-        "files",
-        ranking.STRONG,
+    budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
+    put = put_before(store, loaded(store, consult(store, ask)), budget, lead=FOR_FILE, question=named)
+    _note_recalled(store, put)
+    _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
+    return put.text
+
+
+class Put(NamedTuple):
+    """What is put before a session: the framed text, the ids of the entries in it, those withheld and why."""
+
+    text: str = ""
+    shown: tuple[str, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+
+
+def put_before(
+    store: Store,
+    found: Sequence[Lore],
+    budget: int,
+    *,
+    most: int = MOST,
+    lead: str = "",
+    elsewhere: Mapping[str, str] = NOWHERE,
+    question: str = "",
+    near: Nearness | None = None,
+    above: bool = False,
+) -> Put:
+    """Frame those of the entries that this session was not shown yet, at most `most`, within `budget` tokens.
+
+    They count as shown from now on. `above` names those that were shown before and come first in `found`; `elsewhere`
+    has the scopes of entries of other stores, by id; `near` is how near a text comes to the question.
+    """
+    if not found or not HookMemory(store.state).is_on_disk:
+        return Put()  # nobody would know that they were shown
+    known = shown.before(store)
+    new = [lore for lore in found if lore.id not in known]
+    fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)
+    items = shown.mark(store, fitted.items)
+    told = {one.id for one in items}
+    again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - told
+    first = next((place for place, lore in enumerate(found) if lore.id not in again), len(found))
+    text = fence.frame(
+        items, lead, fitted.also, _named(store, found[:first][:most], elsewhere) if above else ()
     )
-    return said
+    no_room = [lore.id for lore in new[:most] if lore.id not in told | again]
+    reasons = (
+        (SHOWN_BEFORE, sorted(again)),
+        (NO_ROOM, no_room),
+        (f"more than {most}", [lore.id for lore in new[most:]]),
+    )
+    withheld = tuple(Withheld(why, tuple(ids)) for why, ids in reasons if ids)
+    return Put(text, tuple(one.id for one in items), withheld)
 
 
 def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -121,76 +173,47 @@ def _mentions(lore: Lore, names: Sequence[str]) -> bool:
     return any(name.lower() in said for name in names if not signals.is_common_file(name))
 
 
-def surface(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
-    """Return those of the lore that this session was not shown yet, at most `most`; they count as shown from now on."""
-    return _sorted_out(store, found, most).new
+def fit(
+    store: Store,
+    found: Sequence[Lore],
+    budget: int,
+    elsewhere: Mapping[str, str] = NOWHERE,
+    question: str = "",
+    near: Nearness | None = None,
+) -> Fitted:
+    """Frame entries for a fence, each with its session ref, as far as they fit `budget` tokens; see `put_before`."""
+    refs = _refs(store, found, elsewhere)
+    seen = [
+        (refs[lore.id], *as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore))
+        for lore in found
+    ]
+    return frame(seen, budget, store.clock.now(), question, near, cost=fence.characters)
 
 
-class _SortedOut(NamedTuple):
-    """Lore that a session has not been shown, those it has, and those that were too many."""
-
-    new: list[Lore]
-    before: list[str]
-    beyond: list[str]
-
-    def withheld(self, most: int) -> list[Withheld]:
-        """Return those that are not shown, and why."""
-        reasons = (("shown before", self.before), (f"more than {most}", self.beyond))
-        return [Withheld(why, tuple(ids)) for why, ids in reasons if ids]
-
-
-def _sorted_out(store: Store, found: Sequence[Lore], most: int) -> _SortedOut:
-    memory, sorted_out = HookMemory(store.state), _SortedOut([], [], [])
-    if not memory.is_on_disk:
-        return sorted_out  # nobody would know that they were shown
-    now = store.clock.now().timestamp()
-    for lore in found:
-        if len(sorted_out.new) >= most:
-            sorted_out.beyond.append(lore.id)
-        elif memory.mark(SHOWN, store.caller.session, lore.id, now):
-            sorted_out.new.append(lore)
-        else:
-            sorted_out.before.append(lore.id)
-    return sorted_out
-
-
-def _recalled(store: Store, found: Sequence[Lore]) -> _SortedOut:
-    """Return the new ones are put before the session, noted as recalled: an agent is asked later whether they helped."""
-    sorted_out = _sorted_out(store, found, MOST)
-    memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    for one in sorted_out.new:
-        memory.mark(RECALLED, store.caller.session, one.id, now)
-    return sorted_out
-
-
-def framed(
-    store: Store, found: Sequence[Lore], budget: int, lead: str = "", elsewhere: Mapping[str, str] = NOWHERE
-) -> str:
-    """Lore as notes in a fence, each with its session ref; `elsewhere` has the scopes of those of other stores, by id."""
+def _refs(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> dict[str, str]:
     if not found:
-        return ""
-    shown = [(lore.id, lore.title) for lore in found]
-    now = store.clock.now().timestamp()
-    refs = store.session_state.surface(store.caller.session, shown, now, elsewhere)
-    notes = []
-    for lore in found:
-        _, trust, counts = as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
-        content = lore.content
-        if lore.conflicts:
-            from engram.domain.entry.disputes import describe_dispute  # few entries need it
+        return {}
+    pairs, now = [(lore.id, lore.title) for lore in found], store.clock.now().timestamp()
+    return store.session_state.surface(store.caller.session, pairs, now, elsewhere)
 
-            content = f"{describe_dispute(lore, store.clock.now())}\n{content}"
-        earned = counts.earned.words(store.clock.now())
-        note = fence.Note(refs[lore.id], content, lore.category, counts.fraction, earned, trust)
-        notes.append(note)
-    return fence.frame(notes, budget, lead)
+
+def _named(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the refs and titles of entries."""
+    refs = _refs(store, found, elsewhere)
+    return [(refs[lore.id], name_of(lore.title, is_checked=False)) for lore in found]
+
+
+def _note_recalled(store: Store, put: Put) -> None:
+    """Remember what recall put before the session: an agent is asked later whether it helped."""
+    memory, now = HookMemory(store.state), store.clock.now().timestamp()
+    for lore_id in put.shown:
+        memory.mark(RECALLED, store.caller.session, lore_id, now)
 
 
 def _note(
     store: Store,
     text: str,
-    lore: Sequence[Lore],
-    said: str,
+    put: Put,
     withheld: Sequence[Withheld],
     began: int,
     strategy: str,
@@ -198,10 +221,9 @@ def _note(
     scores: Mapping[str, float] = NO_SCORES,
 ) -> None:
     """A line of the live record; none where nothing was near."""
-    if lore or withheld:
-        ids = [one.id for one in lore]
+    if put.shown or withheld:
         activity_log.note(
-            store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=ids,
-            scores=[scores.get(one, 1.0) for one in ids], took_ms=activity_log.milliseconds_since(store, began),
-            tokens=tokens(said), withheld=withheld,
+            store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=put.shown,
+            scores=[scores.get(one, 1.0) for one in put.shown], took_ms=activity_log.milliseconds_since(store, began),
+            tokens=tokens(put.text), withheld=withheld,
         )  # fmt: skip

@@ -26,7 +26,8 @@ RULES = (
     "gotcha, the cause of a failure), record it: the tool recall_record, or `engram record`. Never record secrets. "
     "Say which of the notes L1, L2, … helped or were wrong: the tool recall_feedback, or `engram feedback --helpful L1`."
 )
-MOST = 8
+MOST = 5
+_LEAD = "The most valuable notes for this repository:"
 _POOL = 400
 _RECENT = 60
 _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
@@ -54,12 +55,11 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     half_life = ranking.weights_of(store.settings).half_life
     hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
     found = loaded(store, [hit.path for hit in hits[: most * 3]])
-    chosen = auto_recall.surface(store, found, most)
-    said = auto_recall.framed(store, chosen, budget, "The most valuable notes for this repository:")
-    if chosen:
+    put = auto_recall.put_before(store, found, budget, most=most, lead=_LEAD)
+    if put.shown:
         took = activity_log.milliseconds_since(store, began)
-        activity_log.note(store, "brief", ids=[lore.id for lore in chosen], took_ms=took, tokens=tokens(said))
-    return said
+        activity_log.note(store, "brief", ids=put.shown, took_ms=took, tokens=tokens(put.text))
+    return put.text
 
 
 def worth(

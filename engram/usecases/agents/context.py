@@ -12,8 +12,8 @@ from engram.domain.agents.framing import (
     WRITTEN,
     Framed,
     Section,
-    frame,
     pack,
+    whole,
 )
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import ACTIVE
@@ -22,10 +22,12 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
+from engram.usecases.agents.shown import remember
 from engram.usecases.graph.entities import entities_by_name
 from engram.usecases.history.origin import as_seen
 from engram.usecases.opening.scopes import reach
-from engram.usecases.recall.query import Question, query
+from engram.usecases.recall.nearness import nearness
+from engram.usecases.recall.query import HYBRID, Question, query
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
@@ -82,11 +84,13 @@ def get_context(
     with store.lock:
         recent = _recent(store, agent, scope)
         answer = query(store, Question(topic, _LORE, scopes=(scope,) if scope else (), budget=max_tokens))
-        packed = pack(_sections(store, answer, recent, topic, reach(store, scope)), max_tokens)
+        near = nearness(store, topic) if answer.strategy == HYBRID else None
+        packed = pack(_sections(store, answer, recent, topic, reach(store, scope)), max_tokens, topic, near)
         shown = {one.id for one in packed.sections[0].items}
         told = [one for one in recent.handed if one.lore.id in shown]
         taken = handoffs.take_over(store, told) if take else []
         said = tokens(packed.text)
+        remember(store, [one for section in packed.sections[:4] for one in section.items])
         activity_log.note(
             store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)}
         )
@@ -126,9 +130,7 @@ def _sections(
     before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
     names = [name for hit in hits for name in hit.lore.entities]
-    lore = frame(
-        [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], None, store.clock.now()
-    )
+    lore = whole([(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], store.clock.now())
     scope = here.places.scope
     return (
         Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
@@ -147,7 +149,7 @@ def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ..
     pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
     seen = [(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found]
-    return tuple(frame(seen, None, store.clock.now()))
+    return tuple(whole(seen, store.clock.now()))
 
 
 def _names_in(topic: str) -> list[str]:

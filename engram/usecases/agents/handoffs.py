@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.hook_memory import SHOWN, HookMemory
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.graph.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
@@ -103,19 +102,25 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
 
 
 def for_session_start(store: Store, agent: str, budget: int) -> str:
-    """Return what is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
-    from engram.usecases.agents.auto_recall import framed
+    """Return what is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing.
+
+    What does not fit into `budget` tokens waits for the next session.
+    """
+    from engram.domain.agents import fence
+    from engram.usecases.agents import shown
+    from engram.usecases.agents.auto_recall import fit
 
     with store.lock:
         handed = waiting_for(store, agent)
         if not handed:
             return ""
         elsewhere = {one.lore.id: one.scope for one in handed if one.scope != store.places.scope}
-        said = framed(store, [one.lore for one in handed], budget, HANDED_OVER, elsewhere)
-        take_over(store, handed)
-        ids, now = [one.lore.id for one in handed], store.clock.now().timestamp()
-        for lore_id in ids:
-            HookMemory(store.state).mark(SHOWN, store.caller.session, lore_id, now)
+        room = fence.room(budget, HANDED_OVER)
+        fitted = fit(store, [one.lore for one in handed], room, elsewhere)
+        ids = [one.id for one in fitted.items]
+        said = fence.frame(fitted.items, HANDED_OVER, fitted.also)
+        take_over(store, [one for one in handed if one.lore.id in ids])
+        shown.mark(store, fitted.items)
         activity_log.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
         return said
 

@@ -13,7 +13,7 @@ from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.agents import fence, leaks
-from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
+from engram.domain.agents.framing import NOTICE, also_text, as_text, frame, whole_text
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
@@ -183,8 +183,8 @@ def _new_session(store: Store, name: str) -> None:
 def _answer(store: Store, asked: str) -> str:
     answer = recall.query(store, recall.Question(asked, limit=5))
     found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
-    framed = frame(found, int(store.settings.number("recall.budget")), store.clock.now())
-    return "\n\n".join([NOTICE, *map(as_text, framed)])
+    fitted = frame(found, int(store.settings.number("recall.budget")), store.clock.now(), asked)
+    return "\n\n".join([NOTICE, *map(as_text, fitted.items), also_text(fitted.also)])
 
 
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from engram.cli.parsing import declare, given
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
-from engram.domain.recall.budget import shares
+from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
+from engram.domain.recall.filling import fill
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -53,7 +54,9 @@ def run(call: Call) -> int:
     if budget is None and not call.output.json:
         budget = int(call.store.settings.number("recall.budget"))
     answer = query(call.store, question._replace(budget=budget))
-    texts = shares([hit.lore.content for hit in answer.lore], budget)
+    texts = [hit.lore.content for hit in answer.lore]
+    if budget is not None:
+        texts = _within(call, answer, texts, budget)
     origins = _origins(call, answer)
     if call.output.json:
         from engram.usecases.recall.answer_json import answer_json
@@ -68,6 +71,17 @@ def run(call: Call) -> int:
             call.output.line(line)
     _closing(call, answer.strength, len(answer.lore), answer.strategy, answer.took_ms)
     return 0
+
+
+def _within(call: Call, answer: Answer, texts: Sequence[str], budget: int) -> list[str]:
+    """What is shown of each text within `budget` tokens: all of it, of a long one what answers, "" of what does not fit."""
+    from engram.usecases.recall.nearness import nearness
+    from engram.usecases.recall.query import HYBRID
+
+    near = nearness(call.store, answer.query) if answer.strategy == HYBRID else None
+    room = budget * CHARACTERS_PER_TOKEN
+    found = fill(texts, room, answer.query, cost=lambda _, shown: len(shown.text), near=near)
+    return [shown.text if shown is not None else "" for shown in found]
 
 
 def _origins(call: Call, answer: Answer) -> list[Origin]:

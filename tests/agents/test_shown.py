@@ -1,0 +1,114 @@
+"""What a session has before it: entries shown whole, whoever showed them; passages by themselves; titles not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import SetClock, opened, plain
+from mcp_kit import QUEUE, inside, ok
+
+from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
+from engram.usecases.agents.auto_recall import FOR_PROMPT, NO_ROOM, by_files, by_text, put_before
+from engram.usecases.agents.brief import brief
+
+ASKED = "must queue consumers be idempotent, and why do brokers deliver twice?"
+POOL = "PgBouncer in transaction mode loses prepared statements of asyncpg, so statement_cache_size has to be zero."
+VACUUM = "Autovacuum of the ledger table has to run with a scale factor of one percent, or bloat doubles in a week."
+FILLER = "The palette of the settings page was chosen for contrast. Buttons are at least forty pixels high. "
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def titled(number: int, length: int) -> str:
+    return f"Lesson {number} about the queue.\n\n" + ("It says something. " * 100)[:length].strip()
+
+
+def test_what_a_prompt_asks_for_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        engram.record(QUEUE, category="fact")
+        first = by_text(engram.store, ASKED, lead=FOR_PROMPT, above=True)
+        again = by_text(engram.store, ASKED + " Please.", lead=FOR_PROMPT, above=True)
+        tool = by_text(engram.store, ASKED)
+    assert "    Brokers deliver twice after a missed ack." in first
+    title = "Queue consumers must be idempotent."
+    assert again == f"<engram-lore>\n[L1] above answers this:\n    {title}\n</engram-lore>"
+    assert tool == "", "a command or an error that comes again is no question"
+
+
+def test_a_brief_counts_as_shown_and_a_prompt_after_it_gets_the_ref(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        engram.record(QUEUE, category="fact")
+        assert "Brokers deliver twice" in brief(engram.store, str(root))
+        assert "[L1] above answers this:" in by_text(engram.store, ASKED, above=True)
+        assert brief(engram.store, str(root)) == ""
+
+
+async def test_what_a_tool_showed_whole_is_not_shown_again_by_a_hook(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+    async with inside(root) as client:
+        await ok(client, "recall_record", content=QUEUE, category="fact")
+        for _ in range(2):  # a tool always answers whole
+            (found,) = (await ok(client, "recall_query", query=ASKED))["lore"]
+            assert found["text"] == QUEUE
+    with opened(root, clock=SetClock()) as engram, engram.calling("s1", "claude-code"):
+        assert "[L1] above answers this:" in by_text(engram.store, ASKED, above=True)
+        assert "Brokers" not in by_text(engram.store, ASKED)
+
+
+def test_one_passage_of_a_long_entry_withholds_no_other(root: Path) -> None:
+    long = f"# Databases\n\n{FILLER * 8}\n\n{POOL}\n\n{FILLER * 9}\n\n{VACUUM}\n\n{FILLER * 8}"
+    with opened(
+        root, clock=SetClock(), settings='[store]\nfolder = "lore"\n[hooks]\nrecall_budget = 120\n'
+    ) as engram:
+        lore = engram.record(long, category="fact").lore
+
+        def put(question: str) -> str:
+            return put_before(engram.store, [lore], 120, question=question, above=True).text
+
+        first = put("prepared statements of asyncpg with PgBouncer")
+        assert POOL in first
+        assert VACUUM not in first
+        assert "excerpt, recall_get has all" in first
+        second = put("autovacuum scale factor of the ledger table")
+        assert VACUUM in second
+        assert "[L1] above answers this:" in put("autovacuum scale factor of the ledger table")
+
+
+def test_what_did_not_fit_is_named_by_its_title_and_may_still_be_shown(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        found = [engram.record(titled(number, 700), category="fact").lore for number in range(2)]
+        put = put_before(engram.store, found, 250)
+        assert put.shown == (found[0].id,)
+        assert [(one.why, one.ids) for one in put.withheld] == [(NO_ROOM, (found[1].id,))]
+        assert "recall_get has them:\n    L2 Lesson 1 about the queue." in put.text
+        memory = HookMemory(engram.store.state)
+        assert memory.marked(SHOWN, engram.store.caller.session) == {found[0].id}
+        assert put_before(engram.store, found, 250).shown == (found[1].id,)
+
+
+def test_only_what_recall_showed_is_asked_about_later(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        found = [
+            engram.record(titled(number, 1100), category="fact", files=["a.py"]).lore for number in range(2)
+        ]
+        said = by_files(engram.store, ["a.py"])
+        (shown,) = HookMemory(engram.store.state).marked(RECALLED, engram.store.caller.session)
+    assert shown in {lore.id for lore in found}
+    assert said.count("It says something.") < 70
+
+
+def test_every_entry_in_a_brief_is_whole_and_there_are_five_at_most(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        notes = [titled(number, 200 + 40 * number) for number in range(9)]
+        for note in notes:
+            engram.record(note, category="fact")
+        said = brief(engram.store, str(root))
+    bodies = {line.strip() for line in said.splitlines() if line.startswith("    It says")}
+    assert 3 <= len(bodies) <= 5
+    assert bodies <= {note.split("\n\n")[1] for note in notes}
