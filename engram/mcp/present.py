@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 
 from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
-from engram.domain.agents.framing import IN_DATA, NOTICE, also_text, as_text, frame, origin_of, quote
+from engram.domain.agents.framing import IN_DATA, NOTICE, WEAK, also_text, as_text, frame, origin_of, quote
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
@@ -37,22 +37,11 @@ if TYPE_CHECKING:
 CATEGORIES = "One of " + ", ".join(Categories().names)
 
 _NOTHING = "Nothing relevant is known here."
-_WEAK = "The best of it is only weakly related."
 _NAMED = 5  # titles in a question
+_MOST_WEAK = 3  # entries of an answer that is only weakly related; the others are named
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
-    (
-        "votes",
-        "conflicts",
-        "settled",
-        "source_id",
-        "sources",
-        "importance",
-        "title",
-        "state",
-        "agent",
-        "confirmed",
-    )
+    "votes conflicts settled source_id sources importance title state agent confirmed".split()  # noqa: SIM905 - names
 )
 
 
@@ -72,7 +61,7 @@ def listed(
     data = results.Found(
         strength=strength, notice=IN_DATA if rows else nothing, lore=rows, also=dict(fitted.also), notes=list(notes)
     )  # fmt: skip
-    said = [NOTICE if rows else nothing, *([_WEAK] if strength == ranking.WEAK else []), *notes]
+    said = [NOTICE if rows else nothing, *([WEAK] if strength == ranking.WEAK else []), *notes]
     return answer(as_answer(fitted, said), data)
 
 
@@ -97,9 +86,12 @@ def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Seq
 
     store = engram.store
     seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
-    said = tokens(NOTICE + _WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
+    said = tokens(NOTICE + WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
     near = nearness(store, question) if question else None
-    return frame(seen, int(store.settings.number("recall.budget")) - said, store.clock.now(), question, near)
+    most = _MOST_WEAK if answered.strength == ranking.WEAK else None
+    return frame(
+        seen, int(store.settings.number("recall.budget")) - said, store.clock.now(), question, near, most=most
+    )
 
 
 def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:

@@ -103,7 +103,7 @@ def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, 
     ok("feedback", "--helpful", lore_id, cwd=clones.root("a"))
     said = told(clones["a"], tmp_path, "one")
     assert said.index(THEIRS[:50]) < said.index(MINE[:50])
-    assert "] fact · confirmed 1×, last here today · " in said
+    assert "] fact · confirmed 1×, last here today\n" in said
 
 
 def test_it_ranks_and_is_filtered_as_one_of_070(clones: Clones) -> None:

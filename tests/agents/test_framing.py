@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.admission.credit import Counted
+from engram.domain.admission.credit import CONFIRMED, Counted, Earned
 from engram.domain.admission.tiers import tier_of
 from engram.domain.agents.framing import EXCERPT, QUOTE, also_text, as_text, frame, origin_of, quote, whole
 from engram.domain.entry.lore import Lore
@@ -63,8 +63,20 @@ def test_what_does_not_fit_is_named_and_not_cut() -> None:
 def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
     said = lore("x", "claude-code", "01JCCCCCCCCCCCCCCCCCCCCCCC")._replace(category="IMPLEMENTATION_FRICTION")
     later = NOW + timedelta(days=17)
-    (framed,) = whole([("L12", said, tier_of(said, OWN), Counted(900, False, False, Earned(CONFIRMED, 3, "Ada", NOW)))], later)
-    assert framed.about == "friction · confirmed 3×, last by Ada 2 weeks ago · foreign: claude-code, another clone"
+    (framed,) = whole(
+        [
+            (
+                "L12",
+                said,
+                tier_of(said, OWN),
+                Counted(
+                    900, False, True, True, earned=Earned(CONFIRMED, 3, "Ada", int(NOW.timestamp() * 1000))
+                ),
+            )
+        ],
+        later,
+    )
+    assert framed.about == "friction · confirmed 3×, last by Ada 2 weeks ago"
     assert tokens(f"[{framed.ref}] {framed.about}") <= 21
 
 

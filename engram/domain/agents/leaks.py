@@ -21,10 +21,8 @@ RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
 # A name is in it, and cannot look like anything but a name.
 _BY = r"(?: by [^\W_][\w .'-]{0,39}| here)?(?: today| \d+ \w+ ago)?"
 _EARNED = rf"(?:{'|'.join(credit.TIERS)})(?: \d+×)?(?:, confirmed \d+×)?(?:, last{_BY})?"
-_ABOUT = (
-    rf"[a-z ]+(?: · {_EARNED})? · (?:({'|'.join(TIERS)})(?:: [\w@.+, -]+)?|[\w@.+, -]+)"
-    rf"(?: · (?:today|\d+ \w+ ago))?(?: · {framing.EXCERPT})?"
-)
+_WHO = rf"(?:({'|'.join(TIERS)})(?:: [\w@.+, -]+)?|[\w@.+, -]+) · (?:today|\d+ \w+ ago)"
+_ABOUT = rf"[a-z ]+ · (?:{_EARNED}|{_WHO}|{_EARNED} · {_WHO})(?: · {framing.EXCERPT})?"
 _HEAD = re.compile(rf"\[L\d+\] {_ABOUT}")
 _NAMED = re.compile(rf"\[L\d+(?: [0-9A-Z]{{26}})?\](?: {fence.ABOVE})?")
 _FACTS = re.compile(rf"(?:L\d+|[0-9A-Z]{{26}}) · {_ABOUT}")
@@ -65,7 +63,12 @@ def leaks_of_fence(text: str) -> list[Leak]:
 
 def leaks_of_quotes(text: str) -> list[Leak]:
     """Find what got through in the text of a tool, which may have notices, lines of facts, quoted and blank lines."""
-    return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE, framing.ALSO))
+    return _lines(
+        [line for line in text.split("\n") if line],
+        ">",
+        (_FACTS,),
+        (framing.NOTICE, framing.WEAK, framing.ALSO),
+    )
 
 
 def leaks_of_context(text: str) -> list[Leak]:
@@ -90,7 +93,7 @@ def _lines(
     for number, line in enumerate(lines):
         match = next((match for form in own if (match := form.fullmatch(line))), None)
         if match:
-            tier = (match[1] or AGENT) if match.re.groups else FOREIGN
+            tier = next(filter(None, match.groups()), AGENT) if match.re.groups else FOREIGN
             found += [Leak(QUARANTINED, line)] if tier == TIERS[-1] else []
         elif not line.startswith(prefix) and line not in said and not (number == 1 and line.endswith(":")):
             found.append(Leak(UNFRAMED, line[:200]))
