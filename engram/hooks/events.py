@@ -20,6 +20,8 @@ PULL, ALL = "pull", "all"  # what the detached process syncs
 _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
+# Of what an answer to a question needs: an error names what it is about, and is rarely one that nobody could know of.
+_FOR_ERRORS = 0.75
 _FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
 _MOST_FILES = 4
@@ -104,7 +106,7 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
     text = signals.identifying_error(payload.error or payload.output)
     if payload.interrupted or not text:
         return Reply()
-    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR))
+    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS))
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:

@@ -15,6 +15,8 @@ psycopg2.errors.UndefinedColumn: column users.tenant does not exist
 
 The above exception was the direct cause of the following exception:
 
+  File "/srv/app/main.py", line 3, in <module>
+    raise timeout_error
 sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist
 Exit code 1"""
 
@@ -38,7 +40,7 @@ Exit code 1"""
                 "2026-01-02T03:04:05.123Z [info] starting\n2026-01-02 03:04:06,123 ERROR: QueuePool limit reached\n"
                 "make: *** [Makefile:12: run] Error 1"
             ),
-            "ERROR: QueuePool limit reached",
+            "QueuePool limit reached",
         ),
         (
             "error[E0502]: cannot borrow `x` as mutable\n --> src/main.rs:14:5\nerror: aborting due to 1 previous error",
@@ -49,6 +51,14 @@ Exit code 1"""
             "fatal: unable to access the remote",
         ),
         ("cannot open /srv/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
+        (
+            "tests/x.py:3:\n>   run()\nE       MissingGreenlet: no\n\nsrc/a.py:2: Failure\n1 failed",
+            "MissingGreenlet: no",
+        ),
+        (
+            "> node build.js\nCannot read x\n    at Object.<anonymous> (/a/b.js:1:2)\nnpm error code 1",
+            "Cannot read x",
+        ),
         ("401 on GET /3ds/return", "401 on GET /3ds/return"),
         ("one\ntwo\nthree", "two three"),
         ("\n \n", ""),

@@ -27,11 +27,16 @@ _COMPLAINT = re.compile(
     r"|not allowed|not supported|conflict|mismatch|violates|exceeded|out of memory|aborted|unsupported)\b",
     re.IGNORECASE,
 )
+_MARKED = re.compile(r"E {2,}\S|error(?:\[\w+\])?: \S|fatal: \S")  # by pytest, compilers, git
+_LEVEL = re.compile(r"^.{0,60}?(?<![\w-])(?:ERROR|FATAL|CRITICAL|PANIC)(?![\w-])[\]:]?\s+(?=\S)")
+_FRAME = re.compile(r"\s+at \S+.*[:(]")
+_PYTHON_FRAME = re.compile(r"\s+File \"")
 # What says only that something went wrong.
 _EMPTY = re.compile(
     r"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?-?\d+|command failed.*|make: \*\*\*.*"
-    r"|npm (?:err!|error) (?:code|errno|path|command|a complete log).*"
     r"|(?:error: )?aborting due to .*|traceback \(most recent call last\):?"
+    r"|.*\b(?:ended|exited|failed|finished|terminated) with (?:exit )?(?:code|status|error)\b.{0,30}|.* failed with error:?"
+    r"|stopping after \d+ failures?|failed \S+::\S+|[\w./-]+: (?:failure|error)|npm (?:err!|error) .{0,80}"
     r"|during handling of the above.*|the above exception was.*|error:?|failed:?"
     r"|=+ .{0,40}(?:failures|errors|short test summary).{0,20} =+|\d+ (?:failed|errors?|warnings?)[ ,\d\w.]*)\W*$",
     re.IGNORECASE,
@@ -106,14 +111,20 @@ def identifying_error(output: str) -> str:
 
     At most 400 characters; "" where the output says nothing.
     """
-    lines = [line for line in map(_cleaned, _last_states(output)) if line and not _EMPTY.match(line)]
-    ranked = [(_rank_of(line), number, line) for number, line in enumerate(lines)]
-    telling = [one for one in ranked if one[0]]
-    if not telling:
+    lines = _last_states(output)
+    ranked = [
+        (rank, number, line)
+        for number, line in enumerate(map(_cleaned, lines))
+        if line and not _EMPTY.match(line)
+        for rank in [_rank_of(lines, number, line)]
+    ]
+    best = max((rank for rank, _, _ in ranked), default=0)
+    if not best:
         return " ".join(line for _, _, line in ranked[-2:])[:LONGEST_ERROR]
-    # The last of several exceptions is the one that ended the program; what a tool says first is its error.
-    telling.sort(key=lambda one: (-one[0], -one[1] if one[0] == 2 else one[1]))
-    chosen = list(dict.fromkeys(line for _, _, line in telling))[:_MOST_LINES]
+    telling = [(number, line) for rank, number, line in ranked if rank == best]
+    if best > 1:  # the last of several exceptions is the one that ended the program
+        telling.reverse()
+    chosen = list(dict.fromkeys(line for _, line in telling))[:_MOST_LINES]
     return " ".join(chosen)[:LONGEST_ERROR].strip()
 
 
@@ -124,7 +135,10 @@ def is_common_file(name: str) -> bool:
 
 def complains(output: str) -> bool:
     """Return whether any line of an output says that something went wrong."""
-    return any(_rank_of(line) and not _EMPTY.match(line) for line in map(_cleaned, _last_states(output)))
+    lines = map(_cleaned, _last_states(output))
+    return any(
+        not _EMPTY.match(line) and (_EXCEPTION.match(line) or _COMPLAINT.search(line)) for line in lines
+    )
 
 
 def _last_states(output: str) -> list[str]:
@@ -134,13 +148,27 @@ def _last_states(output: str) -> list[str]:
 
 
 def _cleaned(line: str) -> str:
+    level = _LEVEL.search(line)
+    line = line[level.end() :] if level and not line.startswith(("ERROR:", "FATAL:")) else line
     for pattern, instead in _NOISE:
         line = pattern.sub(instead, line)
-    return " ".join(line.split()).strip("|>│-=*# \t")
+    return " ".join(line.split()).strip("|>│-=*#_! \t").removeprefix("E ")
 
 
-def _rank_of(line: str) -> int:
-    """Return 2 for a line that names an error, 1 for one that complains, 0 for others."""
+def _rank_of(lines: list[str], number: int, line: str) -> int:
+    """Return how surely a line is the error: 3 by its place, 2 by its form, 1 where it complains, 0 for others.
+
+    The place is that of pytest's own mark, of a log's level, of the end of a stack (Python) or of its head (JavaScript,
+    Java). `line` is the cleaned one.
+    """
+    raw, before = lines[number], lines[max(0, number - 2) : number]
+    after = lines[number + 1] if number + 1 < len(lines) else ""
+    is_code = raw[:4].isspace() and any(map(_PYTHON_FRAME.match, before))
+    if is_code or _PYTHON_FRAME.match(raw) or _FRAME.match(raw):
+        return 0
+    ends_stack = not raw[:1].isspace() and any(map(_PYTHON_FRAME.match, before))
+    if ends_stack or _MARKED.match(raw) or _LEVEL.search(raw) or _FRAME.match(after):
+        return 3
     return 2 if _EXCEPTION.match(line) else 1 if _COMPLAINT.search(line) else 0
 
 

@@ -247,8 +247,8 @@ def with_leads(scores: Sequence[Score]) -> list[Score]:
     return found
 
 
-def strength(much: float, lead: float, limits: Bounds) -> str:
-    """Return the strength of an answer whose best hit has this much evidence and this lead."""
-    if much >= limits.least and much + limits.lead * lead >= limits.strong:
+def strength(much: float, lead: float, limits: Bounds, bar: float = 1.0) -> str:
+    """Return the strength of an answer whose best hit has this much evidence and this lead; `bar` is a factor on its bound."""
+    if much >= limits.least and much + limits.lead * lead >= bar * limits.strong:
         return STRONG
     return WEAK if much >= limits.weak else NONE

@@ -47,20 +47,26 @@ _MOST_ABOUT_FILES = 20
 
 
 def by_text(
-    store: Store, text: str, *, lead: str = "", naming: Sequence[str] = (), above: bool = False
+    store: Store,
+    text: str,
+    *,
+    lead: str = "",
+    naming: Sequence[str] = (),
+    above: bool = False,
+    bar: float = 1.0,
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
     With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
-    is named where it answers best.
+    is named where it answers best. `bar` is the share of what a strong answer needs that is enough here.
     """
     text = text[:_LONGEST_QUESTION]
     if not text.strip():
         return ""
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
-    usable = answer.strength == ranking.STRONG and answer.strategy != recall.SCAN
-    hits = [hit for hit in answer.lore if usable and search.strength_of([hit]) == ranking.STRONG]
+    usable = answer.strategy != recall.SCAN
+    hits = [hit for hit in answer.lore if usable and search.strength_of([hit], bar) == ranking.STRONG]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     strong = {hit.lore.id for hit in hits}

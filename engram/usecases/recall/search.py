@@ -322,15 +322,15 @@ def evidence(hit: Scored) -> float:
     return ranking.evidence(score.words, score.cosine, score.missing)
 
 
-def strength_of(found: Sequence[Scored]) -> str:
-    """Return the strength of an answer of these hits: that of the one with the most evidence."""
-    return strength_by(found, [evidence(hit) for hit in found])
+def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
+    """Return the strength of an answer of these hits: that of the one with the most evidence; see `strength_by`."""
+    return strength_by(found, [evidence(hit) for hit in found], bar)
 
 
-def strength_by(found: Sequence[Scored], known: Sequence[float]) -> str:
-    """Return the strength of an answer of hits whose evidence is known."""
+def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.0) -> str:
+    """Return the strength of an answer of hits whose evidence is known; `bar` is the share of the bound that is enough."""
     levels = [
-        ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine))
+        ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine), bar)
         for hit, much in zip(found, known, strict=True)
     ]
     return next((level for level in ranking.STRENGTHS if level in levels), ranking.NONE)
