@@ -156,6 +156,41 @@ def test_the_brief_knows_what_was_touched_lately(tmp_path: Path) -> None:
     assert briefing.worth(first, [], now) == briefing.worth(second, [], now)
 
 
+def test_the_brief_is_about_this_repository_now_or_says_nothing(tmp_path: Path) -> None:
+    later = SetClock()
+    with opened(tmp_path, clock=later) as engram:
+        old = [
+            engram.record("The printer keeps a cache of pages.", category="FACT").lore.id,
+            engram.record("The parser keeps tokens.", category="FACT", files=["src/parser.py"]).lore.id,
+            engram.record("asyncpg drops prepared statements.", category="FACT").lore.id,
+            engram.record("Ships sail on Sundays.", category="FACT", pinned=True).lore.id,
+        ]
+        engram.refresh()
+        generation = engram.store.index.look()
+        assert generation is not None
+        hits = {hit.id: hit for hit in generation.catalog.select("1")}
+        now = later.now().timestamp() + 7 * 86_400
+        why = [briefing.reason(hits[one], ["src/parser.py"], frozenset({"asyncpg"}), now) for one in old]
+        assert why == [None, briefing.FILES, briefing.DEPENDENCIES, briefing.HELPFUL]
+        lately = now - 6 * 86_400
+        assert briefing.reason(hits[old[0]], [], frozenset(), lately) == briefing.LATELY
+
+
+def test_dependencies_come_from_manifests_without_versions(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\ndependencies = ["asyncpg>=0.30"]\n[project.optional-dependencies]\nweb = ["Starlette"]\n'
+        '[dependency-groups]\ndev = ["pytest", {include-group = "web"}]\n[tool.poetry.dependencies]\nredis = "^5"\n'
+    )
+    (tmp_path / "package.json").write_text(
+        '{"name": "shop", "dependencies": {"@types/node": "1"}, "scripts": {"dev": "x"}}'
+    )
+    (tmp_path / "requirements.txt").write_text("flask==3\n# no\n-r more.txt\n")
+    (tmp_path / "go.mod").write_text("module a\nrequire (\n\tgithub.com/spf13/cobra v1.2.0\n)\n")
+    (tmp_path / "Cargo.toml").write_text("[[[")
+    named = {"asyncpg", "starlette", "pytest", "redis", "node", "flask", "cobra"}
+    assert briefing.dependencies(str(tmp_path)) == named
+
+
 def test_what_was_touched_comes_from_git(tmp_path: Path) -> None:
     from gitkit import git
 

@@ -34,6 +34,11 @@ class Tier(NamedTuple):
         return self.tier in (HUMAN, AGENT)
 
 
+def is_imported(lore: Lore) -> bool:
+    """Return whether an entry was taken from elsewhere: from notes, a transcript, or an export."""
+    return any(text.startswith(_IMPORTED) for text in lore.context) or "IMPORTED" in lore.accounts
+
+
 def tier_of(
     lore: Lore,
     own_source: str,
@@ -57,7 +62,7 @@ def tier_of(
         if not voucher:
             return Tier(FOREIGN, f"{said}, bad signature" if signature and signature.state == BAD else said)
         return Tier(_by_writer(lore), f"{said}, {voucher}")
-    if any(text.startswith(_IMPORTED) for text in lore.context) or "IMPORTED" in lore.accounts:
+    if is_imported(lore):
         return Tier(IMPORT, f"{who}, taken from elsewhere")
     return Tier(_by_writer(lore), who if lore.source_id or lore.agent else "written by hand")
 

@@ -1,7 +1,11 @@
-"""The brief that an agent gets when a session starts: the most valuable lore for this repository, in a budget."""
+"""The brief that an agent gets when a session starts: what there is about this repository now, else nothing."""
 
 from __future__ import annotations
 
+import os
+import re
+
+from engram.domain.admission.tiers import is_imported
 from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
@@ -27,7 +31,7 @@ RULES = (
     "Say which of the notes L1, L2, … helped or were wrong: the tool recall_feedback, or `engram feedback --helpful L1`."
 )
 MOST = 5
-_LEAD = "The most valuable notes for this repository:"
+_LEAD = "About this repository:"
 _POOL = 400
 _RECENT = 60
 _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
@@ -39,27 +43,107 @@ _USABLE = (
 _TOUCHED_COMMITS = "15"
 _TOUCHED_MOST = 60
 _GIT_SECONDS = 1.0
+_ASKED_FILES = 20  # of the files touched last, those that entries are looked up by
+_RECENT_SECONDS = 3 * 86_400.0  # what was recorded so lately is what the last sessions left
+_LARGEST_MANIFEST = 256 * 1024  # bytes that are read
+_TABLES = ("dependencies", "devDependencies", "peerDependencies", "dev-dependencies")
+_NAME = re.compile(r"@?[A-Za-z][\w.@/-]*")
+_LINES = {
+    "requirements.txt": re.compile(r"^([A-Za-z][\w.-]+)", re.MULTILINE),
+    "go.mod": re.compile(r"^\s*(?:require )?([a-z][\w./-]+) v\d", re.MULTILINE),
+    "Gemfile": re.compile(r"^\s*gem ['\"]([\w-]+)", re.MULTILINE),
+}
+FILES, DEPENDENCIES, HELPFUL, LATELY = range(4)
 
 
 def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> str:
-    """Return the most valuable lore that this session was not shown yet, framed; "" for none.
+    """Return the lore about this repository now that this session was not shown yet, framed; "" for none.
 
-    `working` is the folder the agent works in; what was changed there lately decides which lore is near.
+    That is, in this order: about files that were changed in the folder `working` lately, about what its manifests
+    depend on, what was pinned or judged helpful, and what was recorded in the last days; the most valuable first.
     `budget` in tokens (0: as configured). Raises StoreError where there can be no index.
     """
     budget = budget or int(store.settings.number("hooks.brief_budget"))
-    touched = touched_files(working)
+    touched, needed = touched_files(working), dependencies(working)
     now = store.clock.now().timestamp()
     began = store.clock.nanoseconds()
-    hits, ranks = consult(store, lambda generation: _pool(store, generation, now))
+    hits, ranks = consult(store, lambda generation: _pool(store, generation, now, touched))
     half_life = ranking.weights_of(store.settings).half_life
-    hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
-    found = loaded(store, [hit.path for hit in hits[: most * 3]])
+    why = {hit.id: reason(hit, touched, needed, now) for hit in hits}
+    chosen = [(kind, hit) for hit in hits if (kind := why[hit.id]) is not None]
+    chosen.sort(
+        key=lambda one: (one[0], -worth(one[1], touched, now, ranks.get(one[1].id), half_life), one[1].id)
+    )
+    found = [
+        lore for lore in loaded(store, [hit.path for _, hit in chosen[: most * 3]])
+        if why[lore.id] != LATELY or not is_imported(lore)
+    ]  # fmt: skip
     put = auto_recall.put_before(store, found, budget, most=most, lead=_LEAD)
     if put.shown:
         took = activity_log.milliseconds_since(store, began)
         activity_log.note(store, "brief", ids=put.shown, took_ms=took, tokens=tokens(put.text))
     return put.text
+
+
+def reason(hit: Hit, touched: Sequence[str], needed: frozenset[str], now: float) -> int | None:
+    """Return why an entry is about this repository now, one of FILES to LATELY; None if it is not."""
+    if hit.files and ranking.path_overlap(hit.files.split("\n"), touched) == 1.0:
+        return FILES
+    if needed and not needed.isdisjoint(re.findall(r"[\w.@/-]+\w", hit.title.lower())):
+        return DEPENDENCIES
+    if hit.pinned or hit.validation_count:
+        return HELPFUL
+    return LATELY if hit.created_at >= now - _RECENT_SECONDS else None
+
+
+def dependencies(working: str) -> frozenset[str]:
+    """Return what the manifests of a folder's repository say that it depends on, in lower case and without a version."""
+    from engram.adapters.git.run.layout import find_repository
+
+    repository = find_repository(working)
+    top = repository.worktree if repository else working
+    found = set[str]()
+    for name in (*_LINES, "pyproject.toml", "Cargo.toml", "package.json"):
+        try:
+            with open(os.path.join(top, name), encoding="utf-8", errors="replace") as file:
+                text = file.read(_LARGEST_MANIFEST)
+        except OSError:
+            continue
+        found.update(_LINES[name].findall(text) if name in _LINES else _declared(name, text))
+    return frozenset(one.lower().rpartition("/")[2] for one in found)
+
+
+def _declared(name: str, text: str) -> list[str]:
+    """Return the names in the tables of dependencies of a manifest; none of one that cannot be read."""
+    try:
+        if name.endswith(".json"):
+            import json
+
+            manifest = json.loads(text)
+        else:
+            import tomllib
+
+            manifest = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    tables = [manifest] if isinstance(manifest, dict) else []
+    tables += [
+        table for key in ("project", "tool.poetry") if isinstance(table := _table(manifest, key), dict)
+    ]
+    found = list[object]()
+    for key in _TABLES:
+        for values in (table.get(key) for table in tables):
+            found += values if isinstance(values, (dict, list)) else []
+    for groups in (_table(manifest, "project.optional-dependencies"), _table(manifest, "dependency-groups")):
+        lists = groups.values() if isinstance(groups, dict) else []
+        found += [one for each in lists if isinstance(each, list) for one in each]
+    return [match[0] for one in found if isinstance(one, str) and (match := _NAME.match(one))]
+
+
+def _table(manifest: object, place: str) -> object:
+    for key in place.split("."):
+        manifest = manifest.get(key) if isinstance(manifest, dict) else None
+    return manifest
 
 
 def worth(
@@ -97,12 +181,17 @@ def touched_files(working: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))[:_TOUCHED_MOST]
 
 
-def _pool(store: Store, generation: Generation, now: float) -> tuple[list[Hit], Mapping[str, float]]:
+def _pool(
+    store: Store, generation: Generation, now: float, touched: Sequence[str]
+) -> tuple[list[Hit], Mapping[str, float]]:
     """The lore that may be worth a brief, the best ones by standing and the newest, and how important the graph makes them."""
     lowest, catalog = round(store.settings.number("recall.min_confidence") * 1000), generation.catalog
     order, confirmed = credit.order(store), credit.confirmed_ids(store, _POOL)
     among = f"{_USABLE} AND id IN ({','.join('?' * len(confirmed))})"
+    files = touched[:_ASKED_FILES]
+    about = " OR ".join(["instr(char(10) || files || char(10), char(10) || ? || char(10))"] * len(files))
     found = [
+        *(catalog.select(f"{_USABLE} AND files != '' AND ({about})", (lowest, now, *files)) if files else ()),
         *catalog.select(_USABLE, (lowest, now), f"ORDER BY updated_at DESC LIMIT {_RECENT}"),
         *catalog.select(_USABLE, (lowest, now, *order.values), f"ORDER BY {order.sql} LIMIT {_POOL}"),
         *(catalog.select(among, (lowest, now, *confirmed)) if confirmed else ()),
