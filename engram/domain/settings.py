@@ -46,7 +46,7 @@ KEYS = (
     Key("store.placement", "", "Where lore is kept: `dedicated` (a separate repository; every change is committed), `branch` (the branch `engram/lore` of your code repository; every change is committed there) or `in-tree` (files of your code repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
     Key("store.folder", "lore", "The folder of lore, relative to the store."),
     Key("store.categories", {}, "Additional categories: a table of name = type (`episodic`, `semantic`, `procedural` or `working`)."),
-    Key("record.category", "", "The default category of `record` (empty: a category must be given)."),
+    Key("record.category", "", "The default category of `record` (empty: guessed from the text, `fact` where nothing suggests another)."),
     Key("record.confidence", 0.7, "The initial confidence of new entries.", low=0, high=1),
     Key("record.agent", "", "Who records, if neither `--agent` nor the calling coding agent says so (default: `human`).", user_only=True),
     Key("review.agents", "active", "Whether entries recorded by agents are `active` at once, or `pending` until a person accepts them.", choices=("active", "pending")),

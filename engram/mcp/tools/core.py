@@ -33,7 +33,7 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
 
 @takes(
     RECORD,
-    category={"required": True, "agents": present.CATEGORIES},
+    category={"agents": f"{present.CATEGORIES}; by default guessed"},
     context={"type": TEXT, "default": ""},
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
