@@ -91,7 +91,7 @@ def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
             _take(turn, found)
     kept: list[tuple[str, Candidate]] = []
     for where, one in found:
-        if not any(_alike(one.content, other.content) for _, other in kept):
+        if not any(say_alike(one.content, other.content) for _, other in kept):
             kept.append((where, one))
     return [_about(one, where) for where, one in kept[:most]]
 
@@ -146,7 +146,8 @@ def _about(one: Candidate, where: str) -> Extracted:
     )  # fmt: skip
 
 
-def _alike(one: str, other: str) -> bool:
+def say_alike(one: str, other: str) -> bool:
+    """Return whether the words of the shorter of two texts are nearly all in the other."""
     first, second = _words(one), _words(other)
     return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
 
