@@ -76,7 +76,7 @@ KEYS = (
     Key("hooks.brief_budget", 600, "Approximate number of tokens of lore at the start of a session.", low=50, high=20000),
     Key("hooks.recall_budget", 300, "Approximate number of tokens of lore that a hook adds to a prompt or tool call.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once per session which of the lore it was shown helped.", user_only=True),
-    Key("hooks.capture", True, "Whether hooks record what was learned, as pending lore, when a task or session ends.", user_only=True),
+    Key("hooks.capture", True, "Whether hooks capture what was learned when a task or session ends.", user_only=True),
     Key("hooks.sync", True, "Whether hooks sync a dedicated store with its remote in the background.", user_only=True),
     Key("sync.interval", 0, "Minutes between automatic syncs, in the background after a command (0: never). The interval grows after failures.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether to sync in the background at the start and end of a session.", user_only=True),

@@ -35,8 +35,12 @@ class CapturedTable:
 
     def rows(self, now: float) -> list[tuple[str, str]]:
         """Return id and text of those that have not expired, newest first; the others are deleted."""
-        self._run("DELETE FROM captured WHERE expires_at <= ?", (now,))
-        return self._run("SELECT id, raw FROM captured ORDER BY id DESC")
+        rows = self._run("SELECT id, raw, expires_at FROM captured ORDER BY id DESC")
+        if any(
+            expires_at <= now for _, _, expires_at in rows
+        ):  # no query waits for a lock to write without need
+            self._run("DELETE FROM captured WHERE expires_at <= ?", (now,))
+        return [(lore_id, raw) for lore_id, raw, expires_at in rows if expires_at > now]
 
     def remove(self, lore_id: str) -> bool:
         """Delete one; False where it was gone."""

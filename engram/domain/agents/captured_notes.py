@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LEAD = "Captured by an earlier session, confirmed by nobody. A person can: engram review."
+LEAD = "Found out by an earlier session; a person can confirm it: engram review"
 
 
 class CapturedNote(NamedTuple):
@@ -22,7 +22,7 @@ class CapturedNote(NamedTuple):
 
 def marked(note: CapturedNote) -> str:
     """Return Engram's own line about a captured entry."""
-    return f"[unconfirmed] {note.when}, not confirmed · {note.category}"
+    return f"[{note.when}, not confirmed] {note.category}"
 
 
 def as_lines(note: CapturedNote) -> list[str]:

@@ -61,7 +61,7 @@ def fixes(steps: Sequence[Step]) -> list[Fix]:
     found: dict[str, Fix] = {}
     for at, step in enumerate(steps):
         if step.kind == FAILED:
-            error = identifying_error(step.output)
+            error = identifying_error(step.output).removeprefix("E ")  # pytest's mark of a line
             for key, command in _keys(step.text).items():
                 if error:  # the first failure stands for those that follow it
                     open_failures.setdefault(key, _Failure(command, error, at))

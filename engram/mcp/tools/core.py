@@ -28,7 +28,8 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
     def work(engram: Engram) -> CallToolResult:
         budget = int(engram.store.settings.number("recall.budget"))
         answer = present.found(engram, engram.query(query, k, **given, budget=budget))
-        return with_captured(engram, answer, query)
+        narrows = any(value for name, value in given.items() if name != "files")
+        return answer if narrows else with_captured(engram, answer, query)
 
     return await use(work)
 

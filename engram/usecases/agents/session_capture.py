@@ -39,6 +39,7 @@ MOST_A_DAY = 40
 _DAY = 86_400.0
 _SUMMARY, _RESULT = _FILED = ("SESSION_SUMMARY", "TASK_RESULT")
 _CONFIDENCE = 0.5
+_MOST_LOOKED_AT = 200  # lessons of a transcript
 _LEAST_SAID = 80  # characters that a summary's outcome or a task's description must have
 _LONGEST_SAID = 900
 _LONGEST_ASKED = 300
@@ -163,10 +164,12 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     turns += [Turn(AGENT, fence.remove_frames(text)) for text in (*found.said, report.said)]
     learned = [
         one
-        for one in extract(turns, MOST + len(solved))
+        for one in extract(turns, _MOST_LOOKED_AT)
         if not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
-    drafts += [_draft(store, report, one.content, one.category, one.files) for one in learned[:MOST]]
+    drafts += [
+        _draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]
+    ]  # what is said last is known best
     if report.task and not drafts and len(report.said) >= _LEAST_SAID:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(report, found) if report.whole else ""

@@ -29,9 +29,11 @@ _LEAST_BY_WORDS = 0.6
 
 def matching(store: Store, question: str, most: int = MOST) -> list[Lore]:
     """Return the captured entries that answer a question, the best first; none that a person rejected or put off."""
-    aside = store.state.set_aside(store.clock.now().timestamp())
-    waiting = [lore for lore in captured(store) if item_id(PENDING, [lore.id]) not in aside]
-    if not waiting or not question.strip():
+    waiting = captured(store) if question.strip() else []
+    if waiting:
+        aside = store.state.set_aside(store.clock.now().timestamp())
+        waiting = [lore for lore in waiting if item_id(PENDING, [lore.id]) not in aside]
+    if not waiting:
         return []
     texts = [searchable(lore) for lore in waiting]
     shares = _coverage(store, question, texts)

@@ -31,7 +31,7 @@ def _item(store: Store, lore: Lore) -> Item:
     why = f"{when.capitalize()} by {lore.agent or 'an agent'}, private to this clone; expires on {ends}."
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
-        tuple(lore.content.splitlines()[1:]), agent=lore.agent, mark=captured.ORIGIN,
+        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent, mark=captured.ORIGIN,
     )  # fmt: skip
 
 
