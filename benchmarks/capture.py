@@ -13,7 +13,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from engram.domain.agents.extraction import Turn, extract, speaker_of
+from engram.domain.agents.extraction import AGENT, Turn, extract, speaker_of
+from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Step, fixes
 
 FOLDER = Path(__file__).parent / "capture_dev"
 TUNED, UNSEEN = SETS = ("tuned", "unseen")
@@ -22,11 +23,12 @@ _SAME = 0.6  # of the words of a lesson and of what was taken, from which they a
 
 
 class Ending(NamedTuple):
-    """The end of a session: who said what, and the lessons in it with their categories."""
+    """The end of a session: who said what, the lessons in it with their categories, whether a failed command passed."""
 
     name: str
     turns: tuple[tuple[str, str], ...]
     lessons: tuple[tuple[str, str], ...]
+    solved: bool = False
 
 
 class Measured(NamedTuple):
@@ -60,6 +62,7 @@ def endings(name: str) -> list[Ending]:
             row["id"],
             tuple((role, text) for role, text in row["turns"]),
             tuple((one["text"], one["category"]) for one in row["lessons"]),
+            row["solved"],
         )
         for row in rows
     ]
@@ -70,22 +73,36 @@ def measure(labelled: list[Ending]) -> Measured:
     taken = right = found = category = 0
     wrong, missed = list[str](), list[str]()
     for ending in labelled:
-        turns = [Turn(speaker_of(role), text) for role, text in ending.turns]
-        entries = extract(turns, MOST)
+        entries = _captured(ending)
         taken += len(entries)
-        for one in entries:
-            if any(_is_same(one.content, text) for text, _ in ending.lessons):
+        for content, _ in entries:
+            if any(_is_same(content, text) for text, _ in ending.lessons):
                 right += 1
             else:
-                wrong.append(f"{ending.name}: {one.content}")
+                wrong.append(f"{ending.name}: {content}")
         for text, wanted in ending.lessons:
-            match = next((one for one in entries if _is_same(one.content, text)), None)
-            found += match is not None
-            category += match is not None and match.category == wanted
-            if match is None:
+            match = next((guessed for content, guessed in entries if _is_same(content, text)), "")
+            found += bool(match)
+            category += match == wanted
+            if not match:
                 missed.append(f"{ending.name}: {text}")
     lessons = sum(len(ending.lessons) for ending in labelled)
     return Measured(len(labelled), lessons, taken, right, found, category, tuple(wrong), tuple(missed))
+
+
+def _captured(ending: Ending) -> list[tuple[str, str]]:
+    """Return what the hooks take from an ending, with its category: the explanation of a fix first, then what is stated."""
+    turns = [Turn(speaker_of(role), text) for role, text in ending.turns]
+    said = [Step(SAID, turn.text) for turn in turns if turn.speaker == AGENT]
+    steps = [
+        Step(FAILED, "make check", "error: it failed"),
+        Step(CHANGED, "a.py"),
+        Step(PASSED, "make check"),
+        *said,
+    ]
+    solved = [(one.explanation, one.category) for one in fixes(steps if ending.solved else [])]
+    stated = [(one.content, one.category) for one in extract(turns, MOST)]
+    return [*solved, *(one for one in stated if not any(_is_same(one[0], text) for text, _ in solved))]
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -45,16 +45,19 @@ class Candidate(NamedTuple):
     label: str = ""
 
 
-def candidates(text: str, most: int = MOST) -> list[Candidate]:
-    """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none."""
+def candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Candidate]:
+    """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none.
+
+    With `of_fix` the text was said about a failure that was fixed.
+    """
     found: dict[str, Candidate] = {}
     for _, paragraph in paragraphs(text):
-        for one in candidates_in(paragraph):
+        for one in candidates_in(paragraph, of_fix=of_fix):
             found.setdefault(one.content.casefold(), one)
     return list(found.values())[:most]
 
 
-def candidates_in(paragraph: str, *, of_person: bool = False) -> list[Candidate]:
+def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = False) -> list[Candidate]:
     """Return the candidates of a paragraph: the whole of it by its label, else the sentences that state a lesson.
 
     With `of_person` sentences count only for what a person decides, wants or prescribes.
@@ -66,7 +69,7 @@ def candidates_in(paragraph: str, *, of_person: bool = False) -> list[Candidate]
         return []
     found = []
     for sentence in sentences(paragraph):
-        category = lesson_in(sentence, of_person=of_person)
+        category = lesson_in(sentence, of_person=of_person, of_fix=of_fix)
         one = said(sentence, category, "") if category else None
         if one is not None:
             found.append(one)

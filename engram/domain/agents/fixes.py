@@ -96,7 +96,12 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
         return None
     after = [step for step in steps[passed:] if step.kind == SAID][:_NEAR]
     texts = [step.text for step in between if step.kind == SAID] + [step.text for step in after]
-    stated = [one for text in texts for one in candidates(remove_frames(text)) if one.category in _EXPLAINING]
+    stated = [
+        one
+        for text in texts
+        for one in candidates(remove_frames(text), of_fix=True)
+        if one.category in _EXPLAINING
+    ]
     if not stated:
         return None
     about = _words(f"{failure.error} {failure.command} {' '.join(files)}")

@@ -58,15 +58,24 @@ _NOT_MINE = r"(?![^.:]{0,30}\b(?:I|I'm|I've|I'll|we'll)\b)"
 
 
 class Rule(NamedTuple):
-    """A way to state a lesson: its pattern, the category it suggests, and whether a person may state it, too."""
+    """A way to state a lesson: its pattern, the category it suggests, whether a person may state it, too.
+
+    One that is not `sure` states a lesson only about a failure that was fixed: in a review, a plan or an explanation of
+    code the same words describe what code does.
+    """
 
     pattern: re.Pattern[str]
     category: str
     of_persons: bool = False
+    sure: bool = True
 
 
 def _rule(pattern: str, category: str, *, of_persons: bool = False, case: int = re.IGNORECASE) -> Rule:
     return Rule(re.compile(pattern, case), category, of_persons)
+
+
+def _likely(pattern: str, category: str) -> Rule:
+    return Rule(re.compile(pattern, re.IGNORECASE), category, sure=False)
 
 
 _PERFORMANCE = re.compile(
@@ -90,25 +99,27 @@ _RULES = (
     _rule(r"\bthis (?:repo|repository|project|codebase|package|team|service) (?:always |only )?(?:uses?|keeps|requires|needs|follows|expects)\b", RULE, of_persons=True),
     _rule(r"^in this (?:repo|repository|project|codebase),? (?!I\b)", RULE, of_persons=True),
     _rule(r"\b(?:must not|must never|may not) be? ?\w+ here\b|\bmust not use \w+ here\b", RULE, of_persons=True),
-    _rule(r"(?<!can )(?<!should )(?<!could )\bwe (?:always |only )?(?:use|deploy|pin|store|log|host|run)\b (?!\w+ing\b)", GENERAL, of_persons=True),
+    _rule(r"^(?:for reference,? |note:? |here,? |btw,? )?we (?:always |only )?(?:use|deploy|pin|store|log|host|run)\b (?!\w+ing\b)", GENERAL, of_persons=True),
     _rule(r"\bmake sure (?:to|that)\b.*" + _WHY, STEPS),
-    _rule(r"\bmust (?:be )?(?:run|start|called|set|done|happen|published|deployed|executed|built)\b.*(?:\b(?:before|after|from|first)\b|" + _WHY + ")", STEPS),
-    _rule(r"\b(?:needs?|requires?)\b (?!to be done)[^.]*(?:" + _WHY + r"|\bto be set\b|; without)", DETOUR),
+    _likely(r"\bmust (?:be )?(?:run|start|called|set|done|happen|published|deployed|executed|built)\b.*(?:\b(?:before|after|from|first)\b|" + _WHY + ")", STEPS),
+    _likely(r"\b(?:needs?|requires?)\b (?!to be done).*(?:" + _WHY + r"|\bto be set\b|; without)", DETOUR),
     _rule(r"\b(?:lesson(?:s)? learned|(?:one thing|what) (?:I|we) learned)\b", CAUSE),
     _rule(r"\b(?:was|were|is|are) (?:actually )?(?:being )?caused by\b", CAUSE),
     _rule(r"\b(?:it )?turn(?:s|ed) out\b(?! to be (?:easy|fine|simple))", CAUSE),
     _rule(r"\bI (?:found|discovered|noticed|learned) (?:out )?that\b", CAUSE),
-    _rule(r"\b(?:real |actual |root |underlying )?(?:reason|problem|issue|cause|culprit|catch|root of the problem)\b[^.?]{0,40}(?:\b(?:was|is)\b(?: that)?|:) (?!(?:fixed|solved|resolved|gone|unclear|still|now|not)\b)", CAUSE),
+    _likely(r"\b(?:real |actual |root |underlying )?(?:reason|problem|issue|cause|culprit|catch|root of the problem)\b[^.?]{0,40}(?:\b(?:was|is)\b(?: that)?|:) (?!(?:fixed|solved|resolved|gone|unclear|still|now|not)\b)", CAUSE),
+    _rule(r"\b(?:real|actual|root|underlying) (?:cause|reason|problem)\b[^.?]{0,40}(?:\bwas\b|:)|\broot of the problem was\b", CAUSE),
+    _rule(r"\b(?:reason|problem|issue|culprit|catch)\b[^.?]{0,40}\bwas (?:simply |just )?that\b", CAUSE),
     _rule(r"\bwhat (?:tripped|broke|caused|went wrong)\b[^.]{0,40}(?::| was\b| is\b)", CAUSE),
-    _rule(r"^" + _NOT_MINE + r"(?=.*\b" + _BROKE + r").*\b(?:because|due to|came from|comes from|stems from|which is why)\b", CAUSE),
-    _rule(r"^" + _NOT_MINE + r".*(?:, so|[,;:] (?:any|every|then)) [^.]*\b" + _BROKE, CAUSE),
-    _rule(r"^" + _NOT_MINE + r".*\b(?:does not|doesn't|don't|do not|did not) (?:support|accept|work|allow|hono\w+|apply|regenerate)\b", LIBRARY),
-    _rule(r"^" + _NOT_MINE + r".*\bonly (?:accepts?|supports?|works?|allows?|applies)\b", LIBRARY),
-    _rule(r"^" + _NOT_MINE + r".*\b(?:silently|falls? back to)\b", LIBRARY),
-    _rule(r"^" + _NOT_MINE + r".*\bby default\b.*(?:,|;|which)", LIBRARY),
-    _rule(r"^use .{3,80} (?:instead of|rather than) .*(?::|because|since)", CAUSE),
-    _rule(r"\bmost of the [\w ]{2,30}(?:was|is) spent\b", SPEED),
-    _rule(r"^" + _NOT_MINE + r".*\b(?:returns?|expects?) [^.]*, so [^.]* must\b", API),
+    _likely(r"^" + _NOT_MINE + r"(?=.*\b" + _BROKE + r").*\b(?:because|due to|came from|comes from|stems from|which is why)\b", CAUSE),
+    _likely(r"^" + _NOT_MINE + r".*(?:, so|[,;:] (?:any|every|then)) [^.]*\b" + _BROKE, CAUSE),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:does not|doesn't|don't|do not|did not) (?:support|accept|work|allow|hono\w+|apply|regenerate)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\bonly (?:accepts?|supports?|works?|allows?|applies)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:silently|falls? back to)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\bby default\b.*(?:,|;|which)", LIBRARY),
+    _likely(r"^use .{3,80} (?:instead of|rather than) .*(?::|because|since)", CAUSE),
+    _likely(r"\bmost of the [\w ]{2,30}(?:was|is) spent\b", SPEED),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:returns?|expects?) [^.]*, so [^.]* must\b", API),
 )  # fmt: skip
 _NAMES = re.compile(
     r"`[^`]+`|\b\w+[_/]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\b[A-Za-z]+\d+\w*|\b\w+\.(?:py|ts|js|go|rs|md|toml|ya?ml|json)\b|(?<=[a-z,;:’'`)] )[A-Z][a-z]\w+|--\w[\w-]+|\b\d+(?:\.\d+)+\b"
@@ -117,11 +128,18 @@ _DIGITS = re.compile(r"\b\d{2,}\b")
 _NO_LESSON = re.compile(
     r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|misread)"
     r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
-    r"|my (?:plan|recommendation)|option [a-d1-4])\b",
+    r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
+    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
 _ANAPHORA = re.compile(r"^(?!it turn)(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE)
 _SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_])")
+# Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
+_REMARK = re.compile(
+    r"^(?:\W*\(\d+\)|[^\w\s`\"'(\[]|(?:issue|problem|result|deduplication|fix)\b ?#?\d*:|`[^`]+`(?: \([^)]*\))? ?(?:[-—–:]|now\b)"
+    r"|Test[A-Z]|(?:falls|uses|returns|adds|handles|skips|checks|currently|actually|looking at|now (?:that|I)|if|when|without|adding|one shared|the (?:tests?|change|fix|caller|args?|second|first)\b))",
+    re.IGNORECASE,
+)
 _TODO = re.compile(r"^\s*[-*+]\s+\[[ xX]\]|^\s*\|")
 
 
@@ -133,14 +151,17 @@ def sentences(paragraph: str) -> list[str]:
     return [part.strip() for part in _SPLIT.split(text) if part.strip()]
 
 
-def lesson_in(sentence: str, *, of_person: bool = False) -> str:
+def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
     """Return the category of the lesson that a sentence states; "" for a sentence that states none.
 
-    With `of_person` only what a person decides, wants or prescribes counts.
+    With `of_person` only what a person decides, wants or prescribes counts. With `of_fix` the sentence was said about a
+    failure that was fixed, and so more ways to state a cause count.
     """
     if sentence.endswith(("?", ":")) or _NO_LESSON.search(sentence) or _ANAPHORA.match(sentence):
         return ""
-    rule = next((one for one in _RULES if one.pattern.search(sentence)), None)
+    if _REMARK.match(sentence):
+        return ""
+    rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
     if rule is None or (of_person and not rule.of_persons):
         return ""
     if rule.category != CHOICE and not (_NAMES.search(sentence) or _DIGITS.search(sentence)):

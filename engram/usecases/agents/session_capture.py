@@ -16,7 +16,7 @@ from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
-from engram.domain.agents.extraction import AGENT, PERSON, Turn, extract, say_alike
+from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
 from engram.domain.agents.fixes import fixes
 from engram.domain.entry.lore import PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
@@ -37,6 +37,7 @@ MOST_WAITING = 64  # reports
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
+_FIX = "workaround"  # the tag of both labels
 _SUMMARY, _RESULT = _FILED = ("SESSION_SUMMARY", "TASK_RESULT")
 _CONFIDENCE = 0.5
 _MOST_LOOKED_AT = 200  # lessons of a transcript
@@ -165,7 +166,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     learned = [
         one
         for one in extract(turns, _MOST_LOOKED_AT)
-        if not any(say_alike(one.content, fix.explanation) for fix in solved)
+        if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
     drafts += [
         _draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]
@@ -176,6 +177,11 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     if summary:
         drafts.append(_draft(store, report, summary, _SUMMARY, _relative(found.files, report.working)))
     return drafts
+
+
+def _is_a_change(one: Extracted) -> bool:
+    """Return whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
+    return _FIX in one.tags and _FIX not in one.content.casefold()
 
 
 def _draft(
