@@ -9,6 +9,7 @@ from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemo
 from engram.domain.agents import signals
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
+from engram.usecases.agents.captured_notes import with_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +70,8 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True))
+    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True)
+    return Reply(with_captured(store, found, text))
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -106,7 +108,8 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
     text = signals.identifying_error(payload.error or payload.output)
     if payload.interrupted or not text:
         return Reply()
-    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS))
+    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS)
+    return Reply(with_captured(store, found, text))
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:

@@ -21,7 +21,7 @@ from engram.operations.description import (
 RECORD = Operation("record", "Record something learned.", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
          agents="Markdown, at most 4000 characters; the first line is the title"),
-    text("category", "what kind of entry it is (`engram config` lists them)", values=CATEGORY),
+    text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)", values=CATEGORY),
     texts("context", "context", "where and when it was learned", agents="Where and when it was learned"),
     share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),
     texts("tags", "tag", "a topic", values=TAG),

@@ -166,7 +166,6 @@ def test_feedback_in_words(root: Path) -> None:
         ),
         (["record", "", "-c", "fact"], 2, "engram: The content is empty.\n"),
         (["record", "x", "-c", "fcat"], 2, "engram: 'fcat' is not a category. Did you mean FACT?\n"),
-        (["record", "x"], 2, "engram: An entry needs a category.\n"),
         (["show", "L3"], 3, "engram: There is no L3 in this session.\n"),
         (["show", "never seen words"], 3, "engram: No entry of this session matches 'never seen words'.\n"),
         (["list", "--sort", "x"], 2, "engram: Lore cannot be sorted by 'x'.\n"),

@@ -25,6 +25,7 @@ from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases.agents import session_capture
 from engram.usecases.agents.session_capture import Report
+from engram.usecases.store import captured
 from engram.usecases.store.store import Clock
 
 CLAUDE = "claude-code"
@@ -40,14 +41,15 @@ def root(tmp_path: Path) -> Path:
 
 
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
-    """The lore that hooks made, after the detached process did its work here."""
+    """The entries that hooks made, after the detached process did its work here: captured ones, then those with a file."""
     with opened(root, session=session, clock=Clock()) as engram:
         session_capture.persist(engram.store)
         engram.refresh()
+        filed = [shown.lore for shown in engram.list(limit=None).lore if "captured" in shown.lore.tags]
         return [
-            {"content": shown.lore.content, "category": shown.lore.category, "status": shown.lore.status,
-             "type": shown.lore.type, "agent": shown.lore.agent, "files": shown.lore.files}
-            for shown in engram.list(limit=None).lore if "captured" in shown.lore.tags
+            {"content": lore.content, "category": lore.category, "status": lore.status,
+             "type": lore.type, "agent": lore.agent, "files": lore.files}
+            for lore in [*captured.captured(engram.store), *filed]
         ]  # fmt: skip
 
 
@@ -118,7 +120,7 @@ def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
 # --- from an event to an entry
 
 
-def test_a_subagents_cause_becomes_one_pending_lore(root: Path) -> None:
+def test_a_subagents_cause_becomes_one_captured_entry(root: Path) -> None:
     assert answer(CLAUDE, "subagent-stop", root) is None
     (found,) = persisted(root)
     assert found["content"] == CAUSE
@@ -324,7 +326,9 @@ def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
 # --- the detached process
 
 
-def test_the_detached_process_records_commits_and_pushes(tmp_path: Path) -> None:
+def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_confirmed(
+    tmp_path: Path,
+) -> None:
     root = dedicated(tmp_path / "store")
     hub = tmp_path / "hub.git"
     git(tmp_path, "init", "-q", "--bare", str(hub))
@@ -332,6 +336,9 @@ def test_the_detached_process_records_commits_and_pushes(tmp_path: Path) -> None
     payload = recorded(CLAUDE, "session-end", root)
     with opened(root) as engram:
         session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
+        result = "The export writes one file for each tenant now, named after it; the old file is gone."
+        task = Report("task-completed", CLAUDE, "s1", result, "Split the export")
+        session_capture.hand_in(engram.store, task)
     assert payload["reason"] == "prompt_input_exit"
     done = subprocess.run(
         [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "all"],
@@ -340,7 +347,11 @@ def test_the_detached_process_records_commits_and_pushes(tmp_path: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "rev-parse", "HEAD") == git(hub, "rev-parse", "HEAD")
-    assert "Root cause" in git(hub, "log", "-1", "--format=%B%n", "-p", "HEAD")
+    sent = git(hub, "log", "--format=%B%n", "-p", "HEAD")
+    assert "Split the export" in sent
+    assert "Root cause" not in sent
+    with opened(root) as engram:
+        assert [lore.content for lore in captured.captured(engram.store)] == [CAUSE]
 
 
 def test_a_pull_does_not_push_and_without_a_remote_nothing_is_synced(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class Transcript(NamedTuple):
 def read(path: str) -> Transcript:
     """Return the transcript at `path`; an empty one where there is none that can be read."""
     prompts, said, files = list[str](), list[str](), list[str]()
-    for role, kind, text in _parts(_lines(path)):
+    for role, kind, text in _parts(lines(path)):
         if kind == "file":
             files.append(text)
         elif role == "assistant":
@@ -63,7 +63,8 @@ def turns(raw: bytes) -> list[tuple[str, str, str]]:
     return list(_parts(row for row in rows if isinstance(row, dict))) if isinstance(rows, list) else []
 
 
-def _lines(path: str) -> Iterator[dict[str, object]]:
+def lines(path: str) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects at the end of a transcript; none where it cannot be read."""
     return _objects(_tail(path))
 
 
@@ -95,9 +96,9 @@ def _tail(path: str) -> bytes:
         os.close(handle)
 
 
-def _parts(lines: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
+def _parts(rows: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
     """(role, kind, text) of each text and each changed file."""
-    for line in lines:
+    for line in rows:
         inner = line.get("message") or line.get("payload") or line.get("data") or line
         if not isinstance(inner, dict):
             continue
@@ -114,12 +115,18 @@ def _parts(lines: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]
 
 
 def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-    text, given = block.get("text"), block.get("input") or block.get("args") or block.get("arguments")
+    text = block.get("text")
     if isinstance(text, str) and block.get("type", "text") in _TEXTS:
         yield role, "text", text
-    elif block.get("name") in _CHANGING:
-        for path in _changed(given):
+    else:
+        for path in changed_by(block):
             yield role, "file", path
+
+
+def changed_by(block: dict[str, object]) -> list[str]:
+    """Return the files that a call of a tool changes; none for a call that changes none."""
+    given = block.get("input") or block.get("args") or block.get("arguments")
+    return _changed(given) if block.get("name") in _CHANGING else []
 
 
 def _changed(given: object) -> list[str]:

@@ -1,48 +1,28 @@
-"""The few sentences of a text that say what was learned, by conservative rules: only what its writer marked as such.
+"""The few sentences of a text that say what was learned, by conservative rules.
 
-A candidate begins with a label ("Root cause: …", "Decision: …") or one of a few fixed phrases. Everything else,
-however true, is left to whoever records on purpose: a memory full of chatter is worse than an empty one.
+A candidate begins with a label ("Root cause: …", "Decision: …") or one of a few fixed phrases, or is a plain sentence
+that states a lesson (see `sentences`). Everything else, however true, is left to whoever records on purpose: a memory
+full of chatter is worse than an empty one.
 """
 
 from __future__ import annotations
 
 import re
 
+from engram.domain.exchange.lesson_sentences import (
+    LABEL,
+    LABELS,
+    LONGEST,
+    RESULTS,
+    labelled_category,
+    lesson_in,
+    sentences,
+)
 from engram.domain.typed import NamedTuple
 
-SHORTEST, LONGEST = 40, 700
+SHORTEST = 40
 MOST = 3
 
-_LABELS = (
-    ("lesson|lessons? learned|learned|learning|takeaway|insight", "PATTERN_OUTCOME"),
-    ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
-    ("gotcha|pitfall|caveat|watch out", "EDGE_CASE_DISCOVERY"),
-    ("decision|decided|we decided", "ARCHITECTURAL_DECISION"),
-    ("workaround|fix|the fix", "IMPLEMENTATION_FRICTION"),
-    ("convention|preference", "PREFERENCE"),
-    ("outcome|result", "OUTCOME"),
-    ("remember|remember this|for the record", "FACT"),
-)
-_RESULTS = "OUTCOME"  # under a heading "Results" stands anything
-_MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
-_LABEL = re.compile(
-    _MARK + "(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(_LABELS)) + r")\**\s?:\**\s+\S",
-    re.IGNORECASE,
-)  # fmt: skip
-_PHRASES = (
-    (r"(?:the )?root cause (?:was|is) ", "EDGE_CASE_DISCOVERY"),
-    # Not "it turns out it can …": by itself nobody knows what can.
-    (
-        r"it turns out (?!(?:that )?(?:it|they|this|these|those|both|he|she|that's|i)\b)(?:that )?",
-        "EDGE_CASE_DISCOVERY",
-    ),
-    (r"we decided (?:to|against|that) ", "ARCHITECTURAL_DECISION"),
-    (r"(?:always|never) [^.]{10,} because ", "PATTERN_OUTCOME"),
-)
-_PHRASE = re.compile(
-    _MARK + "(?:" + "|".join(f"(?P<p{n}>{words})" for n, (words, _) in enumerate(_PHRASES)) + ")",
-    re.IGNORECASE,
-)
 _BEGINS = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]|#{1,6})\s")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
@@ -65,25 +45,44 @@ class Candidate(NamedTuple):
     label: str = ""
 
 
-def candidates(text: str, most: int = MOST) -> list[Candidate]:
-    """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none."""
+def candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Candidate]:
+    """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none.
+
+    With `of_fix` the text was said about a failure that was fixed.
+    """
     found: dict[str, Candidate] = {}
     for _, paragraph in paragraphs(text):
-        one = candidate(paragraph)
-        if one is not None:
+        for one in candidates_in(paragraph, of_fix=of_fix):
             found.setdefault(one.content.casefold(), one)
     return list(found.values())[:most]
 
 
+def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = False) -> list[Candidate]:
+    """Return the candidates of a paragraph: the whole of it by its label, else the sentences that state a lesson.
+
+    With `of_person` sentences count only for what a person decides, wants or prescribes.
+    """
+    labelled = candidate(paragraph)
+    if labelled is not None:
+        return [labelled]
+    if paragraph.startswith("#") or labelled_category(paragraph) or _DOUBT.search(paragraph):
+        return []
+    found = []
+    for sentence in sentences(paragraph):
+        category = lesson_in(sentence, of_person=of_person, of_fix=of_fix)
+        one = said(sentence, category, "") if category else None
+        if one is not None:
+            found.append(one)
+    return found
+
+
 def candidate(paragraph: str) -> Candidate | None:
     """Return the candidate that a paragraph is, by its first words; None for any other."""
-    label, phrase = _LABEL.match(paragraph), _PHRASE.match(paragraph)
-    match = label or phrase
-    if match is None or not match.lastgroup:
+    category = labelled_category(paragraph)
+    if not category:
         return None
-    number = int(match.lastgroup[1:])
-    category = (_LABELS if label else _PHRASES)[number][1]
-    return said(paragraph, category, _name_of(number) if label else "")
+    label = LABEL.match(paragraph)
+    return said(paragraph, category, _name_of(int(label.lastgroup[1:])) if label and label.lastgroup else "")
 
 
 def said(paragraph: str, category: str, label: str) -> Candidate | None:
@@ -97,8 +96,8 @@ def said(paragraph: str, category: str, label: str) -> Candidate | None:
 def section_of(heading: str) -> tuple[str, str] | None:
     """Return the category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
     words = heading.strip().strip("#*: ").lower()
-    for number, (names, category) in enumerate(_LABELS):
-        if category != _RESULTS and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
+    for number, (names, category) in enumerate(LABELS):
+        if category != RESULTS and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
             return category, _name_of(number)
     return None
 
@@ -122,9 +121,9 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
 
 def _is_labelled(line: str) -> bool:
     """Return whether a line begins with a label, in capitals: within a sentence it is none."""
-    return line.lstrip("*_ ")[:1].isupper() and bool(_LABEL.match(line))
+    return line.lstrip("*_ ")[:1].isupper() and bool(LABEL.match(line))
 
 
 def _name_of(number: int) -> str:
     """Return what a label is called as a tag: `root-cause`."""
-    return _LABELS[number][0].partition("|")[0].replace(" ", "-")
+    return LABELS[number][0].partition("|")[0].replace(" ", "-")

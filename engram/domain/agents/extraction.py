@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.candidates import Candidate, candidate, paragraphs, said, section_of
+from engram.domain.agents.candidates import Candidate, candidate, candidates_in, paragraphs, said, section_of
 from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -91,21 +91,24 @@ def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
             _take(turn, found)
     kept: list[tuple[str, Candidate]] = []
     for where, one in found:
-        if not any(_alike(one.content, other.content) for _, other in kept):
+        if not any(say_alike(one.content, other.content) for _, other in kept):
             kept.append((where, one))
     return [_about(one, where) for where, one in kept[:most]]
 
 
 def _take(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
-    for number, one in _said(paragraphs(turn.text)):
+    of_person = turn.speaker == PERSON
+    for number, one in _said(paragraphs(turn.text), of_person=of_person):
         if one is None:
             if found:
                 found.pop()
-        elif turn.speaker != PERSON or one.label in _OF_PERSONS:
+        elif not (of_person and one.label) or one.label in _OF_PERSONS:
             found.append((turn.where or f"line {turn.line + number}", one))
 
 
-def _said(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[int, Candidate | None]]:
+def _said(
+    parts: Sequence[tuple[int, str]], *, of_person: bool = False
+) -> Iterator[tuple[int, Candidate | None]]:
     """Yield the candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
     section: tuple[str, str] | None = None
     level = left = 0
@@ -121,6 +124,9 @@ def _said(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[int, Candidate | N
             yield number, None
         elif one is not None:
             yield number, one
+        else:
+            for stated in candidates_in(paragraph, of_person=of_person):
+                yield number, stated
 
 
 def _about(one: Candidate, where: str) -> Extracted:
@@ -140,7 +146,8 @@ def _about(one: Candidate, where: str) -> Extracted:
     )  # fmt: skip
 
 
-def _alike(one: str, other: str) -> bool:
+def say_alike(one: str, other: str) -> bool:
+    """Return whether the words of the shorter of two texts are nearly all in the other."""
     first, second = _words(one), _words(other)
     return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
 

@@ -1,4 +1,4 @@
-"""Guess the category of a document: by clear signs only, else FACT.
+"""Guess the category of a document or an entry: by clear signs only, else FACT.
 
 Rules look at the title, the headings, the folders and how the text is built, the surest first. A wrong
 category costs more than a missing one (it decides how fast lore fades and who filters it out), so a rule
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from engram.domain.exchange.lesson_sentences import stated_category
 from engram.domain.exchange.markdown_blocks import FENCE, TEXT, scan
 from engram.domain.typed import NamedTuple
 
@@ -277,12 +278,18 @@ def _worked(document: _Document) -> tuple[str, str] | None:
     return None
 
 
+def _stated(document: _Document) -> tuple[str, str] | None:
+    category = stated_category(document.content)
+    return (category, "a sentence of it states one") if category else None
+
+
 _RULES: tuple[Callable[[_Document], tuple[str, str] | None], ...] = (
     *(
         _labelled,
         _structured,
         _filed,
         _decided,
+        _stated,
         _rule,
         _failed,
         _changed,

@@ -8,6 +8,7 @@ from mcp_types import CallToolResult
 
 from engram.mcp import present, results
 from engram.mcp.caller import use
+from engram.mcp.captured import with_captured
 from engram.mcp.tools.arguments import SomeRefs, takes
 from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
@@ -26,14 +27,16 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
 
     def work(engram: Engram) -> CallToolResult:
         budget = int(engram.store.settings.number("recall.budget"))
-        return present.found(engram, engram.query(query, k, **given, budget=budget))
+        answer = present.found(engram, engram.query(query, k, **given, budget=budget))
+        narrows = any(value for name, value in given.items() if name != "files")
+        return answer if narrows else with_captured(engram, answer, query)
 
     return await use(work)
 
 
 @takes(
     RECORD,
-    category={"required": True, "agents": present.CATEGORIES},
+    category={"agents": f"{present.CATEGORIES}; by default guessed"},
     context={"type": TEXT, "default": ""},
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:

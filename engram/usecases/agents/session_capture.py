@@ -1,25 +1,31 @@
-"""What hooks record when a task, a subagent or a session ends: a few pending entries, by conservative rules.
+"""What hooks record when a task, a subagent or a session ends: a few entries, by conservative rules.
 
-The hook itself only queues a report, durably and without secrets (`hand_in`); a detached process makes entries of it
-(`persist`). The size of a report, the queue, and the entries of a session and of a day are limited.
+A lesson becomes a captured entry: private, recalled with a mark, gone after two weeks unless a person accepts it. The
+summary of a session and the result of a task become pending entries. The hook itself only queues a report, durably and
+without secrets (`hand_in`); a detached process makes entries of it (`persist`). The size of a report, the queue, and the
+entries of a session and of a day are limited.
 """
 
 from __future__ import annotations
 
 import os
 
-from engram.adapters.agents import transcript
+from engram.adapters.agents import transcript, transcript_steps
 from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
-from engram.domain.agents.candidates import Candidate, candidates
+from engram.domain.agents.candidates import MOST
+from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
+from engram.domain.agents.fixes import fixes
 from engram.domain.entry.lore import PENDING
-from engram.domain.errors import EngramError
+from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
-from engram.usecases.store import activity_log
+from engram.usecases.similarity.near_duplicates import similar
+from engram.usecases.store import activity_log, captured
+from engram.usecases.store.captured import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +37,10 @@ MOST_WAITING = 64  # reports
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
-_SUMMARY = "SESSION_SUMMARY"
+_FIX = "workaround"  # the tag of both labels
+_SUMMARY, _RESULT = _FILED = ("SESSION_SUMMARY", "TASK_RESULT")
 _CONFIDENCE = 0.5
+_MOST_LOOKED_AT = 200  # lessons of a transcript
 _LEAST_SAID = 80  # characters that a summary's outcome or a task's description must have
 _LONGEST_SAID = 900
 _LONGEST_ASKED = 300
@@ -109,10 +117,29 @@ def _persist(store: Store, job: dict[str, object]) -> int:
         key = _SUMMARY if summary else store.clock.new_id()
         if summary and key in memory.marked(CAPTURED, report.session):
             continue  # a session that was resumed ends several times
-        if _recorded(store, draft, anyway=summary):
+        kept = (
+            _kept(store, draft) if draft.category not in _FILED else _recorded(store, draft, anyway=summary)
+        )
+        if kept:
             memory.mark(CAPTURED, report.session, key, now)
             count += 1
     return count
+
+
+def _kept(store: Store, draft: recording.Draft) -> bool:
+    """Keep a lesson as a captured entry, unless the store or a captured entry says nearly the same already, or it is refused."""
+    try:
+        lore, _ = recording.prepare(store, draft)
+        bare = lore._replace(context=(), tags=(), files=())
+        twins = similar(store, lore) or similar(store, bare)
+        if twins or any(say_alike(lore.content, other.content) for other in captured.captured(store)):
+            return False
+        captured.keep(store, lore)
+    except (ConflictError, StoreError):  # not now: the report stays in the queue
+        raise
+    except EngramError:
+        return False
+    return True
 
 
 def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
@@ -129,26 +156,45 @@ def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
 def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     """Return what a report gives: candidates from what was said, a task's result, a session's summary."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
-    said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
-    learned = candidates(fence.remove_frames(said))
-    if report.task and not learned and len(report.said) >= _LEAST_SAID:
-        learned = [Candidate(_task(report), "TASK_RESULT")]
+    solved = fixes(transcript_steps.read(report.transcript)) if report.transcript else []
+    drafts = [
+        _draft(store, report, fix.content, fix.category, _relative(fix.files, report.working))
+        for fix in solved[:MOST]
+    ]
+    turns = [Turn(PERSON, fence.remove_frames(text)) for text in found.prompts]
+    turns += [Turn(AGENT, fence.remove_frames(text)) for text in (*found.said, report.said)]
+    learned = [
+        one
+        for one in extract(turns, _MOST_LOOKED_AT)
+        if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
+    ]
+    drafts += [
+        _draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]
+    ]  # what is said last is known best
+    if report.task and not drafts and len(report.said) >= _LEAST_SAID:
+        drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(report, found) if report.whole else ""
     if summary:
-        learned = [*learned, Candidate(summary, _SUMMARY)]
-    files = _relative(found.files, report.working)
-    return [_draft(store, report, one, files) for one in learned]
+        drafts.append(_draft(store, report, summary, _SUMMARY, _relative(found.files, report.working)))
+    return drafts
 
 
-def _draft(store: Store, report: Report, learned: Candidate, files: Sequence[str]) -> recording.Draft:
-    summed_up = learned.category == _SUMMARY
+def _is_a_change(one: Extracted) -> bool:
+    """Return whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
+    return _FIX in one.tags and _FIX not in one.content.casefold()
+
+
+def _draft(
+    store: Store, report: Report, content: str, category: str, files: Sequence[str]
+) -> recording.Draft:
+    summed_up = category == _SUMMARY
     return recording.Draft(
-        learned.content,
-        learned.category if learned.category in store.categories else "OBSERVATION",
-        context=(f"captured at {report.event}",),
+        content,
+        category if category in store.categories else "OBSERVATION",
+        context=(f"{captured.CONTEXT}{report.event}",),
         confidence=_CONFIDENCE,
-        tags=("captured",),
-        files=tuple(files[:20]) if summed_up else (),
+        tags=(ORIGIN,),
+        files=tuple(files[:20]),
         type="episodic" if summed_up else "",
         status=PENDING,
         agent=report.agent,

@@ -168,7 +168,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
     content = tidy(draft.content)
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
-    category = _category(store, draft.category)
+    category = _category(store, draft)
     lore_id = lore_id or store.clock.new_id()
     created = times.whole_seconds(ulid.moment(lore_id))
     prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
@@ -201,15 +201,15 @@ def tidy(content: str) -> str:
     return content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
 
 
-def _category(store: Store, given: str) -> str:
-    category = given or store.settings.text("record.category")
-    if not category:
-        raise ValidationError(
-            "category",
-            "An entry needs a category.",
-            "Add --category fact, or one of: " + ", ".join(store.categories.names) + ".",
-        )
-    return store.categories.parse(category)
+def _category(store: Store, draft: Draft) -> str:
+    """Return the category of a draft: as given, as configured, else as its text suggests. Raises ValidationError."""
+    category = draft.category or store.settings.text("record.category")
+    if category:
+        return store.categories.parse(category)
+    from engram.domain.entry.lore import title_of
+    from engram.domain.exchange.classify import guess_category
+
+    return guess_category(title_of(draft.content), draft.content)[0]
 
 
 def status_named(given: str) -> str:

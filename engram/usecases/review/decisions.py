@@ -20,6 +20,7 @@ from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import chosen_side, join_versions, settle, take_version
 from engram.usecases.review import trust
+from engram.usecases.review.captured_items import decide_captured, decided_entry, is_captured
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.store import Deed
 
@@ -59,6 +60,9 @@ def preview(store: Store, item: Item, decision: str) -> Decided:
     check_decision(item, decision)
     if item.kind == review.ENTITY and decision != review.SNOOZE:
         return Decided(item, decision, {}, entities=entity_conflicts.preview_decision(store, item, decision))
+    if is_captured(item) and decision != review.SNOOZE:
+        entry = decided_entry(store, item, decision)
+        return Decided(item, decision, {entry.id: entry} if entry is not None else {})
     has_rule = decision in _RULES and not _is_about_trust(item, decision)
     wanted = _RULES[decision](store, item, _files(store, item)) if has_rule else {}
     return Decided(item, decision, wanted)
@@ -87,16 +91,18 @@ def decide(
             return Decided(
                 item, decision, {}, entities=entity_conflicts.apply_decision(store, item, decision)
             )
+        if is_captured(item):
+            return Decided(item, decision, decide_captured(store, item, decision, result))
         files = _files(store, item)
         if _is_about_trust(item, decision):
             return _trust(store, item, decision, files)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
-            made = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
+            edited = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
             wanted = (
-                _settled_in_own_words(store, item, files, wanted, made)
+                _settled_in_own_words(store, item, files, wanted, edited)
                 if item.kind == review.CONFLICT
-                else made
+                else edited
             )
         if item.kind == review.STALE and decision == review.ACCEPT:
             _confirm(store, item, files, wanted)

@@ -24,6 +24,7 @@ from engram.usecases.graph.entities import read_entities
 from engram.usecases.graph.entity_conflicts import find_entity_conflicts
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review import trust
+from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer
@@ -81,11 +82,12 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
 
 
 def find_pending(store: Store, generation: Generation) -> list[Item]:
-    """Find pending entries; plain junk is proposed for rejection."""
+    """Find pending entries, then captured ones; plain junk is proposed for rejection."""
     found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
-    return [
+    pending = [
         _pending_item(hit, why_junk(lore.content) if (lore := _load(store, hit)) else "") for hit in found
     ]
+    return [*pending, *find_captured(store)]
 
 
 def _pending_item(hit: Hit, junk_because: str) -> Item:

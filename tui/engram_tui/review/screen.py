@@ -462,7 +462,7 @@ class ReviewScreen(ShellScreen):
     def action_edit_first(self) -> None:
         """Edit the text, then accept it."""
         item = self.queue.current
-        if item is not None:
+        if item is not None and item.paths:
             path = item.paths[-1]
             self.ask(
                 "file",

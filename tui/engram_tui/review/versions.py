@@ -9,6 +9,7 @@ from engram.domain.entry.disputes import names_of
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
 from engram.usecases.recording.resolve_conflict import take_version
+from engram.usecases.review.captured_items import captured_entry, is_captured
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -47,6 +48,8 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
             if other is not None:
                 return [current, Version(_other_name(lore), other)]
         return [current]
+    if is_captured(item):
+        return [Version("captured", captured_entry(store.store, item))]
     found = [store.get(entry_id).lore for entry_id in item.lore]
     return [
         Version("older" if at == 0 else "newer" if len(found) == 2 else f"newer {at}", lore)

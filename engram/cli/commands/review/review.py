@@ -236,7 +236,9 @@ def _decided_json(call: Call, done: Decided) -> dict[str, object]:
     from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
-    lore = {lore_id: lore and lore_json(call, lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
+    lore = {
+        lore_id: lore and lore_json(call, lore, paths.get(lore_id, "")) for lore_id, lore in done.lore.items()
+    }
     entities = {slug: entity and entity_json(entity) for slug, entity in done.entities.items()}
     return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 

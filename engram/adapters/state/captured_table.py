@@ -1,0 +1,60 @@
+"""Entries that hooks captured and nobody confirmed yet: private to this clone, each with the moment at which it goes.
+
+They lie in the state database of the store and not in its folder, so that no commit and no sync can carry them anywhere.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from engram.adapters.state.connection import StateConnection
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS captured (id TEXT PRIMARY KEY, raw TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID
+"""
+
+
+class CapturedTable:
+    """Captured entries as files of lore (`raw`), by id, until they expire (Unix seconds)."""
+
+    def __init__(self, state: StateConnection) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def add(self, lore_id: str, raw: str, expires_at: float, most: int) -> None:
+        """Keep an entry; of more than `most` the oldest go."""
+        self._run("INSERT OR REPLACE INTO captured VALUES (?, ?, ?)", (lore_id, raw, expires_at))
+        self._run(
+            "DELETE FROM captured WHERE id NOT IN (SELECT id FROM captured ORDER BY id DESC LIMIT ?)", (most,)
+        )
+
+    def rows(self, now: float) -> list[tuple[str, str]]:
+        """Return id and text of those that have not expired, newest first; the others are deleted."""
+        rows = self._run("SELECT id, raw, expires_at FROM captured ORDER BY id DESC")
+        if any(
+            expires_at <= now for _, _, expires_at in rows
+        ):  # no query waits for a lock to write without need
+            self._run("DELETE FROM captured WHERE expires_at <= ?", (now,))
+        return [(lore_id, raw) for lore_id, raw, expires_at in rows if expires_at > now]
+
+    def remove(self, lore_id: str) -> bool:
+        """Delete one; False where it was gone."""
+        return bool(self._run("DELETE FROM captured WHERE id = ? RETURNING 1", (lore_id,)))
+
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._state.work(_with_table(query, values))
+
+
+def _with_table(
+    query: str, values: Sequence[object]
+) -> Callable[[sqlite3.Connection], list[tuple[Any, ...]]]:
+    def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        connection.execute(_SCHEMA)
+        return connection.execute(query, values).fetchall()
+
+    return work

@@ -1,0 +1,37 @@
+"""How captured entries stand before a model: fenced, whole, each marked as confirmed by nobody."""
+
+from __future__ import annotations
+
+from engram.domain.agents.fence import INDENT, NOTICE
+from engram.domain.agents.neutralization import FRAME, neutralize
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAD = "Found out by an earlier session; a person can confirm it: engram review"
+
+
+class CapturedNote(NamedTuple):
+    """A captured entry as it is shown: its text, its category, and when it was captured (`captured yesterday`)."""
+
+    content: str
+    category: str
+    when: str
+
+
+def marked(note: CapturedNote) -> str:
+    """Return Engram's own line about a captured entry."""
+    return f"[{note.when}, not confirmed] {note.category}"
+
+
+def as_lines(note: CapturedNote) -> list[str]:
+    """Return a captured entry in lines: Engram's own, then its text, indented and neutralized."""
+    text = neutralize(note.content.strip("\n"), lines=True, is_checked=False)
+    return [neutralize(marked(note)), *(f"{INDENT}{line}" for line in text.split("\n") if line.strip())]
+
+
+def fenced(notes: Sequence[CapturedNote]) -> str:
+    """Return the notes in a fence of their own; "" for none."""
+    lines = [line for note in notes for line in as_lines(note)]
+    return "\n".join([f"<{FRAME}>", NOTICE, LEAD, *lines, f"</{FRAME}>"]) if lines else ""

@@ -1,0 +1,114 @@
+"""Failures and their fixes, paired by command: it failed, files were changed, and the same command passed.
+
+Without a sentence in which the agent explains what was wrong there is no fix worth keeping.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.agents.candidates import candidates
+from engram.domain.agents.fence import remove_frames
+from engram.domain.agents.signals import commands_of, identifying_error
+from engram.domain.text.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SAID, FAILED, PASSED, CHANGED = "said", "failed", "passed", "changed"
+_NEAR = 3  # texts of the agent after the command passed, of which one may explain
+_MOST_FILES = 8
+_LONGEST_COMMAND = 80
+_EXPLAINING = frozenset(
+    {"EDGE_CASE_DISCOVERY", "DEPENDENCY_BEHAVIOR", "IMPLEMENTATION_FRICTION", "INTERFACE_LESSON",
+     "PERFORMANCE_INSIGHT", "TESTING_STRATEGY", "WORKFLOW", "PATTERN_OUTCOME"}
+)  # fmt: skip
+
+
+class Step(NamedTuple):
+    """Something that happened: `said`, `failed`, `passed` (`text` is the command) or `changed` (a file); `output` of a failure."""
+
+    kind: str
+    text: str
+    output: str = ""
+
+
+class Fix(NamedTuple):
+    """A failure that was fixed: the sentence that explains it, its category, the command, its error, the files changed."""
+
+    explanation: str
+    category: str
+    command: str
+    error: str
+    files: tuple[str, ...]
+
+    @property
+    def content(self) -> str:
+        """The fix as the text of an entry."""
+        return f"{self.explanation}\n\nSeen as `{self.command}` failing with: {self.error}"
+
+
+class _Failure(NamedTuple):
+    command: str
+    error: str
+    at: int
+
+
+def fixes(steps: Sequence[Step]) -> list[Fix]:
+    """Return the fixes of a session, in order, each explanation once."""
+    open_failures: dict[tuple[str, str], _Failure] = {}
+    found: dict[str, Fix] = {}
+    for at, step in enumerate(steps):
+        if step.kind == FAILED:
+            error = identifying_error(step.output).removeprefix("E ")  # pytest's mark of a line
+            for key, command in _keys(step.text).items():
+                if error:  # the first failure stands for those that follow it
+                    open_failures.setdefault(key, _Failure(command, error, at))
+        elif step.kind == PASSED:
+            ended = [open_failures.pop(key) for key in _keys(step.text) if key in open_failures]
+            for failure in ended[:1]:
+                fix = _fix(steps, failure, at)
+                if fix is not None:
+                    found.setdefault(fix.explanation.casefold(), fix)
+    return list(found.values())
+
+
+def _keys(line: str) -> dict[tuple[str, str], str]:
+    """Return what identifies the commands of a line, and each as it is named: program and subcommand, else program and file."""
+    keys = {}
+    for one in commands_of(line):
+        if not one.is_everyday:
+            words = [one.program, *([one.subcommand] if one.subcommand else []), *one.files]
+            keys[(one.program, one.subcommand)] = " ".join(words)[:_LONGEST_COMMAND]
+        elif one.files and one.program.startswith(
+            ("python", "node", "ruby", "perl", "php", "bash", "sh", "deno")
+        ):
+            keys[(one.program, one.files[0])] = f"{one.program} {one.files[0]}"[:_LONGEST_COMMAND]
+    return keys
+
+
+def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
+    """Return the fix of a failure; None where nothing was changed in between, or nobody explains it."""
+    between = steps[failure.at : passed]
+    files = tuple(dict.fromkeys(step.text for step in between if step.kind == CHANGED))[:_MOST_FILES]
+    if not files:
+        return None
+    after = [step for step in steps[passed:] if step.kind == SAID][:_NEAR]
+    texts = [step.text for step in between if step.kind == SAID] + [step.text for step in after]
+    stated = [
+        one
+        for text in texts
+        for one in candidates(remove_frames(text), of_fix=True)
+        if one.category in _EXPLAINING
+    ]
+    if not stated:
+        return None
+    about = _words(f"{failure.error} {failure.command} {' '.join(files)}")
+    # What is said last is known best, unless an earlier sentence is nearer to the error.
+    number, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
+    return Fix(stated[number].content, best.category, failure.command, failure.error, files)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{3,}", text.casefold())) - STOP_WORDS

@@ -1,0 +1,213 @@
+# ruff: noqa: E501 - patterns are read best as a table of one a line
+"""Paragraphs and sentences that state a lesson: by a label, or by how they are built (a cause, a rule with its reason).
+
+Precision comes first: a sentence counts only if it also names something (code, a product, a version) and is no plan,
+question, doubt or report of what was just done.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.typed import NamedTuple
+
+LONGEST = 700  # characters of a lesson
+LABELS = (
+    ("lesson|lessons? learned|learned|learning|takeaway|insight", "PATTERN_OUTCOME"),
+    ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
+    ("gotcha|pitfall|caveat|watch out", "EDGE_CASE_DISCOVERY"),
+    ("decision|decided|we decided", "ARCHITECTURAL_DECISION"),
+    ("workaround|fix|the fix", "IMPLEMENTATION_FRICTION"),
+    ("convention|preference", "PREFERENCE"),
+    ("outcome|result", "OUTCOME"),
+    ("remember|remember this|for the record", "FACT"),
+)
+RESULTS = "OUTCOME"  # under a heading "Results" stands anything
+_MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
+LABEL = re.compile(
+    _MARK + "(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(LABELS)) + r")\**\s?:\**\s+\S",
+    re.IGNORECASE,
+)  # fmt: skip
+PHRASES = (
+    (r"(?:the )?root cause (?:was|is) ", "EDGE_CASE_DISCOVERY"),
+    # Not "it turns out it can …": by itself nobody knows what can.
+    (
+        r"it turns out (?!(?:that )?(?:it|they|this|these|those|both|he|she|that's|i)\b)(?:that )?",
+        "EDGE_CASE_DISCOVERY",
+    ),
+    (r"we decided (?:to|against|that) ", "ARCHITECTURAL_DECISION"),
+    (r"(?:always|never) [^.]{10,} because ", "PATTERN_OUTCOME"),
+)
+PHRASE = re.compile(
+    _MARK + "(?:" + "|".join(f"(?P<p{n}>{words})" for n, (words, _) in enumerate(PHRASES)) + ")",
+    re.IGNORECASE,
+)
+
+CAUSE, LIBRARY, RULE, STEPS, CHOICE, DETOUR, SPEED, TESTS, API, GENERAL = (
+    "EDGE_CASE_DISCOVERY", "DEPENDENCY_BEHAVIOR", "PREFERENCE", "WORKFLOW", "ARCHITECTURAL_DECISION",
+    "IMPLEMENTATION_FRICTION", "PERFORMANCE_INSIGHT", "TESTING_STRATEGY", "INTERFACE_LESSON", "FACT",
+)  # fmt: skip
+
+_WHY = r"\b(?:because|since|otherwise|or else|so that|in order to)\b"
+_BROKE = (
+    r"(?:fail\w*|errors?|crash\w*|hangs?|hung|wrong|bugs?|broke\w*|lost|loses?|corrupt\w*|dropp?\w*|reject\w*|flaky|leak\w*"
+    r"|oom\w*|killed|slow\w*|stale|useless|cut off|tim(?:es|ed) out|refus\w*|denied|stuck|duplicat\w*|missing|evict\w*"
+    r"|never match\w*|ignor\w*|\b[45]\d\d\b|exceed\w*|overw\w*|mismatch\w*|gaps?|rebalanc\w*)"
+)
+_NOT_MINE = r"(?![^.:]{0,30}\b(?:I|I'm|I've|I'll|we'll)\b)"
+
+
+class Rule(NamedTuple):
+    """A way to state a lesson: its pattern, the category it suggests, whether a person may state it, too.
+
+    One that is not `sure` states a lesson only about a failure that was fixed: in a review, a plan or an explanation of
+    code the same words describe what code does.
+    """
+
+    pattern: re.Pattern[str]
+    category: str
+    of_persons: bool = False
+    sure: bool = True
+
+
+def _rule(pattern: str, category: str, *, of_persons: bool = False, case: int = re.IGNORECASE) -> Rule:
+    return Rule(re.compile(pattern, case), category, of_persons)
+
+
+def _likely(pattern: str, category: str) -> Rule:
+    return Rule(re.compile(pattern, re.IGNORECASE), category, sure=False)
+
+
+_PERFORMANCE = re.compile(
+    r"\b(?:most of the [\w ]{2,30}(?:was|is) spent|saves? (?:about |up to )?[\d.]+ ?(?:ms|s|%|MB|GB|minutes?)"
+    r"|[\d.]+ ?(?:x|times) (?:faster|slower)|(?:layer )?cache was useless)\b",
+    re.IGNORECASE,
+)
+_TESTING = re.compile(r"\b(?:integration|unit|e2e|end-to-end)? ?tests? (?:live|need|must|run|use|are kept)\b|\bmarker\b|\bfixtures?\b", re.IGNORECASE)  # fmt: skip
+_INTERFACE = re.compile(r"\b(?:API|endpoint|webhook|SDK)\b[^.]{0,30}\b(?:returns?|expects?|answers?|sends?|takes?)\b", re.IGNORECASE)  # fmt: skip
+_RELEASED = re.compile(r"(?:`[\w./@-]+`|\b[A-Z][\w.-]+) v?\d+(?:\.\d+)*|\b(?:before|since|until|after|from) v?\d+\.\d+|\bby default\b")  # fmt: skip
+
+# The first that fits decides.
+_RULES = (
+    _rule(r"\b(?:I|we) (?:have )?(?:chose|chosen|picked|settled on|went with|(?:have )?decided|switched|migrated)\b.*\b(?:because|since)\b", CHOICE, of_persons=True),
+    _rule(r"\bswitched (?:from [^.]{2,60} )?to [^.]{2,80}\b(?:because|since)\b", CHOICE, of_persons=True),
+    _rule(r"\bwe (?:have )?decided (?:to|against|on|that)\b", CHOICE, of_persons=True),
+    _rule(r"\b(?:as a|the) workaround\b", DETOUR),
+    _rule(r"^(?:please )?(?:always|never) \w+ [^.]{10,}(?:: |; | because | since | so | or | otherwise )", RULE, of_persons=True),
+    _rule(r"^(?:please )?(?:always use|never use|never commit|never push|never force-push) \S", RULE, of_persons=True),
+    _rule(r"(?:^|[,;] |\b(?:btw|and|also|that) )(?:(?!You\b|It\b|He\b|She\b|They\b)[A-Z]\w+|we|the (?:user|team|customer|client|maintainers?)) (?:all |strongly )?prefers?\b", RULE, of_persons=True, case=0),
+    _rule(r"\bthis (?:repo|repository|project|codebase|package|team|service) (?:always |only )?(?:uses?|keeps|requires|needs|follows|expects)\b", RULE, of_persons=True),
+    _rule(r"^in this (?:repo|repository|project|codebase),? (?!I\b)", RULE, of_persons=True),
+    _rule(r"\b(?:must not|must never|may not) be? ?\w+ here\b|\bmust not use \w+ here\b", RULE, of_persons=True),
+    _rule(r"^(?:for reference,? |note:? |here,? |btw,? )?we (?:always |only )?(?:use|deploy|pin|store|log|host|run)\b (?!\w+ing\b)", GENERAL, of_persons=True),
+    _rule(r"\bmake sure (?:to|that)\b.*" + _WHY, STEPS),
+    _likely(r"\bmust (?:be )?(?:run|start|called|set|done|happen|published|deployed|executed|built)\b.*(?:\b(?:before|after|from|first)\b|" + _WHY + ")", STEPS),
+    _likely(r"\b(?:needs?|requires?)\b (?!to be done).*(?:" + _WHY + r"|\bto be set\b|; without)", DETOUR),
+    _rule(r"\b(?:lesson(?:s)? learned|(?:one thing|what) (?:I|we) learned)\b", CAUSE),
+    _rule(r"\b(?:was|were|is|are) (?:actually )?(?:being )?caused by\b", CAUSE),
+    _rule(r"\b(?:it )?turn(?:s|ed) out\b(?! to be (?:easy|fine|simple))", CAUSE),
+    _rule(r"\bI (?:found|discovered|noticed|learned) (?:out )?that\b", CAUSE),
+    _likely(r"\b(?:real |actual |root |underlying )?(?:reason|problem|issue|cause|culprit|catch|root of the problem)\b[^.?]{0,40}(?:\b(?:was|is)\b(?: that)?|:) (?!(?:fixed|solved|resolved|gone|unclear|still|now|not)\b)", CAUSE),
+    _rule(r"\b(?:real|actual|root|underlying) (?:cause|reason|problem)\b[^.?]{0,40}(?:\bwas\b|:)|\broot of the problem was\b", CAUSE),
+    _rule(r"\b(?:reason|problem|issue|culprit|catch)\b[^.?]{0,40}\bwas (?:simply |just )?that\b", CAUSE),
+    _rule(r"\bwhat (?:tripped|broke|caused|went wrong)\b[^.]{0,40}(?::| was\b| is\b)", CAUSE),
+    _likely(r"^" + _NOT_MINE + r"(?=.*\b" + _BROKE + r").*\b(?:because|due to|came from|comes from|stems from|which is why)\b", CAUSE),
+    _likely(r"^" + _NOT_MINE + r".*(?:, so|[,;:] (?:any|every|then)) [^.]*\b" + _BROKE, CAUSE),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:does not|doesn't|don't|do not|did not) (?:support|accept|work|allow|hono\w+|apply|regenerate)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\bonly (?:accepts?|supports?|works?|allows?|applies)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:silently|falls? back to)\b", LIBRARY),
+    _likely(r"^" + _NOT_MINE + r".*\bby default\b.*(?:,|;|which)", LIBRARY),
+    _likely(r"^use .{3,80} (?:instead of|rather than) .*(?::|because|since)", CAUSE),
+    _likely(r"\bmost of the [\w ]{2,30}(?:was|is) spent\b", SPEED),
+    _likely(r"^" + _NOT_MINE + r".*\b(?:returns?|expects?) [^.]*, so [^.]* must\b", API),
+)  # fmt: skip
+_NAMES = re.compile(
+    r"`[^`]+`|\b\w+[_/]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\b[A-Za-z]+\d+\w*|\b\w+\.(?:py|ts|js|go|rs|md|toml|ya?ml|json)\b|(?<=[a-z,;:’'`)] )[A-Z][a-z]\w+|--\w[\w-]+|\b\d+(?:\.\d+)+\b"
+)
+_DIGITS = re.compile(r"\b\d{2,}\b")
+_NO_LESSON = re.compile(
+    r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|misread)"
+    r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
+    r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
+    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer)\b|:\d+-\d+\b|→",
+    re.IGNORECASE,
+)
+_ANAPHORA = re.compile(r"^(?!it turn)(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE)
+_SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_])")
+# Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
+_REMARK = re.compile(
+    r"^(?:\W*\(\d+\)|[^\w\s`\"'(\[]|(?:issue|problem|result|deduplication|fix)\b ?#?\d*:|`[^`]+`(?: \([^)]*\))? ?(?:[-—–:]|now\b)"
+    r"|Test[A-Z]|(?:falls|uses|returns|adds|handles|skips|checks|currently|actually|looking at|now (?:that|I)|if|when|without|adding|one shared|the (?:tests?|change|fix|caller|args?|second|first)\b))",
+    re.IGNORECASE,
+)
+_TODO = re.compile(r"^\s*[-*+]\s+\[[ xX]\]|^\s*\|")
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a paragraph, without list marks; none for a task list or the row of a table."""
+    if _TODO.match(paragraph):
+        return []
+    text = re.sub(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?", "", paragraph).replace("**", "")
+    return [part.strip() for part in _SPLIT.split(text) if part.strip()]
+
+
+def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
+    """Return the category of the lesson that a sentence states; "" for a sentence that states none.
+
+    With `of_person` only what a person decides, wants or prescribes counts. With `of_fix` the sentence was said about a
+    failure that was fixed, and so more ways to state a cause count.
+    """
+    if sentence.endswith(("?", ":")) or _NO_LESSON.search(sentence) or _ANAPHORA.match(sentence):
+        return ""
+    if _REMARK.match(sentence):
+        return ""
+    rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
+    if rule is None or (of_person and not rule.of_persons):
+        return ""
+    if rule.category != CHOICE and not (_NAMES.search(sentence) or _DIGITS.search(sentence)):
+        return ""
+    return _refined(sentence, rule.category)
+
+
+def stated_category(text: str) -> str:
+    """Return the category of the lesson that a text as short as one states, by the same rules; "" for any other text."""
+    if len(text) > LONGEST:
+        return ""
+    for paragraph in text.splitlines():
+        labelled = labelled_category(paragraph)
+        if labelled:
+            return labelled
+        for sentence in sentences(paragraph):
+            rule = next((one for one in _RULES if one.pattern.search(sentence)), None)
+            category = _refined(sentence, rule.category if rule is not None else "")
+            if category:
+                return category
+    return ""
+
+
+def labelled_category(paragraph: str) -> str:
+    """Return the category of the label or fixed phrase that a paragraph begins with; "" for none."""
+    label, phrase = LABEL.match(paragraph), PHRASE.match(paragraph)
+    match = label or phrase
+    if match is None or not match.lastgroup:
+        return ""
+    return (LABELS if label else PHRASES)[int(match.lastgroup[1:])][1]
+
+
+def _refined(sentence: str, category: str) -> str:
+    """Return a more exact category where the subject of a sentence suggests one."""
+    if category in (CHOICE, DETOUR, STEPS):
+        return category
+    if _PERFORMANCE.search(sentence):
+        return SPEED
+    if _INTERFACE.search(sentence):
+        return API
+    if (
+        category in (RULE, GENERAL, "")
+        and _TESTING.search(sentence)
+        and re.search(r"\btests?\b", sentence, re.IGNORECASE)
+    ):
+        return TESTS
+    if category in (CAUSE, "") and _RELEASED.search(sentence):
+        return LIBRARY if category or re.search(r"\bby default\b", sentence) else ""
+    return category

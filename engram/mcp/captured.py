@@ -1,0 +1,39 @@
+"""Captured entries in the answer to a query: at most two, after all others, marked as confirmed by nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_types import CallToolResult, TextContent
+
+from engram.domain.agents.captured_notes import LEAD, as_lines, marked
+from engram.domain.agents.neutralization import neutralize_data
+from engram.usecases.agents.captured_notes import note_of
+from engram.usecases.recall.captured_recall import matching
+from engram.usecases.store.captured import ORIGIN
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+def with_captured(engram: Engram, result: CallToolResult, question: str) -> CallToolResult:
+    """Return the answer, followed by the captured entries that match the question."""
+    found = matching(engram.store, question)
+    if not found:
+        return result
+    notes = [note_of(engram.store, lore) for lore in found]
+    lines = [LEAD, *(line for note in notes for line in as_lines(note))]
+    rows = [
+        {
+            "ref": "", "id": lore.id, "content": lore.content, "category": lore.category,
+            "confidence": lore.confidence, "tier": ORIGIN, "trust": ORIGIN, "origin": marked(note),
+        }
+        for lore, note in zip(found, notes, strict=True)
+    ]  # fmt: skip
+    data = dict(result.structured_content or {})
+    data["lore"] = [*data.get("lore", []), *(neutralize_data(row, is_checked=False) for row in rows)]
+    data["notes"] = [*data.get("notes", []), LEAD]
+    first = result.content[0] if result.content else None
+    said = first.text if isinstance(first, TextContent) else ""
+    text = TextContent(type="text", text="\n\n".join([said, "\n".join(lines)]))
+    return CallToolResult(content=[text], structured_content=data)

@@ -1,0 +1,37 @@
+"""Put before an agent what an earlier session captured: after everything else, once a session, never where nothing matches."""
+
+from __future__ import annotations
+
+from engram.adapters.state.hook_memory import SHOWN, HookMemory
+from engram.domain.agents.captured_notes import CapturedNote, fenced
+from engram.domain.recall import ranking
+from engram.domain.recall.budget import tokens
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.recall.captured_recall import matching
+from engram.usecases.store import activity_log
+from engram.usecases.store.captured import ORIGIN, when
+
+if TYPE_CHECKING:
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.store.store import Store
+
+
+def with_captured(store: Store, said: str, question: str) -> str:
+    """Return what a hook says, followed by the captured entries that match and that this session was not shown."""
+    memory, now = HookMemory(store.state), store.clock.now().timestamp()
+    found = matching(store, question)
+    if not found or not memory.is_on_disk:
+        return said
+    new = [lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now)]
+    notes = fenced([note_of(store, lore) for lore in new])
+    if notes:
+        activity_log.note(
+            store, activity_log.QUERY, query=question, strategy=ORIGIN, strength=ranking.WEAK,
+            ids=[lore.id for lore in new], tokens=tokens(notes),
+        )  # fmt: skip
+    return "\n".join(part for part in (said, notes) if part)
+
+
+def note_of(store: Store, lore: Lore) -> CapturedNote:
+    """Return a captured entry as it is shown."""
+    return CapturedNote(lore.content, lore.category, when(lore, store.clock.now()))

@@ -1,0 +1,67 @@
+"""Captured entries: what hooks found out and nobody confirmed. Private to this clone; they expire unless a person accepts them."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import timedelta
+
+from engram.adapters.files.frontmatter import codec
+from engram.adapters.state.captured_table import CapturedTable
+from engram.domain.entry.lore import PENDING
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.store.store import Store
+
+DAYS = 14
+MOST = 100
+ORIGIN = "captured"
+CONTEXT = "captured at "  # begins the line of its context that says at which event
+_DAY = 86_400
+
+
+def keep(store: Store, lore: Lore) -> Lore:
+    """Keep an entry for 14 days, pending; returns it as it is kept. Raises StoreError."""
+    expires = (store.clock.now() + timedelta(days=DAYS)).replace(microsecond=0)
+    kept = lore._replace(status=PENDING, expires_at=expires)
+    raw = codec.write_new(kept, store.categories).decode()
+    CapturedTable(store.state).add(kept.id, raw, expires.timestamp(), MOST)
+    return kept
+
+
+def captured(store: Store) -> list[Lore]:
+    """Return the captured entries that have not expired, newest first; none where the state cannot be read."""
+    now = store.clock.now()
+    try:
+        rows = CapturedTable(store.state).rows(now.timestamp())
+    except (EngramError, OSError, sqlite3.Error):
+        return []
+    found = []
+    for lore_id, raw in rows:
+        try:
+            lore = codec.read(raw.encode(), f"{lore_id}.md", store.categories, now).lore
+        except EngramError:
+            continue  # for example of a category that the store no longer has
+        if lore.id == lore_id:
+            found.append(lore)
+    return found
+
+
+def find(store: Store, lore_id: str) -> Lore | None:
+    """Return the captured entry with an id; None where there is none."""
+    return next((lore for lore in captured(store) if lore.id == lore_id), None)
+
+
+def drop(store: Store, lore_id: str) -> bool:
+    """Delete a captured entry; False where it was gone. Raises StoreError."""
+    return CapturedTable(store.state).remove(lore_id)
+
+
+def when(lore: Lore, now: datetime) -> str:
+    """Return when an entry was captured, in words: `captured yesterday`."""
+    days = (now - lore.created_at).days
+    return f"captured {'today' if days < 1 else 'yesterday' if days == 1 else f'{days} days ago'}"

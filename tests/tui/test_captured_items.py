@@ -1,0 +1,71 @@
+"""A captured entry in the review screen: shown whole, accepted into the store, or rejected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from review_store import make
+from tui_kit import WIDE, User, open_copy, using
+
+from engram.usecases.recording.record import Draft, prepare
+from engram.usecases.store import captured
+from engram_tui.review.screen import ReviewScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import engram
+
+TEXT = "The upload failed because MinIO before 2025 does not accept CRC32 checksums."
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        captured.keep(opened.store, prepare(opened.store, Draft(TEXT, agent="codex"))[0])
+        yield opened
+
+
+async def at_it(user: User) -> ReviewScreen:
+    await user.press("2")
+    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not user.app.screen._pending_kinds)
+    found = user.app.screen
+    assert isinstance(found, ReviewScreen)
+    at = next(number for number, item in enumerate(found.queue.items) if item.title == TEXT)
+    found._go_to_kind("pending")
+    while found.queue.at != at:
+        await user.press("j")
+    await user.sees_text("MinIO before 2025", "private to this clone")
+    return found
+
+
+def texts(store: engram.Engram) -> list[str]:
+    return [one.lore.content for one in store.list(limit=None, status="active").lore]
+
+
+async def test_an_accepted_one_becomes_an_entry(store: engram.Engram) -> None:
+    async with using(store, WIDE) as user:
+        await at_it(user)
+        await user.press("e")  # there is no file to edit yet
+        await user.press("a")
+        await user.sees(lambda: TEXT in texts(store))
+        assert captured.captured(store.store) == []
+
+
+async def test_a_rejected_one_leaves_the_queue_and_comes_back_when_that_is_undone(
+    store: engram.Engram,
+) -> None:
+    async with using(store, WIDE) as user:
+        found = await at_it(user)
+        await user.press("r")
+        await user.sees(lambda: TEXT not in [item.title for item in found.queue.items])
+        await user.press("u")
+        await user.sees(lambda: TEXT in [item.title for item in found.queue.items])
+        assert TEXT not in texts(store)
