@@ -8,9 +8,9 @@ from mcp_types import CallToolResult, TextContent
 
 from engram.domain.agents.captured_notes import LEAD, as_lines, marked
 from engram.domain.agents.neutralization import neutralize_data
+from engram.domain.entry.categories import short_name
 from engram.usecases.agents.captured_notes import note_of
 from engram.usecases.recall.captured_recall import matching
-from engram.usecases.store.captured import ORIGIN
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -24,12 +24,9 @@ def with_captured(engram: Engram, result: CallToolResult, question: str) -> Call
     notes = [note_of(engram.store, lore) for lore in found]
     lines = [LEAD, *(line for note in notes for line in as_lines(note))]
     rows = [
-        {
-            "ref": "", "id": lore.id, "content": lore.content, "category": lore.category,
-            "confidence": lore.confidence, "tier": ORIGIN, "trust": ORIGIN, "origin": marked(note),
-        }
+        {"ref": "", "about": f"{short_name(lore.category)} · {marked(note)}", "text": lore.content}
         for lore, note in zip(found, notes, strict=True)
-    ]  # fmt: skip
+    ]
     data = dict(result.structured_content or {})
     data["lore"] = [*data.get("lore", []), *(neutralize_data(row, is_checked=False) for row in rows)]
     data["notes"] = [*data.get("notes", []), LEAD]
