@@ -27,6 +27,8 @@ RECORD = Operation("record", "Record something learned.", (
     texts("tags", "tag", "a topic", values=TAG),
     texts("files", "file", "a file it is about", agents="Repository paths it is about", values=FILE),
     texts("entities", "entity", "an entity it is about: a person, project, tool …", values=ENTITY, only=(CLI, HTTP)),
+    texts("when", "when", "show it at this moment: 'command: git push', 'file: *.tf', 'tool: NAME' or 'error: TEXT'",
+          agents="When to show it: 'command: git push', 'file: *.tf', 'tool: X', 'error: text'"),
     text("type", "episodic, semantic, procedural or working (default: by category)", values=TYPE, only=(CLI, HTTP)),
     text("status", "active, or pending to wait for review", default=ACTIVE, choices=STATUSES, only=(CLI, HTTP)),
     text("agent", "who records it (default: the calling agent, else human)", only=(CLI,)),

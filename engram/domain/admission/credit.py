@@ -33,6 +33,10 @@ if TYPE_CHECKING:
         def importance(self) -> float | None:
             """How important its author finds it, 0..1."""
 
+        @property
+        def when(self) -> str | tuple[str, ...]:
+            """The moments at which it is shown; of a line of the catalog as lines of one text."""
+
 
 ANY_TEXT = "*"  # in place of a digest: confirmed before texts were noted
 RAISED = ""  # in place of a digest: not confirmed; another clone changed an entry of this one
@@ -47,7 +51,7 @@ _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # days
 
 # What a field counts as while nobody here accepted what another clone set it to. A field that joins them is claimed in
 # `claims_of`, is asked about in the review queue, and counts once it is accepted: nothing else is needed.
-UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID}
+UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID, "when": ""}
 ALL_CLAIMS = None
 
 
@@ -56,6 +60,9 @@ def claims_of(one: Claimant) -> dict[str, str]:
     found = {"pinned": "pinned"} if one.pinned else {}
     if one.importance is not None and one.importance > UNSAID:
         found["importance"] = f"importance {one.importance:g}"
+    if one.when:
+        lines = one.when.split("\n") if isinstance(one.when, str) else one.when
+        found["when"] = f"shown at {', '.join(lines)}"
     return found
 
 
