@@ -1,0 +1,91 @@
+"""Entries whose moment an event is (`when:` in their files): brought whole, once a session, before what is found by words."""
+
+from __future__ import annotations
+
+from engram.adapters.state.hook_memory import MOMENT, RECALLED, SHOWN, HookMemory
+from engram.domain.agents.moment_match import fitting
+from engram.domain.recall.budget import tokens
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.admission import credit
+from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
+from engram.usecases.store import activity_log
+from engram.usecases.store.quarantine import loaded, without_quarantined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.index import Generation
+    from engram.domain.agents.moment_match import Event
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.store.store import Store
+
+STRATEGY = "moment"  # in the activity log
+LEAD = "Recorded for this moment:"
+MOST = 3  # entries at one event
+_WITH_MOMENTS = "\"when\" != '' AND status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
+
+
+def at_moment(store: Store, event: Event) -> str:
+    """Return the entries whose moment an event is and that this session was not brought for it, framed; "" for none."""
+    began = store.clock.nanoseconds()
+    memory = HookMemory(store.state)
+    found: list[Lore] = []
+    elsewhere: dict[str, str] = {}
+    for one in scopes.asked(store, (), []):
+        fits = _fitting(one, event)
+        found += fits
+        elsewhere |= {lore.id: one.places.scope for lore in fits if one is not store}
+    if not found or not memory.is_on_disk:  # nobody would know that they were shown
+        return ""
+    chosen = _first_time(store, memory, found)
+    if not chosen:
+        return ""
+    from engram.usecases.agents.auto_recall import framed
+
+    budget = int(store.settings.number("hooks.recall_budget"))
+    said = framed(store, chosen, budget, LEAD, elsewhere)
+    activity_log.note(
+        store, activity_log.QUERY, query=_words(event), strategy=STRATEGY, strength="strong",
+        ids=[lore.id for lore in chosen], scores=[1.0] * len(chosen),
+        took_ms=activity_log.milliseconds_since(store, began), tokens=tokens(said),
+    )  # fmt: skip
+    return said
+
+
+def _fitting(store: Store, event: Event) -> list[Lore]:
+    """Return the active entries of one store with a moment that the event fits and that counts here, the best first."""
+
+    def ask(generation: Generation) -> list[str]:
+        hits = generation.catalog.select(_WITH_MOMENTS, [store.clock.now().timestamp()])
+        fits = [hit for hit in hits if fitting(event, hit.when.split("\n"))]
+        if not fits:
+            return []
+        counted = credit.hits_in_effect(store, without_quarantined(store, fits))
+        best = sorted(counted, key=lambda hit: (-hit.pinned, -hit.confidence, hit.id))
+        return [hit.path for hit in best if hit.when]
+
+    return loaded(store, consult(store, ask))
+
+
+def _first_time(store: Store, memory: HookMemory, found: Sequence[Lore]) -> list[Lore]:
+    """Return those that were not brought at their moment in this session, as many as fit; they count as shown from now on."""
+    session, now = store.caller.session, store.clock.now().timestamp()
+    left = store.settings.number("hooks.recall_budget")
+    chosen: list[Lore] = []
+    for lore in found:
+        size = tokens(lore.content)
+        if len(chosen) == MOST or (chosen and size > left):
+            break
+        if memory.mark(MOMENT, session, lore.id, now):
+            memory.mark(SHOWN, session, lore.id, now)
+            memory.mark(RECALLED, session, lore.id, now)
+            chosen.append(lore)
+            left -= size
+    return chosen
+
+
+def _words(event: Event) -> str:
+    """Return an event as the activity log names it: by program and subcommand, file or tool, never a whole command line."""
+    commands = (f"{one.program} {one.subcommand}".strip() for one in event.commands)
+    return " ".join(dict.fromkeys([event.tool, *commands, *event.files[:4]])).strip()[:200]
