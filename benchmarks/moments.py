@@ -80,7 +80,9 @@ def prepare(folder: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, str]
     init(folder)
     with engram.open(folder, background=False) as store:
         found = {
-            store.record(**{key: value for key, value in one.items() if key != "name"}).lore.id: str(one["name"])
+            store.record(**{key: value for key, value in one.items() if key != "name"}).lore.id: str(
+                one["name"]
+            )
             for one in entries
         }
         store.refresh()
@@ -119,7 +121,7 @@ def _brought(
     memory, session = HookMemory(store.state), store.caller.session
     before = memory.marked(MOMENT, session)
     text = ""
-    for name, payload in _payloads(event, folder, working, number):
+    for name, payload in _payloads(event, folder, number):
         found = parse(json.dumps({**payload, "session_id": session, "cwd": working}).encode())
         assert found is not None
         text += EVENTS[name](store, found, AGENT).text
@@ -138,9 +140,7 @@ def store_content(store: Store, lore_id: str) -> str:
     return get(store, lore_id).lore.content
 
 
-def _payloads(
-    event: Mapping[str, Any], folder: str, working: str, number: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _payloads(event: Mapping[str, Any], folder: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the hooks that Claude Code calls for an event, each with its payload."""
     if "prompt" in event:
         yield names.PROMPT, {"hook_event_name": "UserPromptSubmit", "prompt": event["prompt"]}
@@ -153,7 +153,10 @@ def _payloads(
     called = {"tool_name": event["tool"], "tool_input": given, "tool_use_id": f"toolu_{number}"}
     yield names.PRE_TOOL, {"hook_event_name": "PreToolUse", **called}
     if "error" in event:
-        said = {"error": f"Command exited with non-zero status code 1\n{event['error']}", "is_interrupt": False}
+        said = {
+            "error": f"Command exited with non-zero status code 1\n{event['error']}",
+            "is_interrupt": False,
+        }
         yield names.TOOL_FAILURE, {"hook_event_name": "PostToolUseFailure", **called, **said}
 
 
@@ -171,13 +174,19 @@ def main(arguments: Sequence[str]) -> int:
     for one in outcomes:
         if one.wanted != one.brought:
             what = json.dumps({key: value for key, value in one.event.items() if key != "wants"})
-            print(f"session {one.session}: {what[:160]}\n  wanted {sorted(one.wanted)}, came {sorted(one.brought)}")
+            print(
+                f"session {one.session}: {what[:160]}\n  wanted {sorted(one.wanted)}, came {sorted(one.brought)}"
+            )
     found = figures(outcomes)
     took = sorted(one.ms for one in outcomes)
-    print(f"{len(sessions)} sessions, {len(outcomes)} events, {found.wanted} entries wanted, {found.brought} brought")
+    print(
+        f"{len(sessions)} sessions, {len(outcomes)} events, {found.wanted} entries wanted, {found.brought} brought"
+    )
     print(f"precision {found.precision:.3f}, recall {found.recall:.3f}, median {took[len(took) // 2]:.1f} ms")
     if given.json:
-        rows = [one._asdict() | {"wanted": sorted(one.wanted), "brought": sorted(one.brought)} for one in outcomes]
+        rows = [
+            one._asdict() | {"wanted": sorted(one.wanted), "brought": sorted(one.brought)} for one in outcomes
+        ]
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump({"precision": found.precision, "recall": found.recall, "events": rows}, file, indent=1)
     return 0 if min(found.precision, found.recall) >= WANTED else 1

@@ -7,12 +7,14 @@ import os
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, MOMENT, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.agents import signals
+from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from engram.domain.agents.moment_match import Event
     from engram.hooks.payload import Payload
     from engram.usecases.store.store import Store
 
@@ -105,25 +107,27 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
 
 
 def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the moment, else by the text of an error."""
-    if not payload.interrupted:
-        at_moment = _at_moment(store, payload, signals.commands_of(payload.command), payload.error or payload.output)
-        if at_moment:
-            return Reply(at_moment)
+    """Recall by the moment, and by the text of the error."""
     text = signals.identifying_error(payload.error or payload.output)
-    if payload.interrupted or not text:
+    if payload.interrupted:
         return Reply()
-    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR))
+    error = f"{payload.error}\n{payload.output}"
+    at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
+    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR, spent=tokens(at_moment))
+    return Reply("\n\n".join(part for part in (at_moment, found) if part))
 
 
 def _at_moment(store: Store, payload: Payload, commands: Sequence[signals.Command], error: str = "") -> str:
     """Return the entries whose moment this event is."""
-    from engram.domain.agents.moment_match import Event
     from engram.usecases.agents.moments import at_moment
 
-    named = [*payload.files, *(file for one in commands for file in one.files)]
-    files = _from_the_top(store, payload.cwd, named)
-    return at_moment(store, Event(tuple(commands), files, payload.tool, error))
+    def event() -> Event:
+        from engram.domain.agents.moment_match import Event
+
+        named = [*payload.files, *(file for one in commands for file in one.files)]
+        return Event(tuple(commands), _from_the_top(payload.cwd, named), payload.tool, error)
+
+    return at_moment(store, event)
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -238,7 +242,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
     return Reply(later=PULL if hand_in(store, report) else "")
 
 
-def _from_the_top(store: Store, working: str, files: Sequence[str]) -> tuple[str, ...]:
+def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return files as paths from the top of the repository around the folder; others as they are, from the root."""
     from engram.adapters.git.run.layout import find_repository
 

@@ -23,10 +23,11 @@ _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 # Words before a program, and programs that run another one: which of their options take a word of their own.
 _KEYWORDS = frozenset(["then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"])
 _WRAPPERS = {
-    "sudo": "-u -g -C -h -p -r -t -U -D", "doas": "-u -C", "nohup": "", "env": "-u -C -S --unset --chdir", "command": "", "exec": "-a",
+    "sudo": "-u -g -C -h -p -r -t -U -D", "doas": "-u -C", "env": "-u -C -S --unset --chdir", "exec": "-a", "time": "-f -o",
     "xargs": "-I -n -P -L -d -s -a -E --max-args --max-procs --delimiter", "nice": "-n", "ionice": "-c -n", "stdbuf": "-i -o -e",
-    "timeout": "-s -k --signal --kill-after", "watch": "-n --interval", "npx": "-p --package", "bunx": "", "pnpx": "", "time": "-f -o",
-    "uvx": "--from --with --python -p", "setsid": "", "caffeinate": "-t", "direnv": "", "dotenv": "-f -e", "chronic": "",
+    "timeout": "-s -k --signal --kill-after", "watch": "-n --interval", "npx": "-p --package", "caffeinate": "-t",
+    "uvx": "--from --with --python -p", "dotenv": "-f -e",
+    **dict.fromkeys(("nohup", "command", "bunx", "pnpx", "setsid", "direnv", "chronic"), ""),
 }  # fmt: skip
 _RUNNERS = {
     ("uv", "run"): "--with --python -p --extra --group --project --directory --package --env-file", ("poetry", "run"): "",
@@ -36,8 +37,8 @@ _RUNNERS = {
 }  # fmt: skip
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish"])
 _CONTAINERS = frozenset(["docker", "podman", "docker-compose", "kubectl"])
-_IN_CONTAINER = "-e -u -w -f -n -p -c -H -v --env --user --workdir --index --file --project-name --namespace --container --context".split()
-_SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w".split()
+_IN_CONTAINER = "-e -u -w -f -n -p -c -H -v --env --user --workdir --index --file --project-name --namespace --container --context"
+_SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"
 
 
 class Word(NamedTuple):
@@ -115,7 +116,7 @@ def _inner(words: tuple[Word, ...], depth: int) -> list[Run]:
     elif name == "eval":
         return _runs_of(" ".join(word.text for word in words[1:]), depth + 1)
     elif name == "ssh":
-        there = _without_options(words[1:], _SSH)[1:]
+        there = _without_options(words[1:], _SSH.split())[1:]
         return _runs_of(" ".join(word.text for word in there), depth + 1)
     elif name in _CONTAINERS:
         return _in_container(words, depth)
@@ -123,15 +124,43 @@ def _inner(words: tuple[Word, ...], depth: int) -> list[Run]:
 
 
 def _in_container(words: tuple[Word, ...], depth: int) -> list[Run]:
-    rest = _without_options(words[1:], _IN_CONTAINER)
+    rest = _without_options(words[1:], _IN_CONTAINER.split())
     if rest and rest[0].text == "compose":
-        rest = _without_options(rest[1:], _IN_CONTAINER)
+        rest = _without_options(rest[1:], _IN_CONTAINER.split())
     if not rest or rest[0].text not in ("exec", "run"):
         return []
     texts = [word.text for word in rest]
-    told = rest[texts.index("--") + 1 :] if "--" in texts else _without_options(rest[1:], _IN_CONTAINER)[1:]
+    told = (
+        rest[texts.index("--") + 1 :]
+        if "--" in texts
+        else _without_options(rest[1:], _IN_CONTAINER.split())[1:]
+    )
     told = _unwrapped(told)
     return [Run(told), *_inner(told, depth + 1)] if told else []
+
+
+_FILE, _TEXT = "file", "text"  # what the next word is, behind a redirection
+
+
+class _Draft:
+    """The command that is being read."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin another one."""
+        self.words: list[Word] = []
+        self.redirected: list[str] = []
+        self.awaits = ""
+
+    def add(self, word: Word) -> None:
+        """Take a word, or what a redirection asked for."""
+        if self.awaits == _FILE:
+            self.redirected.append(word.text)
+        elif not self.awaits:
+            self.words.append(word)
+        self.awaits = ""
 
 
 class _Lexer:
@@ -145,55 +174,60 @@ class _Lexer:
     def read(self, closing: str) -> None:
         """Read commands up to an unquoted `closing` (`)` or a backtick), or to the end."""
         self._depth += 1
-        text, words, redirected, is_target = self._text, list[Word](), list[str](), False
-        is_text = False
-
-        def end() -> None:
-            nonlocal is_target
-            if words or redirected:
-                self.runs.append(Run(tuple(words), tuple(redirected)))
-            words.clear()
-            redirected.clear()
-            is_target = False
-
-        while self._at < len(text):
-            char = text[self._at]
-            if char == "\n":
-                end()
-                self._at += 1
-                self._skip_heredocs()
-            elif char.isspace():
-                self._at += 1
-            elif text.startswith("\\\n", self._at):
-                self._at += 2
-            elif char == "#":
-                found = text.find("\n", self._at)
-                self._at = len(text) if found < 0 else found
-            elif char == closing:
+        made = _Draft()
+        while self._at < len(self._text):
+            if self._text[self._at] == closing:
                 self._at += 1
                 break
-            elif match := _HEREDOC.match(text, self._at):
-                self._heredocs.append((match[2] or match[3] or match[4], bool(match[1])))
-                self._at = match.end()
-            elif match := _REDIRECTION.match(text, self._at):
-                is_target, is_text = match[0][-1] in "<>|&", match[0] == "<<<"
-                self._at = match.end()
-            elif char == "(" and self._depth < _DEEPEST:
-                end()
-                self._at += 1
-                self.read(")")
-            elif char in ";&|()":
-                end()
-                self._at += 1
-            else:
-                word = self._word(closing)
-                if is_target:
-                    redirected += [] if is_text else [word.text]
-                    is_target = False
-                else:
-                    words.append(word)
-        end()
+            if not (self._blank(made) or self._redirection(made) or self._separator(made)):
+                made.add(self._word(closing))
+        self._end(made)
         self._depth -= 1
+
+    def _end(self, made: _Draft) -> None:
+        if made.words or made.redirected:
+            self.runs.append(Run(tuple(made.words), tuple(made.redirected)))
+        made.clear()
+
+    def _blank(self, made: _Draft) -> bool:
+        """Read white space or a comment, and the here documents that begin on the next line."""
+        text, char = self._text, self._text[self._at]
+        if char == "\n":
+            self._end(made)
+            self._at += 1
+            self._skip_heredocs()
+        elif char.isspace():
+            self._at += 1
+        elif text.startswith("\\\n", self._at):
+            self._at += 2
+        elif char == "#":
+            found = text.find("\n", self._at)
+            self._at = len(text) if found < 0 else found
+        else:
+            return False
+        return True
+
+    def _redirection(self, made: _Draft) -> bool:
+        match = _HEREDOC.match(self._text, self._at)
+        if match:
+            self._heredocs.append((match[2] or match[3] or match[4], bool(match[1])))
+        else:
+            match = _REDIRECTION.match(self._text, self._at)
+            if not match:
+                return False
+            made.awaits = "" if match[0][-1] not in "<>|&" else _TEXT if match[0] == "<<<" else _FILE
+        self._at = match.end()
+        return True
+
+    def _separator(self, made: _Draft) -> bool:
+        char = self._text[self._at]
+        if char not in ";&|()":
+            return False
+        self._end(made)
+        self._at += 1
+        if char == "(" and self._depth < _DEEPEST:
+            self.read(")")
+        return True
 
     def _skip_heredocs(self) -> None:
         for delimiter, is_indented in self._heredocs:

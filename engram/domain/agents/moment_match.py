@@ -37,6 +37,14 @@ def fitting(event: Event, lines: Iterable[str]) -> list[str]:
     return [line for line in lines if _fits(event, line)]
 
 
+def described(text: str) -> Event:
+    """Return the event that somebody describes in a line: a command, or the name of a file or tool, or an error."""
+    name = (text.strip(),) if len(text.split()) == 1 else ()
+    commands = tuple(commands_of(text))
+    files = tuple(file for command in commands for file in command.files)
+    return Event(commands, (*name, *files), "".join(name), text)
+
+
 def _fits(event: Event, line: str) -> bool:
     moment = moment_of(line)
     fits = _FITS.get(moment.kind) if moment is not None else None
@@ -81,7 +89,7 @@ class _Wanted(NamedTuple):
 @lru_cache(maxsize=1024)
 def _wanted(pattern: str) -> _Wanted:
     commands = commands_of(pattern)
-    program = commands[0].program if commands else pattern.split()[0]
+    program = commands[0].program if commands else pattern.split(maxsplit=1)[0]
     arguments = commands[0].arguments if commands else tuple(pattern.split()[1:])
     words = tuple(word for word in arguments if not word.startswith("-"))
     return _Wanted(program, words, tuple(word for word in arguments if word.startswith("-")))

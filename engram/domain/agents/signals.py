@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.command_line import Run, Word, runs_of
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.domain.agents.command_line import Run
 
 LONGEST_ERROR = 400  # characters
 _MOST_LINES = 3
@@ -82,6 +84,7 @@ _FILE = re.compile(
     r"(?:\.{0,2}[\\/])?(?:[\w@+.-]+[\\/])*[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,9}$|(?:[\w@+.-]+/){1,}[\w@+.-]+$"
 )
 
+
 def identifying_error(output: str) -> str:
     """Return the lines of a tool's output that identify what went wrong, the most telling first, without noise.
 
@@ -150,10 +153,14 @@ class Command(NamedTuple):
 
 def commands_of(line: str) -> list[Command]:
     """Return the programs that a command line runs, in order; those behind `cd`, variables and `sudo` as themselves."""
+    from engram.domain.agents.command_line import runs_of  # a prompt has none
+
     return [_command(run) for run in runs_of(line)]
 
 
 def _command(run: Run) -> Command:
+    from engram.domain.agents.command_line import Word
+
     words = list(run.words) or [Word("")]
     place = words[0].text.replace("\\", "/")
     program = place.rpartition("/")[2].removesuffix(".exe")

@@ -36,17 +36,19 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
+_SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
 
 
-def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = ()) -> str:
+def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = (), spent: int = 0) -> str:
     """Return what answers a text strongly, framed; "" where nothing does or all of it was shown before.
 
-    With `naming` only what mentions one of these names.
+    With `naming` only what mentions one of these names. `spent` are tokens of the budget that are used up already.
     """
     text = text[:_LONGEST_QUESTION]
-    if not text.strip():
+    budget = int(store.settings.number("hooks.recall_budget")) - spent
+    if not text.strip() or (spent and budget < _SMALLEST_BUDGET):
         return ""
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
@@ -58,7 +60,7 @@ def by_text(store: Store, text: str, *, lead: str = "", naming: Sequence[str] = 
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     sorted_out = _recalled(store, [hit.lore for hit in hits])
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead, elsewhere)
+    said = framed(store, sorted_out.new, budget, lead, elsewhere)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
     withheld = [*sorted_out.withheld(MOST), *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
     scores = {hit.lore.id: hit.score.total for hit in hits}

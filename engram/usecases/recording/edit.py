@@ -143,7 +143,7 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
     done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
     is_claimed = any(
         one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance, wanted.when)
-    ) or bool(wanted.add_when)
+    ) or bool(wanted.add_when or wanted.remove_when)
     credit.edited(where, done.before, done.after, is_claimed=is_claimed)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
