@@ -61,6 +61,14 @@ def test_a_command_brings_the_entry_whole_and_once_a_session(root: Path) -> None
     assert RULE.splitlines()[0] in ran(root, "git push", session_id="another")
 
 
+def test_the_first_entry_with_a_moment_comes_although_nothing_was_asked_since_it_was_recorded(
+    root: Path,
+) -> None:
+    assert ran(root, "git push", call="before") == ""
+    ok("record", RULE, "--category", "fact", "--when", "command: git push", cwd=root)
+    assert RULE.splitlines()[0] in ran(root, "git push", call="after")
+
+
 def test_it_comes_at_its_moment_although_words_brought_it_before_and_again_after_compaction(
     root: Path,
 ) -> None:

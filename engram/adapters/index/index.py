@@ -299,10 +299,10 @@ class Index:
             self.drop()
         return self._generation
 
-    def may_have_moments(self) -> bool:
-        """Return whether any entry has a `when`, as far as the index was brought up to date, without opening all of it.
+    def may_have_moments(self, root: str) -> bool:
+        """Return whether any entry of the store at `root` has a `when`, without opening the whole index.
 
-        True where that cannot be told: whoever opens it finds out.
+        True where that cannot be told, as after a change of a folder: whoever brings the index up to date finds out.
         """
         path = os.path.join(self.folder, self._current_name() or "-", "catalog.db")
         for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
@@ -311,10 +311,13 @@ class Index:
             connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)
             try:
                 query = "SELECT EXISTS (SELECT 1 FROM files WHERE \"when\" != '')"
-                return bool(connection.execute(query).fetchone()[0])
+                if connection.execute(query).fetchone()[0]:
+                    return True
+                folders = connection.execute("SELECT path, mtime_ns FROM folders").fetchall()
+                return any(os.stat(os.path.join(root, path)).st_mtime_ns != mtime for path, mtime in folders)
             finally:
                 connection.close()
-        except sqlite3.Error:
+        except (sqlite3.Error, OSError):
             return True
 
     def damaged(self, why: str) -> None:

@@ -36,7 +36,7 @@ def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
 
     The event is made only where an entry has a moment.
     """
-    asked = [one for one in scopes.asked(store, (), []) if one.index.may_have_moments()]
+    asked = [one for one in scopes.asked(store, (), []) if one.index.may_have_moments(one.places.root)]
     if not asked:
         return ""
     event = make_event()
