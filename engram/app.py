@@ -90,18 +90,21 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         pinned: bool = False,
         expires_at: datetime | None = None,
         redact: bool = False,
+        when: Words = (),
         key: str = "",
     ) -> Recorded:
         """Write a new entry and return it with its near twins; it is durable when this returns.
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
         (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled. With a `key` the same call is done once (see `Putting`).
+        it is not recalled, `when` moments at which hooks show it, such as "command: git push".
+        With a `key` the same call is done once (see `Putting`).
         Raises ValidationError, SecretFoundError (unless `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
+            when=words(when),
         )  # fmt: skip
         if key:
             from engram.usecases.recording.idempotent_writes import record_once

@@ -42,6 +42,7 @@ class Putting(Part):
         pinned: bool = False,
         expires_at: datetime | None = None,
         redact: bool = False,
+        when: Words = (),
         digest: str = "",
         new: bool = False,
         key: str = "",
@@ -57,6 +58,7 @@ class Putting(Part):
         draft = Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
+            when=words(when),
         )  # fmt: skip
         if key:
             from engram.usecases.recording.idempotent_writes import put_once

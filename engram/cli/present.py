@@ -90,6 +90,7 @@ def lore_lines(
         "tags": ", ".join(lore.tags),
         "files": ", ".join(lore.files),
         "entities": ", ".join(lore.entities),
+        "when": " · ".join(lore.when),
         "related": ", ".join(f"{relation.kind} {relation.id}" for relation in lore.relations),
         "context": " / ".join(lore.context),
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import hook_events as names
-from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemory
+from engram.adapters.state.hook_memory import ASKED, MOMENT, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.agents import signals
+from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents.captured_notes import with_captured
@@ -14,6 +15,7 @@ from engram.usecases.agents.captured_notes import with_captured
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from engram.domain.agents.moment_match import Event
     from engram.hooks.payload import Payload
     from engram.usecases.store.store import Store
 
@@ -26,6 +28,7 @@ _FOR_ERRORS = 0.65
 _FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
 _MOST_FILES = 4
+_MOST_MOMENT_FILES = 20
 QUESTION = (
     "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
     "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
@@ -50,6 +53,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
         memory.forget(SHOWN, store.caller.session)
+        memory.forget(MOMENT, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)
@@ -75,8 +79,11 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the files that a tool is called for or a command names, else by what the command does."""
+    """Recall by the moment, else by the files that a tool is called for or a command names, else by what the command does."""
     commands = signals.commands_of(payload.command)
+    at_moment = _at_moment(store, payload, commands)
+    if at_moment:
+        return Reply(at_moment)
     files = (
         payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MOST_FILES]
     )
@@ -104,12 +111,29 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
 
 
 def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the text of an error."""
+    """Recall by the moment, and by the text of the error."""
     text = signals.identifying_error(payload.error or payload.output)
-    if payload.interrupted or not text:
+    if payload.interrupted:
         return Reply()
-    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS)
-    return Reply(with_captured(store, found, text))
+    error = f"{payload.error}\n{payload.output}"
+    at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
+    found = auto_recall.by_text(
+        store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS, spent=tokens(at_moment)
+    )
+    return Reply(with_captured(store, "\n\n".join(part for part in (at_moment, found) if part), text))
+
+
+def _at_moment(store: Store, payload: Payload, commands: Sequence[signals.Command], error: str = "") -> str:
+    """Return the entries whose moment this event is."""
+    from engram.usecases.agents.moments import at_moment
+
+    def event() -> Event:
+        from engram.domain.agents.moment_match import Event
+
+        named = [*payload.files, *(file for one in commands for file in one.files)]
+        return Event(tuple(commands), _from_the_top(payload.cwd, named), payload.tool, error)
+
+    return at_moment(store, event)
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -222,6 +246,22 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
         whole=event == names.SESSION_END,
     )
     return Reply(later=PULL if hand_in(store, report) else "")
+
+
+def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return files as paths from the top of the repository around the folder; others as they are, from the root."""
+    from engram.adapters.git.run.layout import find_repository
+
+    if not files:
+        return ()
+    repository = find_repository(working)
+    top = repository.worktree if repository else working
+    found = []
+    for file in files[:_MOST_MOMENT_FILES]:
+        absolute = os.path.normpath(os.path.join(working, file))
+        below = os.path.relpath(absolute, top)
+        found.append((absolute if below.startswith("..") else below).replace(os.sep, "/"))
+    return tuple(dict.fromkeys(found))
 
 
 def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list[str]:

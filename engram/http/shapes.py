@@ -111,6 +111,7 @@ class LoreOut(BaseModel):
     type: str
     tags: list[str]
     files: list[str]
+    when: list[str] = Field(default=[], description="At which moments hooks show it")
     agent: str
     source_id: str
     created_at: str

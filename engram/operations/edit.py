@@ -31,6 +31,9 @@ EDIT = Operation("edit", "Change an entry.", (
     texts("add_tags", "add_tag", "add a tag", values=TAG, only=(CLI,)),
     texts("remove_tags", "remove_tag", "remove a tag", values=TAG, only=(CLI,)),
     texts("files", "file", "the files it is about, replacing the current ones", default=None, values=FILE),
+    texts("when", "when", "all its moments", default=None, agents="Replaces the current moments", only=(MCP, HTTP)),
+    texts("add_when", "when", "add a moment at which it is shown, such as 'command: git push'", only=(CLI,)),
+    texts("remove_when", "no_when", "remove a moment", only=(CLI,)),
     texts("entities", "entity", "the entities it is about, replacing the current ones", default=None, values=ENTITY, only=(HTTP,)),
     flag("pinned", "exempt it from decay", default=None, only=(CLI, HTTP)),
 ))  # fmt: skip

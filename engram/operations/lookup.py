@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.entry.lore import STATUSES
-from engram.operations.description import HTTP, Operation, text, whole
+from engram.operations.description import CLI, HTTP, Operation, text, whole
 from engram.operations.recall import FILTERS
 
 MOST_LISTED = 1000  # in one answer over HTTP
@@ -14,6 +14,8 @@ LIST = Operation("list", "List lore, newest first.", (
     whole("offset", "how many to skip", default=0, low=0, high=999_999_999, only=(HTTP,)),
     *FILTERS,
     text("status", "only active, pending, archived or superseded", choices=STATUSES),
+    text("when", "only entries with a moment; with TEXT those whose moment this command, file, tool or error is",
+         default=None, only=(CLI,)),
     text("sort", "created, updated, confidence, helpful, title or category", default="created", choices=SORTS),
 ))  # fmt: skip
 

@@ -30,7 +30,7 @@ QUERY = Operation("query", "Recall the lore that answers a question, by words an
     *FILTERS,
     texts("types", "type", "only this type", values=TYPE, only=(CLI,)),
     texts("files", "file", "a file you work on: entries about it rank higher", values=FILE,
-          agents="Paths you work on; lore about them ranks higher"),
+          agents="Paths you work on"),
     whole("budget", "about how many tokens of lore to print (default: recall.budget, 500; with --json all)", only=(CLI,)),
     text("strategy", "hybrid, words (no model) or scan (no index)", default="hybrid",
          choices=("hybrid", "words", "scan"), only=(CLI,)),

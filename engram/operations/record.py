@@ -20,17 +20,19 @@ from engram.operations.description import (
 
 RECORD = Operation("record", "Record something learned.", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
-         agents="Markdown, at most 4000 characters; the first line is the title"),
+         agents="Markdown, 4000 characters at most, title first"),
     text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)", values=CATEGORY),
-    texts("context", "context", "where and when it was learned", agents="Where and when it was learned"),
+    texts("context", "context", "where and when it was learned", agents="Where and when learned"),
     share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),
     texts("tags", "tag", "a topic", values=TAG),
-    texts("files", "file", "a file it is about", agents="Repository paths it is about", values=FILE),
+    texts("files", "file", "a file it is about", agents="Paths it is about", values=FILE),
     texts("entities", "entity", "an entity it is about: a person, project, tool …", values=ENTITY, only=(CLI, HTTP)),
+    texts("when", "when", "show it at this moment: 'command: git push', 'file: *.tf', 'tool: NAME' or 'error: TEXT'",
+          agents="When to show it: 'command: git push', 'file: *.tf', 'error: X'"),
     text("type", "episodic, semantic, procedural or working (default: by category)", values=TYPE, only=(CLI, HTTP)),
     text("status", "active, or pending to wait for review", default=ACTIVE, choices=STATUSES, only=(CLI, HTTP)),
     text("agent", "who records it (default: the calling agent, else human)", only=(CLI,)),
     share("importance", "how much it matters, 0.00 to 1.00", only=(HTTP,)),
     flag("pinned", "exempt it from decay", only=(CLI, HTTP)),
-    flag("redact", "mask secrets instead of refusing the entry", agents="Mask secrets instead of refusing"),
+    flag("redact", "mask secrets instead of refusing the entry", agents="Mask secrets"),
 ))  # fmt: skip

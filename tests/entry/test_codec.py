@@ -27,6 +27,7 @@ FULL = PLAIN._replace(
     tags=("queue", "kafka", "no"),
     files=("src/queue.py",),
     entities=("Acme, Inc.", "Ærø 🐘"),
+    when=("command: git push", "file: **/*.tf", "error: a: b, c"),
     relations=(Relation("refines", OTHER),),
     merged_from=(OTHER,),
     importance=0.85,
@@ -52,6 +53,7 @@ context: "While debugging: the worker"
 tags: [queue, kafka, "no"]
 files: [src/queue.py]
 entities: ["Acme, Inc.", Ærø 🐘]
+when: [command: git push, file: "**/*.tf", error: "a: b, c"]
 relations: [{{kind: refines, id: {OTHER}}}]
 merged_from: [{OTHER}]
 importance: 0.85
@@ -243,7 +245,7 @@ class TestReading:
 
 
 def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> None:
-    usual = FULL._replace(prior=700, entities=("Ærø 🐘", "no"), conflicts=())
+    usual = FULL._replace(prior=700, entities=("Ærø 🐘", "no"), when=FULL.when[:2], conflicts=())
     (tmp_path / "x.md").write_bytes(codec.write_new(usual, CATEGORIES))
     code = (
         "import sys; from datetime import datetime, UTC; from engram.adapters.files.frontmatter import codec;"

@@ -44,7 +44,9 @@ async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **quer
 
 async def test_one_entry_is_taken_recalled_judged_changed_and_deleted(root: Path) -> None:
     async with serving(root) as client:
-        made = await posted(client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8), 201)
+        made = await posted(
+            client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8, when=["tool: WebFetch"]), 201
+        )
         assert (made["accepted"], made["merged"], made["rejected"], made["errors"]) == (1, 0, 0, [])
         lore_id = made["lore"][0]["id"]
         found = await posted(client, "/query", {"query": "queue consumer patterns", "k": 3})
@@ -55,9 +57,16 @@ async def test_one_entry_is_taken_recalled_judged_changed_and_deleted(root: Path
         (vote,) = judged["updated"]
         assert (vote["previous"], vote["current"], vote["validation_count"]) == (0.8, 0.88, 1)
         assert judged["updates"] == judged["updated"]
-        changed = await client.patch(f"{ROOT}/lore/{lore_id[:14]}", json={"tags": ["broker"], "pinned": True})
+        changed = await client.patch(
+            f"{ROOT}/lore/{lore_id[:14]}",
+            json={"tags": ["broker"], "pinned": True, "when": ["command: git push"]},
+        )
         assert (changed.json()["lore"]["tags"], changed.json()["lore"]["pinned"]) == (["broker"], True)
         assert (await got(client, f"/lore/{lore_id}"))["lore"]["tags"] == ["broker"]
+        assert (found["lore"][0]["when"], changed.json()["lore"]["when"]) == (
+            ["tool: WebFetch"],
+            ["command: git push"],
+        )
         gone = await client.delete(f"{ROOT}/lore/{lore_id}")
         assert gone.json() == {"deleted": lore_id, "undo": ""}
         assert (await got(client, f"/lore/{lore_id}", 404))["error"]["code"] == "not-found"

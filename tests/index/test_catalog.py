@@ -111,6 +111,7 @@ def full() -> Entry:
         importance=1,
         pinned=True,
         files=("a.py", "b.py"),
+        when=("command: git push", "tool: WebFetch"),
     )
     return some._replace(lore=lore, adopted=False)
 
@@ -148,6 +149,7 @@ def test_a_line_holds_each_field_of_its_entry(catalog: Catalog) -> None:
         "believed": None,
         "modest": None,
         "conflicts": 0,
+        "when": "command: git push\ntool: WebFetch",
     }
     catalog.put([entry(5)])
     [hit] = catalog.hits([5])

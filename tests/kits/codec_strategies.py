@@ -11,6 +11,7 @@ from engram.domain.entry import ulid
 from engram.domain.entry.categories import TYPES, Categories
 from engram.domain.entry.confidence import Vote, clamp
 from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation, Settlement, shows
+from engram.domain.entry.moments import LONGEST
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (
@@ -65,6 +66,22 @@ _usual_votes = st.dictionaries(
 )
 
 
+_kinds = st.sampled_from(["command", "file", "tool", "error", "later-kind", "x_1"])
+_usual_moments = st.lists(
+    st.sampled_from(["command: git push", "file: src/**", "error: a b", "tool: WebFetch"]),
+    max_size=3,
+    unique=True,
+).map(tuple)
+
+
+def _moments_of(pairs: list[tuple[str, str]]) -> tuple[str, ...]:
+    lines = [f"{kind}: {' '.join(text.split())}"[:LONGEST].strip() for kind, text in pairs if text.split()]
+    return tuple(dict.fromkeys(lines))
+
+
+_moments = st.lists(st.tuples(_kinds, texts), max_size=4).map(_moments_of)
+
+
 def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
     """What each field of an entry may be."""
     said = _usual_words.map(tuple) if usual else words
@@ -87,6 +104,7 @@ def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
         "tags": said,
         "files": said,
         "entities": said,
+        "when": _usual_moments if usual else _moments,
         "relations": st.lists(related, max_size=3).map(tuple),
         "merged_from": st.lists(ids, max_size=2).map(tuple),
         "importance": st.sampled_from([None, 0.0, 0.5, 0.75]) if usual else st.none() | st.floats(0, 1),
@@ -254,6 +272,32 @@ _VALUES = {
     "tags": ["[a]", "[a, b-c]", "[]", "[-a]", "[a,b]", "[a, a]", "[a , b]", "a, b", "[a]]", "[a: b]", "~"],
     "files": [f"[{'x' * 200}]", f"[{'x' * 201}]", f"[{', '.join('a' * 201)}]", f"[{', '.join('a' * 200)}]"],
     "entities": ["[./a, ...]", "[null]", "[a.b/c-d_e]", '["a b"]', "[é]"],
+    "when": [
+        *(
+            "[command: git push]",
+            '[command: git push, file: "*.tf"]',
+            "[]",
+            "~",
+            "git push",
+            "command: git push",
+        ),
+        *(
+            "[git push]",
+            '["command: git push"]',
+            "[Command: git push]",
+            "[command:  git push]",
+            "{command: [a, b]}",
+        ),
+        *(
+            "[command: a, command: a]",
+            "[later: x]",
+            f"[error: {'x' * 193}]",
+            f"[error: {'x' * 194}]",
+            "[error: [a]]",
+        ),
+        f"[{', '.join(f'tool: t{number}' for number in range(12))}]",
+        f"[{', '.join(f'tool: t{number}' for number in range(13))}]",
+    ],
     "relations": [
         *("[]", f"[{{kind: refines, id: {_ID}}}]", f"[{{kind: Refines, id: {_ID}}}]", "[{kind: refines}]"),
         *(

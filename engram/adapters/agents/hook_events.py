@@ -45,7 +45,12 @@ class Hook(NamedTuple):
 _CLAUDE_CODE = (
     Hook(SESSION_START, "SessionStart", CONTEXT, "startup|resume|clear|compact|fork", 10),
     Hook(PROMPT, "UserPromptSubmit", CONTEXT),
-    Hook(PRE_TOOL, "PreToolUse", CONTEXT, "Bash|Edit|Write|MultiEdit|NotebookEdit"),
+    Hook(
+        PRE_TOOL,
+        "PreToolUse",
+        CONTEXT,
+        "Bash|Edit|Write|MultiEdit|NotebookEdit|WebFetch|WebSearch|Task|mcp__(?!engram__).*",
+    ),
     Hook(TOOL_FAILURE, "PostToolUseFailure", CONTEXT),
     Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10, detached=True),

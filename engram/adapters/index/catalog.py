@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
-FORMAT = 14
+FORMAT = 15
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -34,7 +34,7 @@ CREATE TABLE files (
     id TEXT, row INTEGER, text_digest TEXT, vector_check INTEGER, shadowed INTEGER NOT NULL DEFAULT 0,
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
-    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT,
+    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT, "when" TEXT,
     conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, believed INTEGER, modest INTEGER,
     line_check INTEGER NOT NULL
 );
@@ -47,6 +47,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS files_row ON files (row) WHERE row IS NOT NULL
 CREATE INDEX IF NOT EXISTS files_id ON files (id, path) WHERE id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_created ON files (created_at) WHERE row IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_conflicts ON files (path) WHERE conflicts > 0;
+CREATE INDEX IF NOT EXISTS files_when ON files (path) WHERE "when" != '';
 CREATE INDEX IF NOT EXISTS files_error ON files (path) WHERE error IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_shadowed ON files (path) WHERE shadowed > 0;
 CREATE INDEX IF NOT EXISTS files_standing ON files (category, status, adopted, conflicts)
@@ -58,7 +59,7 @@ COLUMNS = (
     "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
-    "length", "files", "conflicts", "full", "anchor", "accounts",
+    "length", "files", '"when"', "conflicts", "full", "anchor", "accounts",
     "believed", "modest",
 )  # fmt: skip
 _SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
@@ -162,9 +163,10 @@ class Hit(NamedTuple):
     believed: int | None
     modest: int | None
     conflicts: int = 0
+    when: str = ""
 
 
-_HIT = ", ".join(Hit._fields)
+_HIT = ", ".join(f'"{name}"' for name in Hit._fields)
 # `_make` without a count: four times as fast
 _hit, _text = partial(tuple.__new__, Hit), partial(tuple.__new__, Text)
 
@@ -426,7 +428,7 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
-        len(lore.conflicts), *_before_decay(lore),
+        "\n".join(lore.when), len(lore.conflicts), *_before_decay(lore),
     )  # fmt: skip
 
 

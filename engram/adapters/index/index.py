@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sqlite3
 
 from engram.adapters.index import catalog, row_details
 from engram.adapters.index.catalog import FORMAT, Catalog
@@ -297,6 +298,27 @@ class Index:
             self.why_rebuilt = error.message
             self.drop()
         return self._generation
+
+    def may_have_moments(self, root: str) -> bool:
+        """Return whether any entry of the store at `root` has a `when`, without opening the whole index.
+
+        True where that cannot be told, as after a change of a folder: whoever brings the index up to date finds out.
+        """
+        path = os.path.join(self.folder, self._current_name() or "-", "catalog.db")
+        for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+            path = path.replace(mark, code)
+        try:
+            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)
+            try:
+                query = "SELECT EXISTS (SELECT 1 FROM files WHERE \"when\" != '')"
+                if connection.execute(query).fetchone()[0]:
+                    return True
+                folders = connection.execute("SELECT path, mtime_ns FROM folders").fetchall()
+                return any(os.stat(os.path.join(root, path)).st_mtime_ns != mtime for path, mtime in folders)
+            finally:
+                connection.close()
+        except (sqlite3.Error, OSError):
+            return True
 
     def damaged(self, why: str) -> None:
         """Stop using the current generation because it is broken; the next refresh rebuilds it."""

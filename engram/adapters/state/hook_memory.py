@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.connection import StateConnection
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
+MOMENT = "moment"  # shown because an event fitted `when`
 TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS hook_marks (

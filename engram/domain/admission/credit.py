@@ -33,6 +33,10 @@ if TYPE_CHECKING:
         def importance(self) -> float | None:
             """How important its author finds it, 0..1."""
 
+        @property
+        def when(self) -> str | tuple[str, ...]:
+            """The moments at which it is shown; of a line of the catalog as lines of one text."""
+
 
 ANY_TEXT = "*"  # in place of a digest: confirmed before texts were noted
 RAISED = ""  # in place of a digest: not confirmed; another clone changed an entry of this one
@@ -47,7 +51,7 @@ _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # days
 
 # What a field counts as while nobody here accepted what another clone set it to. A field that joins them is claimed in
 # `claims_of`, is asked about in the review queue, and counts once it is accepted: nothing else is needed.
-UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID}
+UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID, "when": ""}
 ALL_CLAIMS = None
 
 
@@ -56,6 +60,9 @@ def claims_of(one: Claimant) -> dict[str, str]:
     found = {"pinned": "pinned"} if one.pinned else {}
     if one.importance is not None and one.importance > UNSAID:
         found["importance"] = f"importance {one.importance:g}"
+    if one.when:
+        lines = one.when.split("\n") if isinstance(one.when, str) else one.when
+        found["when"] = f"shown at {', '.join(lines)}"
     return found
 
 
@@ -116,7 +123,8 @@ class Earned(NamedTuple):
 class Counted(NamedTuple):
     """What an entry counts as in this clone: thousandths and pin.
 
-    And whether somebody here confirmed it, whether anybody but its author judged it, its importance, and its tier.
+    And whether somebody here confirmed it, whether anybody but its author judged it, its importance, its tier, and whether its
+    moments, if it has any, count.
     """
 
     confidence: int
@@ -125,6 +133,7 @@ class Counted(NamedTuple):
     is_judged: bool
     importance: float | None = None
     earned: Earned = Earned()
+    has_moments: bool = True
 
     @property
     def fraction(self) -> float:
@@ -139,11 +148,12 @@ class Counted(NamedTuple):
 
     def words(self, lore: Lore) -> str:
         """Return what the entry counts as, for people who see the figures of its file; "" where it counts in full."""
-        if (self.confidence, self.pinned) == (lore.thousandths, lore.pinned):
+        if (self.confidence, self.pinned, self.has_moments) == (lore.thousandths, lore.pinned, True):
             return ""
         text = f"as {confidence.two_decimals(self.confidence)}" + (
             ", not pinned" if lore.pinned > self.pinned else ""
         )
+        text += "" if self.has_moments else ", not at its moments"
         if self.confidence > lore.thousandths:
             return f"{text}: what a source that is set aside here said is left out"
         return f"{text}: more is claimed in another clone, and confirmed by nobody here"
@@ -185,7 +195,8 @@ def counted(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Count
         value = full if pinned else full - decay(lore.type, full, min(tally.anchor, today), today)
     earned = earned_by(lore, own, is_confirmed=limit.is_confirmed)
     is_judged = _is_judged(lore, own, is_confirmed=limit.is_confirmed)
-    return Counted(value, pinned, limit.is_confirmed, is_judged, importance, earned)
+    has_moments = "when" not in claims or limit.allows(claims["when"])
+    return Counted(value, pinned, limit.is_confirmed, is_judged, importance, earned, has_moments)
 
 
 def earned_by(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
@@ -221,7 +232,8 @@ def in_effect(lore: Lore, what: Counted) -> Lore:
     """Return the entry with the confidence and claims that count: to be ranked or shown, never to be written."""
     known = lore.tally or Tally(0, 0, 0, lore.validation_count, lore.last_validated, lore.votes)
     tally = known._replace(confidence=what.confidence)
-    return lore._replace(tally=tally, pinned=what.pinned, importance=what.importance)
+    when = lore.when if what.has_moments else ()
+    return lore._replace(tally=tally, pinned=what.pinned, importance=what.importance, when=when)
 
 
 def as_dict(lore: Lore, path: str, what: Counted) -> dict[str, object]:

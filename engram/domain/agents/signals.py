@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.domain.agents.command_line import Run
 
 LONGEST_ERROR = 400  # characters
 _MOST_LINES = 3
 _LONGEST_LINE = 300
-_MOST_COMMAND = 2000
 _MOST_FILES = 8
 
 # Lines, the most telling first: an exception or a compiler's error at the beginning, an error of a tool, a complaint.
@@ -55,21 +57,6 @@ _NOISE = (
     (re.compile(r"(?<!\w)(?:\[\s*\]|\(\s*\))"), " "),
 )  # fmt: skip
 
-# Programs that run another one, and words before a program.
-_BEFORE_NAMES = """
-    sudo doas time nohup env command exec xargs nice ionice stdbuf timeout watch npx bunx pnpx uvx then do else if
-    while ! {
-"""
-
-_RUNNERS = {
-    "uv": "run",
-    "poetry": "run",
-    "pipenv": "run",
-    "pdm": "run",
-    "hatch": "run",
-    "bundle": "exec",
-    "rye": "run",
-}
 # Programs whose first plain word says what they do.
 _WITH_SUBCOMMANDS_NAMES = """
     git gh npm pnpm yarn bun cargo go docker podman kubectl helm terraform tofu pulumi ansible alembic aws gcloud
@@ -95,15 +82,12 @@ _COMMON_FILES = """
     requirements.txt routes.py schema.sql settings.py setup.cfg setup.py style.css styles.css tests.py tsconfig.json types.ts
     urls.py utils.js utils.py utils.ts variables.tf views.py
 """.split()  # noqa: SIM905 - a table to read
-_BEFORE, _WITH_SUBCOMMANDS, _EVERYDAY = (
-    frozenset(names.split()) for names in (_BEFORE_NAMES, _WITH_SUBCOMMANDS_NAMES, _EVERYDAY_NAMES)
+_WITH_SUBCOMMANDS, _EVERYDAY = (
+    frozenset(names.split()) for names in (_WITH_SUBCOMMANDS_NAMES, _EVERYDAY_NAMES)
 )
 _FILE = re.compile(
     r"(?:\.{0,2}[\\/])?(?:[\w@+.-]+[\\/])*[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,9}$|(?:[\w@+.-]+/){1,}[\w@+.-]+$"
 )
-_WORDS = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|[;|&\n]+|(?:\\.|[^\s;|&'\"\\])+")
-_SEPARATOR = re.compile(r"[;|&\n]+$")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$", re.DOTALL | re.MULTILINE)
 
 
 def identifying_error(output: str) -> str:
@@ -175,7 +159,7 @@ def _rank_of(lines: list[str], number: int, line: str) -> int:
 class Command(NamedTuple):
     """One program of a command line: its name, its subcommand ("" for none), the files that it names, its other words.
 
-    `is_everyday` says that the program is one of those that everybody uses for anything.
+    `arguments` are all words behind the program. `is_everyday` says that it is one that everybody uses for anything.
     """
 
     program: str
@@ -183,6 +167,7 @@ class Command(NamedTuple):
     files: tuple[str, ...]
     words: tuple[str, ...]
     is_everyday: bool
+    arguments: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
@@ -196,42 +181,34 @@ class Command(NamedTuple):
 
 def commands_of(line: str) -> list[Command]:
     """Return the programs that a command line runs, in order; those behind `cd`, variables and `sudo` as themselves."""
-    text = _HEREDOC.sub(" ", line[:_MOST_COMMAND]).replace("\\\n", " ")
-    found: list[Command] = []
-    words: list[str] = []
-    for word in [*_WORDS.findall(text), ";"]:
-        if not _SEPARATOR.match(word):
-            words.append(word)
-            continue
-        command = _command(words)
-        if command is not None:
-            found.append(command)
-        words = []
-    return found
+    from engram.domain.agents.command_line import runs_of  # a prompt has none
+
+    return [_command(run) for run in runs_of(line)]
 
 
-def _command(words: list[str]) -> Command | None:
-    plain = _after_runners(words)
-    if not plain:
-        return None
-    place = plain[0].strip("'\"").replace("\\", "/")
-    program = place.rpartition("/")[2]
-    arguments = (
-        [place, *plain[1:]] if "/" in place and "." in program else plain[1:]
-    )  # a script of the project
-    is_module = program.startswith("python") and arguments[:1] == ["-m"]
+def _command(run: Run) -> Command:
+    from engram.domain.agents.command_line import Word
+
+    words = list(run.words) or [Word("")]
+    place = words[0].text.replace("\\", "/")
+    program = place.rpartition("/")[2].removesuffix(".exe")
+    # A script of the project is one of the files.
+    named = [Word(place)] if "/" in place and "." in program else []
+    arguments = words[1:]
+    is_module = program.startswith("python") and bool(arguments) and arguments[0].text == "-m"
     if is_module and len(arguments) > 1:
-        program, arguments = arguments[1], arguments[2:]
-    elif arguments and program.startswith("python") and arguments[0].endswith("manage.py"):
+        program, arguments = arguments[1].text, arguments[2:]
+    elif arguments and program.startswith("python") and arguments[0].text.endswith("manage.py"):
         program, arguments = "manage.py", arguments[1:]
+    all_arguments = tuple(word.text for word in arguments)
+    arguments = [*named, *arguments]
     subcommand = ""
     if program in _WITH_SUBCOMMANDS:
-        at = next((k for k, word in enumerate(arguments) if re.fullmatch(r"[a-z][\w:-]*", word)), None)
+        at = next((k for k, word in enumerate(arguments) if re.fullmatch(r"[a-z][\w:-]*", word.text)), None)
         if at is not None:
-            subcommand, arguments = arguments[at], [*arguments[:at], *arguments[at + 1 :]]
-    bare = [
-        word.strip("'\"") for word in arguments if word[:1] not in "'\"<>" or _FILE.match(word.strip("'\""))
-    ]
+            subcommand, arguments = arguments[at].text, [*arguments[:at], *arguments[at + 1 :]]
+    arguments += [Word(name) for name in run.redirected]
+    bare = [word.text for word in arguments if not word.is_quoted or _FILE.match(word.text)]
     files = [word for word in bare if not word.startswith("-") and _FILE.match(word) and "://" not in word]
     others = [
         word for word in bare if re.fullmatch(r"(?:--)?[A-Za-z][\w-]{2,30}", word) and word not in files
@@ -242,22 +219,5 @@ def _command(words: list[str]) -> Command | None:
         tuple(dict.fromkeys(files))[:_MOST_FILES],
         tuple(dict.fromkeys(word.lstrip("-") for word in others))[:6],
         program in _EVERYDAY and not is_module,
+        all_arguments,
     )
-
-
-def _after_runners(words: list[str]) -> list[str]:
-    """Return a command without variables, `sudo` and the like before it."""
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if (
-            word in _BEFORE
-            or re.match(r"[A-Za-z_]\w*=", word)
-            or (at and words[at - 1] in _BEFORE and word.startswith("-"))
-        ):
-            at += 1
-        elif at + 1 < len(words) and _RUNNERS.get(word) == words[at + 1]:
-            at += 2
-        else:
-            break
-    return words[at:]

@@ -30,7 +30,7 @@ _SILENT = (
     "tally",
 )
 _SAID = ("content", "status", "tags", "pinned", "category")
-_WORDS = {"created_at": "its date", "expires_at": "its end", "type": "its type"}
+_WORDS = {"created_at": "its date", "expires_at": "its end", "type": "its type", "when": "its moments"}
 
 
 class Phrase(NamedTuple):

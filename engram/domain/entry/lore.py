@@ -68,7 +68,7 @@ class Lore(NamedTuple):
 
     `prior` is the confidence that its author stated, in thousandths. `votes` are the accounts of a file of format 1, and
     so is `last_validated`, unless `tally` says what the ledger's judgements add up to: a store that reads an entry sets
-    both; neither is written to a file of format 2.
+    both; neither is written to a file of format 2. `when` are its moments, as lines `kind: pattern`.
     """
 
     id: str
@@ -95,6 +95,7 @@ class Lore(NamedTuple):
     sources: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[Settlement, ...] = ()
+    when: tuple[str, ...] = ()
     tally: Tally | None = None
 
     @property
@@ -168,6 +169,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "tags": list(lore.tags),
         "files": list(lore.files),
         "entities": list(lore.entities),
+        "when": list(lore.when),
         "relations": [{"kind": relation.kind, "id": relation.id} for relation in lore.relations],
         "merged_from": list(lore.merged_from),
         "importance": lore.importance,
@@ -232,6 +234,11 @@ def check(lore: Lore, categories: Categories) -> None:
     _one_of("status", lore.status, STATUSES)
     for field in ("tags", "files", "entities", "sources"):
         check_words(field, getattr(lore, field))
+    if lore.when:
+        from engram.domain.entry.moments import check_moments  # few entries have any
+
+        check_moments(lore.when)
+        check_words("when", lore.when)
     check_text("agent", lore.agent, MAX_WORD)
     _check_ids("id", [lore.id])
     _check_ids("merged_from", lore.merged_from)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import MAX_CONTENT, MAX_ITEMS, Conflict, Lore
+from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.settlements import conflict_key, merge_settlements, unsettled
 from engram.domain.merge.text_merge import common, merge_versions
 
@@ -237,11 +238,16 @@ def _lists(
             continue
         merged = merge_list(before, one, other)
         # One side's own list is never too long: only a union can be.
-        if merged != one and (tight or (merged != other and len(merged) > MAX_ITEMS)):
+        if merged != one and (tight or (merged != other and len(merged) > _most(name))):
             merged = one
             losses.append(loss(name, "\n".join([shown(item) for item in other]), loser, winner))
         found[name] = merged
     return found
+
+
+def _most(name: str) -> int:
+    """Return how many items fit into a list field."""
+    return MOST_MOMENTS if name == "when" else MAX_ITEMS
 
 
 def _content(
@@ -373,6 +379,7 @@ _LISTS: dict[str, Callable[[Any], str]] = {
     "tags": str,
     "files": str,
     "entities": str,
+    "when": str,
     "sources": str,
     "relations": " ".join,
 }

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
     "accept", "take", "mine", "theirs", "both", "edit", "reject", "merge", "supersede", "archive", "snooze",
 )  # fmt: skip
-PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK = KINDS = (
+PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
     "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
+    "moment",
 )  # fmt: skip
 
 _PAIR = {
@@ -47,9 +48,10 @@ ALLOWED = {
     JUNK: {ACCEPT: "it stays active", REJECT: "it is forgotten"},
     STALE: {ACCEPT: "it is still valid", REJECT: "it is forgotten"},
     WEAK: {ACCEPT: "keep it unchanged", REJECT: "it is forgotten"},
+    MOMENT: {ACCEPT: "it stays, and that moment is not used", REJECT: "it is forgotten"},
 }  # fmt: skip
 _CLAIMED = {ACCEPT: "what it claims counts here", REJECT: "it stays, and what it claims does not count here"}
-_ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
+_ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK, MOMENT)
 
 
 class Item(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS
+from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.merge import PASSING
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Item = TypeVar("Item")
 # What a fold changes of the lore that stays, besides `merged_from`.
 _CHANGED = (
     *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
-    "pinned", "expires_at",
+    "when", "pinned", "expires_at",
 )  # fmt: skip
 
 
@@ -53,6 +54,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
         tags=_joined(older.tags, younger.tags),
         files=_joined(older.files, younger.files),
         entities=_joined(older.entities, younger.entities),
+        when=_joined(older.when, younger.when),
         relations=_joined(older.relations, [link for link in younger.relations if link.id != older.id]),
         sources=() if sources == (older.source_id,) else sources,
         conflicts=_joined(older.conflicts, younger.conflicts),
@@ -64,7 +66,8 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
         updated_at=max(older.updated_at, younger.updated_at),
     )  # fmt: skip
     lists = (folded.context, folded.tags, folded.files, folded.entities, folded.relations, folded.sources)
-    return None if any(len(items) > MAX_ITEMS for items in lists) else folded
+    is_long = len(folded.when) > MOST_MOMENTS or any(len(items) > MAX_ITEMS for items in lists)
+    return None if is_long else folded
 
 
 def may_follow(before: Lore, after: Lore) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-CLAIMING = f"pinned = 1 OR importance > {credit.UNSAID}"  # lines of the catalog with `credit.claims_of`
+CLAIMING = f"pinned = 1 OR importance > {credit.UNSAID} OR \"when\" != ''"  # lines of the catalog with `credit.claims_of`
 # What a line of the catalog can count as at most: that of a source that is set aside may have lowered the shared figure.
 AT_MOST = "(confidence + max(0, coalesce(believed - full, 0)))"
 _AT_ONCE = 1000

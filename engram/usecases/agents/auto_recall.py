@@ -42,6 +42,7 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
+_SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
 
@@ -54,14 +55,17 @@ def by_text(
     naming: Sequence[str] = (),
     above: bool = False,
     bar: float = 1.0,
+    spent: int = 0,
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
     With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
-    is named where it answers best. `bar` is the share of what a strong answer needs that is enough here.
+    is named where it answers best. `bar` is the share of what a strong answer needs that is enough here; `spent` are
+    tokens of the budget that are used up already.
     """
     text = text[:_LONGEST_QUESTION]
-    if not text.strip():
+    budget = int(store.settings.number("hooks.recall_budget")) - spent
+    if not text.strip() or (spent and budget < _SMALLEST_BUDGET):
         return ""
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
@@ -73,7 +77,6 @@ def by_text(
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
     near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
-    budget = int(store.settings.number("hooks.recall_budget"))
     put = put_before(
         store, [hit.lore for hit in hits], budget, lead=lead, elsewhere=elsewhere, question=text, near=near, above=above
     )  # fmt: skip

@@ -201,6 +201,7 @@ def _draft_of(lore: Lore) -> Draft:
     return Draft(
         "", lore.category, lore.context, lore.prior / 1000 if 0 <= lore.prior <= 1000 else None, lore.tags, lore.files,
         lore.entities, lore.relations, lore.type, lore.status, lore.agent, lore.importance, lore.pinned, lore.expires_at,
+        when=lore.when,
     )  # fmt: skip
 
 
@@ -226,6 +227,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         importance=_number(fields.get("importance"), None),
         pinned=bool(fields.get("pinned")),
         expires_at=time_of(fields.get("expires_at")),
+        when=_texts(fields.get("when")),
     )
     validations = fields.get("validation_count")
     return Source(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,7 +18,8 @@ class Filter(NamedTuple):
     """Conditions that an entry has to meet; every entry meets the default.
 
     `categories`, `types` and `agents` list alternatives; an entry needs all `tags`. Confidences are in thousandths and
-    inclusive. The entry was recorded at `since` or later, and before `until` (Unix seconds).
+    inclusive. The entry was recorded at `since` or later, and before `until` (Unix seconds). `ids` are the only ones that
+    may be, None for any.
     """
 
     categories: tuple[str, ...] = ()
@@ -28,6 +31,7 @@ class Filter(NamedTuple):
     max_confidence: int = 1000
     since: float = float("-inf")
     until: float = float("inf")
+    ids: tuple[str, ...] | None = None
 
     def sql(self) -> tuple[str, list[object]]:
         """Return the condition for `Catalog.select` and the values of its placeholders."""
@@ -40,6 +44,9 @@ class Filter(NamedTuple):
         for tag in self.tags:
             conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
             values.append(tag)
+        if self.ids is not None:
+            conditions.append("id IN (SELECT value FROM json_each(?))")
+            values.append(json.dumps(self.ids))
         bounds: tuple[tuple[str, object, object], ...] = (
             ("status = ?", self.status, ""),
             ("confidence >= ?", self.min_confidence, 0),
@@ -62,6 +69,7 @@ class Filter(NamedTuple):
             and (not self.types or hit.type in self.types)
             and (not self.agents or hit.agent in self.agents)
             and self.since <= hit.created_at < self.until
+            and (self.ids is None or hit.id in self.ids)
         )
 
     def accepts(self, lore: Lore) -> bool:
@@ -73,5 +81,6 @@ class Filter(NamedTuple):
             and (not self.types or lore.type in self.types)
             and (not self.agents or lore.agent in self.agents)
             and self.since <= lore.created_at.timestamp() < self.until
+            and (self.ids is None or lore.id in self.ids)
             and set(self.tags) <= set(lore.tags)
         )

@@ -88,19 +88,22 @@ def list_hits(
     categories: Sequence[str] = (),
     status: str = "",
     tags: Sequence[str] = (),
+    when: str | None = None,
     sort: str = "created",
     where: Filter = _ANY,
     offset: int = 0,
 ) -> tuple[list[Hit], int]:
     """Return the catalog lines of the entries that meet all conditions, in order, and how many there are in all.
 
-    `categories`, `status` and `tags` are words of a caller: they are checked and added to `where`.
+    `categories`, `status` and `tags` are words of a caller: they are checked and added to `where`. `when` is "" for
+    entries with a moment, or a command, file, tool or error that one of them fits.
     Raises UsageError, ValidationError, StoreError.
     """
-    condition, values = _checked(store, where, categories, status, tags).sql()
-    tail = _order(sort, limit, offset)
+    checked, tail = _checked(store, where, categories, status, tags), _order(sort, limit, offset)
 
     def ask(generation: Generation) -> tuple[list[Hit], int]:
+        found = checked if when is None else checked._replace(ids=_with_moments(generation, when))
+        condition, values = found.sql()
         return generation.catalog.select(condition, values, tail), generation.catalog.count(condition, values)
 
     with store.lock:
@@ -173,6 +176,15 @@ def _checked(
         status=status or where.status,
         tags=(*where.tags, *tags),
     )
+
+
+def _with_moments(generation: Generation, event: str) -> tuple[str, ...]:
+    """Return the ids of entries with a moment; with a text those with a moment that it is as a command, file, tool or error."""
+    from engram.domain.agents.moment_match import described, fitting
+
+    told = described(event) if event.strip() else None
+    hits = generation.catalog.select("\"when\" != ''")
+    return tuple(hit.id for hit in hits if told is None or fitting(told, hit.when.split("\n")))
 
 
 def _order(sort: str, limit: int | None, offset: int) -> str:

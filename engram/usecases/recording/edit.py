@@ -9,6 +9,7 @@ from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation, check, check_fraction
+from engram.domain.entry.moments import stated
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_ADDED = ("add_tags", "remove_tags", "unset")  # of which nothing given is nothing to do
+_ADDED = (
+    "add_tags",
+    "remove_tags",
+    "add_when",
+    "remove_when",
+    "unset",
+)  # of which nothing given is nothing to do
 
 
 class Edit:
@@ -53,8 +60,12 @@ class Edit:
         importance: float | None = None,
         expires_at: datetime | None = None,
         unset: tuple[str, ...] = (),
+        when: tuple[str, ...] | None = None,
+        add_when: tuple[str, ...] = (),
+        remove_when: tuple[str, ...] = (),
     ) -> None:
-        """`confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added.
+        """`confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added,
+        and so is `when`.
 
         `unset` names those of `importance` and `expires_at` that it is not to have any more.
         """
@@ -74,6 +85,9 @@ class Edit:
         self.importance = importance
         self.expires_at = expires_at
         self.unset = unset
+        self.when = when
+        self.add_when = add_when
+        self.remove_when = remove_when
 
     @property
     def fields(self) -> list[str]:
@@ -127,7 +141,9 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
         return after._replace(status=status)
 
     done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
-    is_claimed = any(one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance))
+    is_claimed = any(
+        one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance, wanted.when)
+    ) or bool(wanted.add_when or wanted.remove_when)
     credit.edited(where, done.before, done.after, is_claimed=is_claimed)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
@@ -161,7 +177,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
         old = _read_before(store, path, before) if is_known else None
         if old is not None:
-            is_claimed = (old.pinned, old.prior, old.importance) != (lore.pinned, lore.prior, lore.importance)
+            is_claimed = _claims(old) != _claims(lore)
             credit.edited(store, old, lore, is_claimed=is_claimed)
     return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
 
@@ -198,6 +214,8 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
         lore = lore._replace(type=parse_types([wanted.type])[0])
     tags = tuple(dict.fromkeys([*(lore.tags if wanted.tags is None else wanted.tags), *wanted.add_tags]))
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
+    if wanted.when is not None or wanted.add_when or wanted.remove_when:
+        lore = lore._replace(when=_moments(lore, wanted))
     lore = _linked(lore, wanted)
     lore = lore._replace(
         status=lore.status if wanted.status is None else wanted.status,
@@ -208,6 +226,20 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     )
     check(lore, store.categories)
     return lore
+
+
+def _moments(lore: Lore, wanted: Edit) -> tuple[str, ...]:
+    """Return the moments that it is to have; those of a kind that this version does not know stay as they are."""
+    wanted_now = lore.when if wanted.when is None else wanted.when
+    found: dict[str, None] = {}
+    for line in (*wanted_now, *wanted.add_when):
+        found |= dict.fromkeys([line] if line in lore.when else stated([line]))
+    gone = [line for given in wanted.remove_when for line in ([given] if given in found else stated([given]))]
+    return tuple(line for line in found if line not in gone)
+
+
+def _claims(lore: Lore) -> tuple[object, ...]:
+    return lore.pinned, lore.prior, lore.importance, lore.when
 
 
 def _or_else(wanted: Edit, field: str, there: T) -> T | None:
@@ -227,7 +259,15 @@ def _linked(lore: Lore, wanted: Edit) -> Lore:
 
 def _texts(wanted: Edit) -> list[str]:
     """Return every text that is to be written."""
-    lists = (wanted.context, wanted.add_tags, wanted.files, wanted.tags, wanted.entities)
+    lists = (
+        wanted.context,
+        wanted.add_tags,
+        wanted.files,
+        wanted.tags,
+        wanted.entities,
+        wanted.when,
+        wanted.add_when,
+    )
     return [wanted.content or "", *[text for some in lists for text in some or ()]]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "content", "category", "type", "status", "context", "tags", "files", "entities", "relations", "importance", "pinned",
-    "expires_at", "agent", "source_id", "sources", "prior",
+    "when", "expires_at", "agent", "source_id", "sources", "prior",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def with_result(
 
 def refuse_secrets(store: Store, lore: Lore) -> None:
     """Raise SecretFoundError where a text that people write has a secret in it."""
-    texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities)
+    texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities, *lore.when)
     for text in texts:
         findings = find_secrets(text, store.allowed_secrets)
         if findings:

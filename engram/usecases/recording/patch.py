@@ -107,5 +107,5 @@ def moment(field: str, value: object) -> datetime:
 FIELDS: dict[str, Callable[[str, object], object]] = {
     "content": _text, "category": _text, "context": _words, "confidence": _number, "status": _text, "type": _text,
     "tags": _words, "files": _words, "entities": _words, "relations": _relations, "importance": _number,
-    "pinned": _flag, "expires_at": moment,
+    "pinned": _flag, "when": _words, "expires_at": moment,
 }  # fmt: skip

@@ -10,6 +10,7 @@ from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
+from engram.domain.entry.moments import stated
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
@@ -72,6 +73,7 @@ class Draft(NamedTuple):
     expires_at: datetime | None = None
     redact: bool = False
     keys: Mapping[str, str | tuple[str, ...]] = {}
+    when: tuple[str, ...] = ()
 
 
 class Recorded(NamedTuple):
@@ -191,6 +193,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         expires_at=draft.expires_at,
         agent=speaker(store, draft.agent),
         source_id=store.source_id,
+        when=stated(draft.when) if draft.when else (),
     )
     check(lore, store.categories)
     return lore, redacted
@@ -226,7 +229,7 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     count = 0
     allowed = store.allowed_secrets
     clean: dict[str, Any] = {}
-    for field in ("content", "context", "tags", "files", "entities", "agent"):
+    for field in ("content", "context", "tags", "files", "entities", "when", "agent"):
         value = getattr(draft, field)
         cleaned = []
         for text in [value] if isinstance(value, str) else value:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Conflict, Lore
     from engram.usecases.store.store import Store
 
-_LISTS = ("tags", "files", "entities", "context", "sources")
+_LISTS = ("tags", "files", "entities", "context", "when", "sources")
 _TEXTS = ("content", "status", "agent", "source_id")
 
 

@@ -72,7 +72,7 @@ def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
         content=lore.content, category=lore.category, context=lore.context, confidence=draft.confidence,
         status=draft.status or None, files=lore.files, pinned=lore.pinned, tags=lore.tags, entities=lore.entities,
         relations=tuple((one.kind, one.id) for one in lore.relations), type=lore.type, importance=lore.importance,
-        expires_at=lore.expires_at, unset=tuple(unset),
+        expires_at=lore.expires_at, when=lore.when, unset=tuple(unset),
     )  # fmt: skip
 
 

@@ -189,6 +189,28 @@ def find_weak(_store: Store, generation: Generation) -> list[Item]:
     ]
 
 
+def find_common_moments(store: Store, generation: Generation) -> list[Item]:
+    """Find active entries with a moment that too many events fit, and which is therefore not used."""
+    from engram.adapters.state.moment_counts import TOO_COMMON, MomentCounts
+
+    common = {one.line: one for one in MomentCounts(store.state).common()}
+    if not common:
+        return []
+    items = []
+    for hit in generation.catalog.select(
+        "status = 'active' AND \"when\" != ''", (), "ORDER BY created_at DESC, id"
+    ):
+        found = [common[line] for line in hit.when.split("\n") if line in common]
+        if found:
+            worst = max(found, key=lambda one: one.fitted / one.events)
+            why = (
+                f"Its moment `{worst.line}` fits {worst.fitted:,} of {worst.events:,} events here,"
+                f" more than one in {TOO_COMMON}, so it is not used."
+            )
+            items.append(_item(review.MOMENT, [hit], why, review.EDIT))
+    return items
+
+
 def find_junk(store: Store, generation: Generation) -> list[Item]:
     """Find unconfirmed entries that look like junk."""
     condition = "status = 'active' AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
@@ -316,4 +338,5 @@ DETECTORS: dict[str, Detector] = {
     review.JUNK: find_junk,
     review.STALE: find_stale,
     review.WEAK: find_weak,
+    review.MOMENT: find_common_moments,
 }

@@ -28,7 +28,7 @@ SIMILAR = 0.35  # cosine from which another entry is shown for comparison
 PAIRS = (review.CONTRADICTION, review.DUPLICATE)
 COMPARED = (*PAIRS, review.CONFLICT)  # field by field, too
 AT_ONCE = 10  # queries that are replayed before others get the store's lock
-_FIELDS = ("category", "type", "tags", "context", "files", "entities", "status", "pinned")
+_FIELDS = ("category", "type", "tags", "context", "files", "entities", "when", "status", "pinned")
 
 
 class Side(NamedTuple):

@@ -19,6 +19,7 @@ from engram.domain.review.review import (
     DUPLICATE,
     EDIT,
     JUNK,
+    MOMENT,
     REJECT,
     SNOOZE,
     STALE,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from engram_tui.review.versions import MergeSource
     from engram_tui.shell.command import Command, Outcome
 
-SLOW_KINDS, PAIR_KINDS = (WEAK, STALE, JUNK), (CONTRADICTION, DUPLICATE)
+SLOW_KINDS, PAIR_KINDS = (WEAK, STALE, JUNK, MOMENT), (CONTRADICTION, DUPLICATE)
 ALL_KINDS = frozenset((*QUICK_KINDS, *SLOW_KINDS, *PAIR_KINDS))
 DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
 CACHED = 64  # details of items

@@ -74,6 +74,7 @@ def facts(shown: Shown, now: float) -> str:
         f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
         _field("tags", lore.tags),
         _field("files", lore.files),
+        _field("when", lore.when),
     )
 
 

@@ -15,6 +15,7 @@ from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
 from engram.domain.entry.lore import MAX_CONTEXT, MAX_ITEMS, MAX_WORD, RELATION_KINDS, STATUSES, Relation
+from engram.domain.entry.moments import LONGEST, MOST
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -136,6 +137,21 @@ def _words(text: str) -> tuple[str, ...] | None:
     return words if short and words else None
 
 
+def _moments(text: str) -> tuple[str, ...] | None:
+    """Return moments, each a mapping of its kind to a pattern."""
+    if text[:1] != "[" or text[-1] != "]":
+        return None
+    found: list[str] = []
+    for item in text[1:-1].split(", "):
+        kind, _, quoted = item.partition(": ")
+        pattern = _line(quoted, MAX_WORD, flow=True) if kind.isidentifier() and kind.islower() else None
+        if not pattern or pattern != " ".join(pattern.split()):
+            return None
+        found.append(f"{kind}: {pattern}")
+    short = len(found) <= MOST and max(map(len, found)) <= LONGEST and len(set(found)) == len(found)
+    return tuple(found) if short else None
+
+
 def _ids(text: str) -> tuple[str, ...] | None:
     words = _words(text)
     return words if words and all(map(ulid.is_valid, words)) else None
@@ -174,6 +190,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "tags": _words,
     "files": _words,
     "entities": _words,
+    "when": _moments,
     "relations": _relations,
     "merged_from": _ids,
     "importance": _importance,

@@ -59,6 +59,7 @@ def build_lore(
         () if sources == (source_id,) else sources,
         get("conflicts", ()),
         get("settled", ()),
+        get("when", ()),
     )
 
 
@@ -141,6 +142,7 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
         "updated_at": times.whole_milliseconds(lore.created_at),
         "conflicts": (),
         "settled": (),
+        "when": (),
     }
 
 

@@ -14,6 +14,7 @@ from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import Vote, stated_text
 from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Relation, Settlement
+from engram.domain.entry.moments import moment_of
 from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -200,6 +201,26 @@ def _texts(value: Value) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def _moments(value: Value) -> tuple[str, ...]:
+    """Return moments as lines `kind: pattern`, of a list or mapping in any of the forms that people write."""
+    if isinstance(value, str) and value in _NOTHING:
+        return ()
+    lines: list[str] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            lines.append(item)
+            continue
+        for kind, patterns in item.items() if isinstance(item, dict) else [("", item)]:
+            lines += [
+                f"{kind}: {pattern}" if isinstance(pattern, str) else ""
+                for pattern in (patterns if isinstance(patterns, list) else [patterns])
+            ]
+    found = [moment_of(line) for line in lines]
+    if None in found:
+        raise ExpectedError("a list such as [command: git push, file: migrations/**]")
+    return tuple(dict.fromkeys(str(moment) for moment in found))
+
+
 def _relations(value: Value) -> tuple[Relation, ...]:
     return tuple(
         [Relation(choice(RELATION_KINDS)(item.get("kind", "")), part(item, "id")) for item in mappings(value)]
@@ -269,6 +290,7 @@ READERS: dict[str, Callable[[Value], Any]] = {
     "tags": _words,
     "files": _words,
     "entities": _words,
+    "when": _moments,
     "relations": _relations,
     "merged_from": _words,
     "importance": _importance,
@@ -325,6 +347,11 @@ def _write_votes(key: str, value: Mapping[str, Vote]) -> list[str]:
 
 def _write_words(key: str, value: tuple[str, ...]) -> list[str]:
     return [f"{key}: [{', '.join([scalar(word, flow=True) for word in value])}]"]
+
+
+def _write_moments(key: str, value: tuple[str, ...]) -> list[str]:
+    pairs = [line.partition(": ") for line in value]
+    return [f"{key}: [{', '.join([f'{kind}: {scalar(pattern, flow=True)}' for kind, _, pattern in pairs])}]"]
 
 
 def _write_relations(key: str, value: tuple[Relation, ...]) -> list[str]:
@@ -394,6 +421,7 @@ WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
     "tags": _write_words,
     "files": _write_words,
     "entities": _write_words,
+    "when": _write_moments,
     "relations": _write_relations,
     "merged_from": _write_words,
     "importance": _write_bare,

@@ -24,12 +24,13 @@ EXAMPLES = (
     "engram list",
     "engram list --category decision --sort confidence --limit 50",
     "engram list --tag queue --json",
+    'engram list --when "git push"',
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    declare(parser, LIST, sort={"metavar": "KEY"})
+    declare(parser, LIST, sort={"metavar": "KEY"}, when={"nargs": "?", "const": "", "metavar": "TEXT"})
     parser.add_argument("--all", action="store_true", help="list all")
 
 
@@ -70,7 +71,9 @@ def run(call: Call) -> int:
         waits = hit.text_digest in (held.get(hit.id) or ())
         importance = worth[hit.id]["importance"] if valued else None
         call.output.line(hit_line(call, hit, now, "held" if waits else hit.status, importance))
-    if not total and (options["categories"] or options["tags"] or options["status"]):
+    if not total and (
+        options["categories"] or options["tags"] or options["status"] or options["when"] is not None
+    ):
         call.output.line("No lore fits.")
     elif not total:
         call.output.line("No lore here yet.")

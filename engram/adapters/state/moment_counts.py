@@ -1,0 +1,65 @@
+"""How often events fitted the moments of entries, counted in the state database of the store: no event is kept."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from engram.adapters.state.connection import StateConnection
+
+FEWEST = 500  # events, before a moment can be too common
+TOO_COMMON = 20  # one in so many
+_ALL = ""  # the line that counts all events
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS moment_counts (
+    line TEXT PRIMARY KEY, before INTEGER NOT NULL, fitted INTEGER NOT NULL) WITHOUT ROWID
+"""
+_COUNT = "INSERT INTO moment_counts VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET fitted = fitted + 1"
+_COMMON = f"""
+SELECT one.line, one.fitted, every.fitted - one.before FROM moment_counts AS one, moment_counts AS every
+WHERE every.line = '' AND one.line != '' AND every.fitted - one.before >= {FEWEST}
+    AND one.fitted * {TOO_COMMON} > every.fitted - one.before
+"""  # noqa: S608 - numbers of this module
+
+
+class Common(NamedTuple):
+    """A moment that too many events fit: its line, how many did, of how many since it first did."""
+
+    line: str
+    fitted: int
+    events: int
+
+
+class MomentCounts:
+    """Events by the moments that they fitted."""
+
+    def __init__(self, state: StateConnection) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def count(self, lines: Sequence[str], *, is_new: bool) -> None:
+        """Count an event that fits these moments; `is_new` says that it was not counted for another kind of moment."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(_SCHEMA)
+            if is_new:
+                connection.execute(_COUNT, (_ALL, 0))
+            if lines:
+                [(total,)] = connection.execute(
+                    "SELECT coalesce(max(fitted), 1) FROM moment_counts WHERE line = ?", (_ALL,)
+                ).fetchall()
+                connection.executemany(_COUNT, [(line, total - 1) for line in lines])
+
+        self._state.work(work)
+
+    def common(self) -> list[Common]:
+        """Return the moments that more than one in twenty events fit."""
+
+        def work(connection: sqlite3.Connection) -> list[Common]:
+            connection.execute(_SCHEMA)
+            return [Common(*row) for row in connection.execute(_COMMON)]
+
+        return self._state.work(work)

@@ -1,0 +1,66 @@
+"""A command line as a shell reads it: what is run, and what is only mentioned."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.agents.command_line import LONGEST, runs_of
+
+
+def programs(line: str) -> list[str]:
+    return [" ".join(word.text for word in run.words) for run in runs_of(line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("cd app && git push; ls | wc -l", ["cd app", "git push", "ls", "wc -l"]),
+        ("git push 2>&1 | tail -5 &", ["git push", "tail -5"]),
+        ("git push > out.txt 2> err.txt < in.txt", ["git push"]),
+        ("# git push\nls # git push", ["ls"]),
+        ("echo 'git push' \"a; git push\" a\\;b", ["echo git push a; git push a;b"]),
+        ("cat <<EOF > x.txt\ngit push\nEOF\nls", ["cat", "ls"]),
+        ("cat <<-'EOF'\n\tgit push\n\tEOF\nls", ["cat", "ls"]),
+        ("grep x <<< 'git push'", ["grep x"]),
+        ('git commit -m "$(cat <<\'EOF\'\nit\'s (git push)\nEOF\n)" && ls', ["cat", "git commit -m $()", "ls"]),
+        ("echo $(git push) `git pull`", ["git push", "git pull", "echo $() $()"]),
+        ('echo "is $(git push)" $((1 + 2)) ${x:-git push}', ["git push", "echo is $() $() ${x:-git push}"]),
+        ("(cd x && git push) || exit 1", ["cd x", "git push", "exit 1"]),
+        ("for d in a b; do (cd $d; git push); done", ["for d in a b", "cd $d", "git push", "done"]),
+        ("if git push; then ls; else pwd; fi", ["git push", "ls", "pwd", "fi"]),
+        ("A=1 B='x y' sudo -u me -E nohup timeout -k 5 10s git push", ["git push"]),
+        ("env -u X A=1 xargs -n 1 git push", ["git push"]),
+        ("uv run --with x alembic upgrade head", ["alembic upgrade head"]),
+        ("npx -p prisma prisma migrate", ["prisma migrate"]),
+        ("bash -lc 'cd x && git push'", ["bash -lc cd x && git push", "cd x", "git push"]),
+        ("bash x.sh -c 'git push'", ["bash x.sh -c git push"]),
+        ("ssh -p 22 me@there 'git push'", ["ssh -p 22 me@there git push", "git push"]),
+        ("docker compose -f c.yml exec -e A=1 api ls", ["docker compose -f c.yml exec -e A=1 api ls", "ls"]),
+        ("kubectl exec -n prod api -- psql -c x", ["kubectl exec -n prod api -- psql -c x", "psql -c x"]),
+        ("git push\\\n  origin", ["git push origin"]),
+        ("'unclosed git push", ["unclosed git push"]),
+        ("$(((", ["$()"]),
+    ],
+)  # fmt: skip
+def test_what_is_run_is_told_from_what_is_mentioned(line: str, found: list[str]) -> None:
+    assert programs(line) == found
+
+
+def test_files_that_are_redirected_to_are_named() -> None:
+    assert [run.redirected for run in runs_of("cat a > b.txt 2>&1; > c.txt")] == [("b.txt",), ("c.txt",)]
+
+
+@given(st.text(alphabet="ab $`'\"\\()<>|&;#\n-{}=E", max_size=120))
+def test_any_line_is_read(line: str) -> None:
+    runs_of(line)
+
+
+@pytest.mark.parametrize("piece", ["$(", "`", "(", '"$(', "<<E\n", "a=$((", "bash -c '", "'", "\\", "x;"])
+def test_a_long_line_of_one_thing_is_read_in_time(piece: str) -> None:
+    began = time.process_time()
+    runs_of(piece * (LONGEST // len(piece)))
+    assert time.process_time() - began < 1.0
