@@ -23,6 +23,7 @@ _BY = r"(?: by [^\W_][\w .'-]{0,39}| here)?(?: today| \d+ \w+ ago)?"
 _EARNED = rf"(?:{'|'.join(credit.TIERS)})(?: \d+×)?(?:, confirmed \d+×)?(?:, last{_BY})?"
 _HEAD = re.compile(rf"\[L\d+\] [A-Z_]+ · confidence \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+")
 _NAMED = re.compile(r"\[L\d+ [0-9A-Z]{26}\]")
+_CAPTURED = re.compile(r"\[captured (?:today|yesterday|\d+ days ago), not confirmed\] [A-Z_]+")
 _FACTS = re.compile(
     rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d {_EARNED} · ({'|'.join(TIERS)}): [\w@.+, -]+"
 )
@@ -58,7 +59,7 @@ def leaks_of_fence(text: str) -> list[Leak]:
     found = (
         [] if (first, last) == (f"<{FRAME}>", f"</{FRAME}>") else [Leak(BROKEN, f"{first} … {last}"[:200])]
     )
-    return found + _lines(inside, _INDENT, (_HEAD, _NAMED), (fence.NOTICE,))
+    return found + _lines(inside, _INDENT, (_HEAD, _NAMED, _CAPTURED), (fence.NOTICE,))
 
 
 def leaks_of_quotes(text: str) -> list[Leak]:
