@@ -95,10 +95,10 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
     ) -> Recorded:
         """Write a new entry and return it with its near twins; it is durable when this returns.
 
-        `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
-        (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled, `when` moments at which hooks show it, such as "command: git push".
-        With a `key` the same call is done once (see `Putting`).
+        `content` is 1 to 4000 characters of markdown, `category` one of the store's (by default guessed from the
+        text), `confidence` 0..1 (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
+        it is not recalled, `when` moments at which hooks show it, such as "command: git push". With a `key` the same
+        call is done once (see `Putting`).
         Raises ValidationError, SecretFoundError (unless `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(

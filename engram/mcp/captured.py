@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_types import CallToolResult, TextContent
 
 from engram.domain.agents.captured_notes import LEAD, as_lines, marked
+from engram.domain.agents.framing import QUOTE
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry.categories import short_name
 from engram.usecases.agents.captured_notes import note_of
@@ -22,7 +23,7 @@ def with_captured(engram: Engram, result: CallToolResult, question: str) -> Call
     if not found:
         return result
     notes = [note_of(engram.store, lore) for lore in found]
-    lines = [LEAD, *(line for note in notes for line in as_lines(note))]
+    lines = [LEAD, *(line for note in notes for line in as_lines(note, QUOTE))]
     rows = [
         {"ref": "", "about": f"{short_name(lore.category)} · {marked(note)}", "text": lore.content}
         for lore, note in zip(found, notes, strict=True)

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.entry.lore import title_of
+from engram.domain.entry.lore import MAX_TITLE, title_of
 from engram.domain.exchange.document_pieces import Piece, cut
 from engram.domain.exchange.documents import split_document
 from engram.domain.exchange.markdown_blocks import FENCE, scan
@@ -72,10 +72,13 @@ def test_every_part_of_a_split_document_has_a_heading_and_a_title_of_its_own(
 
 
 @given(ANY_DOCUMENT, LIMITS)
-def test_a_document_that_fits_is_one_part_that_ends_with_its_text(text: str, limit: int) -> None:
+def test_a_document_that_fits_with_its_title_is_one_part_that_ends_with_its_text(
+    text: str, limit: int
+) -> None:
     (part, *others) = split_document(text, "Fallback", limit) or split_document("x", "x")
+    title = len("# \n\n") + MAX_TITLE
     stripped = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
-    if stripped and len(text) <= limit:
+    if stripped and len(text) + title <= limit:
         assert not others
         assert part.content.endswith(stripped)
         added = part.content.removesuffix(stripped)

@@ -13,12 +13,15 @@ from hookkit import answer, text_of
 from mcp_kit import inside
 from mcp_kit import ok as called
 
+from engram.domain.agents.captured_notes import CapturedNote, fenced
+from engram.domain.agents.leaks import leaks_of_fence
 from engram.domain.entry.lore import PENDING
 from engram.usecases.agents import session_capture
 from engram.usecases.agents.captured_notes import with_captured
 from engram.usecases.recall.captured_recall import MOST, matching
 from engram.usecases.store import captured
 from engram.usecases.store.store import Clock
+from engram.usecases.upkeep.injection_test import corpus
 
 CLAUDE = "claude-code"
 COMMAND = "uv run pytest tests/test_upload.py -q"
@@ -217,3 +220,9 @@ def test_what_a_session_found_out_again_is_captured_once(root: Path) -> None:
     ends(root, session(root))
     ends(root, session(root), "two")
     assert len(waiting(root)) == 1
+
+
+@pytest.mark.parametrize("poison", corpus(), ids=[row["name"] for row in corpus()])
+def test_no_text_of_a_red_team_gets_through_a_captured_note(poison: dict[str, Any]) -> None:
+    shown = fenced([CapturedNote(poison["text"], "FACT", "captured 3 days ago")])
+    assert leaks_of_fence(shown) == []

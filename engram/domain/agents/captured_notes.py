@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LEAD = "Found out by an earlier session; a person can confirm it: engram review"
+LEAD = "Found out by an earlier session; a person can confirm it by `engram review`:"
 
 
 class CapturedNote(NamedTuple):
@@ -25,10 +25,10 @@ def marked(note: CapturedNote) -> str:
     return f"[{note.when}, not confirmed] {note.category}"
 
 
-def as_lines(note: CapturedNote) -> list[str]:
-    """Return a captured entry in lines: Engram's own, then its text, indented and neutralized."""
+def as_lines(note: CapturedNote, prefix: str = INDENT) -> list[str]:
+    """Return a captured entry in lines: Engram's own, then its text, neutralized, each line behind a prefix."""
     text = neutralize(note.content.strip("\n"), lines=True, is_checked=False)
-    return [neutralize(marked(note)), *(f"{INDENT}{line}" for line in text.split("\n") if line.strip())]
+    return [neutralize(marked(note)), *(f"{prefix}{line}" for line in text.split("\n") if line.strip())]
 
 
 def fenced(notes: Sequence[CapturedNote]) -> str:

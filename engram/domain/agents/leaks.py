@@ -27,6 +27,7 @@ _HEAD = re.compile(rf"\[L\d+\] {_ABOUT}")
 _NAMED = re.compile(rf"\[L\d+(?: [0-9A-Z]{{26}})?\](?: {fence.ABOVE})?")
 _FACTS = re.compile(rf"(?:L\d+|[0-9A-Z]{{26}}) · {_ABOUT}")
 _ENTITY = re.compile(rf"[a-z0-9-]+ · entity · {WRITTEN} · ({FOREIGN}): [\w ]+(?: · {framing.EXCERPT})?")
+_CAPTURED = re.compile(r"\[captured (?:today|yesterday|\d+ days ago), not confirmed\] [A-Z_]+")
 _MARKUP = re.compile(
     r"<\s*/?\s*(?:system|tool|function|invoke|assistant|human|user\b|antml|instruction|parameter\b)|<\s*\||<<\s*sys|\[/?inst\]",
     re.IGNORECASE,
@@ -58,7 +59,7 @@ def leaks_of_fence(text: str) -> list[Leak]:
     found = (
         [] if (first, last) == (f"<{FRAME}>", f"</{FRAME}>") else [Leak(BROKEN, f"{first} … {last}"[:200])]
     )
-    return found + _lines(inside, _INDENT, (_HEAD, _NAMED), (fence.NOTICE, fence.ALSO))
+    return found + _lines(inside, _INDENT, (_HEAD, _NAMED, _CAPTURED), (fence.NOTICE, fence.ALSO))
 
 
 def leaks_of_quotes(text: str) -> list[Leak]:

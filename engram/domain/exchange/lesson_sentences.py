@@ -157,6 +157,8 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
     With `of_person` only what a person decides, wants or prescribes counts. With `of_fix` the sentence was said about a
     failure that was fixed, and so more ways to state a cause count.
     """
+    if len(sentence) > LONGEST:
+        return ""
     if sentence.endswith(("?", ":")) or _NO_LESSON.search(sentence) or _ANAPHORA.match(sentence):
         return ""
     if _REMARK.match(sentence):

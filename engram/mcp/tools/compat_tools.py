@@ -67,10 +67,8 @@ async def compat_record(
     metadata: Metadata = {},  # noqa: B006 - pydantic copies it
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Recorded]:
-    """Record an entry; a category that is none here becomes a tag of a fact. Of metadata, tags and the type count."""
-    category = category or next(
-        (str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "fact"
-    )
+    """Record an entry; an unknown category becomes a tag of a fact, none is guessed. Of metadata, tags and the type count."""
+    category = category or next((str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "")
     tags = tuple(dict.fromkeys([*tags, *_words(metadata.get("tags"))]))
     whole = (
         f"# {title.strip()}\n\n{content}"
@@ -83,10 +81,11 @@ async def compat_record(
         from engram.usecases.recording.record import Draft, record
 
         where = reach(engram.store, scope, make=True)
-        known = where.categories.near(category)
+        known = where.categories.near(category) if category else ""  # without one it is guessed
         kind = category.lower() if category.lower() in TYPES else ""
+        tagged = (*tags, *((slug(category),) if category and not known else ()))
         draft = Draft(
-            whole, known or "FACT", context, confidence, (*tags, *(() if known else (slug(category),))), files,
+            whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
             tuple(tail(one) for one in entities), type=kind, importance=importance, redact=redact,
         )  # fmt: skip
         done = record(where, draft)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
 EXAMPLES = (
+    'engram record "Staging rejects uploads of more than 1 MB, because its nginx has the default limit"',
     'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
     "git log -1 --format=%B | engram record - --category decision",
 )
