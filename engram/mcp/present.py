@@ -38,7 +38,7 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 
 _NOTHING = "Nothing relevant is known here."
 _NAMED = 5  # titles in a question
-_MOST_WEAK = 3  # entries of an answer that is only weakly related; the others are named
+_MOST_WEAK = 3  # entries of an answer that is only weakly related
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
     "votes conflicts settled source_id sources importance title state agent confirmed".split()  # noqa: SIM905 - names

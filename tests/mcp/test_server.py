@@ -57,7 +57,7 @@ async def test_an_answer_keeps_to_the_budget(root: Path) -> None:
     async with inside(root) as client:
         result = await client.call_tool("recall_query", {"query": "queue consumers retry"})
     found, said = result.structured_content, result.content[0].text
-    assert len(found["lore"]) + len(found["also"]) == 5
+    assert len(found["lore"]) + len(found["also"]) == 3, "none of them stands out"
     assert all("excerpt, recall_get has all" in lore["about"] for lore in found["lore"])
     assert all(lore["text"].startswith("Queue lesson") for lore in found["lore"])
     assert all(lore["text"].endswith("retry.") for lore in found["lore"]), "not inside a sentence"
@@ -79,13 +79,9 @@ async def test_three_quarters_of_an_answer_are_lore_and_each_entry_is_whole(root
     async with inside(root) as client:
         found = await ok(client, "recall_query", query="queue consumers retry")
     texts = [lore["text"] for lore in found["lore"]]
-    assert (found["strength"], len(texts)) == ("weak", 3), (
-        "eight alike: none stands out, and the others are named"
-    )
+    assert (found["strength"], len(texts)) == ("weak", 3), "eight alike: none stands out"
     assert set(texts) <= set(notes)
-    assert sum(map(len, [*texts, *found["also"].values()])) >= 0.75 * len(
-        json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    )
+    assert sum(map(len, texts)) >= 0.75 * len(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
     assert max(budget.tokens(f"{lore['ref']} {lore['about']}") for lore in found["lore"]) <= 20
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HUMAN, AGENT, IMPORT, FOREIGN, QUARANTINED = TIERS = ("human", "agent", "import", "foreign", "quarantined")
 _LONGEST_NAME = 40
+BY_HAND = "written by hand"
 _IMPORTED = ("Imported from ", "Extracted from ")
 _PEOPLE = ("", "human")
 
@@ -64,7 +65,7 @@ def tier_of(
         return Tier(_by_writer(lore), f"{said}, {voucher}")
     if is_imported(lore):
         return Tier(IMPORT, f"{who}, taken from elsewhere")
-    return Tier(_by_writer(lore), who if lore.source_id or lore.agent else "written by hand")
+    return Tier(_by_writer(lore), who if lore.source_id or lore.agent else BY_HAND)
 
 
 def writer(lore: Lore) -> str:

@@ -8,7 +8,7 @@ cannot remove; in a hook's (`fence`) it is indented; in structured data it is a 
 from __future__ import annotations
 
 from engram.domain.admission.credit import CONFIRMED, UNCONFIRMED_TIER
-from engram.domain.admission.tiers import AGENT, HUMAN, writer
+from engram.domain.admission.tiers import AGENT, BY_HAND, HUMAN, writer
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.categories import short_name
 from engram.domain.entry.confidence import two_decimals
@@ -76,7 +76,8 @@ class Framed(NamedTuple):
     @property
     def about(self) -> str:
         """The facts about it in one line; all that its writer could choose in it is a plain name."""
-        who = self.origin if self.trust in (AGENT, self.origin) else f"{self.trust}: {self.origin}"
+        is_said = self.trust in (AGENT, self.origin) or self.origin == BY_HAND
+        who = self.origin if is_said else f"{self.trust}: {self.origin}"
         by_others = self.tier.startswith(CONFIRMED)  # which says who and when, and that weighs more
         facts = (
             short_name(self.category), "" if self.tier == _USUAL else self.tier, "" if by_others else who,
@@ -114,11 +115,11 @@ def frame(
 ) -> Fitted:
     """Frame entries within `budget` tokens, from the first one on: whole, or of a long one what answers the question.
 
-    What does not fit, or is beyond the first `most`, is left out, and named by its title where there is room. `cost`
-    counts the characters of one entry as shown (default: in the answer of a tool, as text and as data).
+    What does not fit is left out, and named by its title where there is room; what is beyond the first `most` is only
+    left out. `cost` counts the characters of one entry as shown (default: in the answer of a tool, as text and as data).
     """
-    cost = cost or _characters
-    each, room = whole(found[:most], now), budget * CHARACTERS_PER_TOKEN
+    cost, found = cost or _characters, found[:most]
+    each, room = whole(found, now), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
     }
