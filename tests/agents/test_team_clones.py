@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import prepared
+import pytest
 from apikit import SetClock, dedicated, git, lore_files, ok, opened, plain
 from effort import examples
 from sync_kit import Clones
@@ -19,8 +20,6 @@ from engram.usecases.store import sync_state
 from engram.usecases.upkeep import background, maintain
 
 if TYPE_CHECKING:
-    import pytest
-
     from engram.app import Engram
 
 AGENTS = {"ada": "a", "bob": "a", "carl": "b", "dora": "b"}  # and the clone each works in
@@ -64,6 +63,7 @@ def work(clones: Clones, chance: random.Random, known: list[str]) -> None:
             )
 
 
+@pytest.mark.slow
 def test_four_agents_on_two_clones_end_in_the_same_state(tmp_path: Path) -> None:
     for seed in range(examples(1, 12)):
         chance, clones, known = random.Random(seed), Clones(tmp_path / str(seed)), [*FACTS]

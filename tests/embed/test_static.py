@@ -59,6 +59,7 @@ def reference(folder: Path, texts: list[str]) -> np.ndarray[Any, Any]:
     return vectors
 
 
+@pytest.mark.slow
 def test_bundled_vectors_equal_model2vec_on_all_kinds_of_text() -> None:
     modules = sorted(Path(__file__).parents[1].rglob("test_*.py"))[:: 1 if is_thorough() else 4]
     project = [path.read_text(encoding="utf-8") for path in modules]

@@ -85,6 +85,7 @@ FULL = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs Linux name spaces")
 def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(
     root: Path, tmp_path: Path

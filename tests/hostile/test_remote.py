@@ -207,6 +207,7 @@ def clone_of(world: World) -> tuple[str, ...]:
     return ("clone", str(world.hub), str(world.folder / "new"))
 
 
+@pytest.mark.slow
 def test_what_git_lets_through_is_refused_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     without_fsck(monkeypatch)
     try_all(world, QUICK, ("sync",))
@@ -254,6 +255,7 @@ def test_a_trap_would_have_left_a_trace(world: World) -> None:
 DRIVERS = b"* filter=lfs diff=evil merge=evil ident eol=crlf text working-tree-encoding=UTF-16 export-subst\n"
 
 
+@pytest.mark.slow
 def test_attributes_that_name_programs_are_only_a_file(world: World) -> None:
     lore = next((world.root / "lore").rglob("*.md")).relative_to(world.root).as_posix()
     world.objects.put(".gitattributes", DRIVERS)

@@ -212,6 +212,7 @@ def test_connections_that_wait_never_keep_out_the_client_with_the_token(root: Pa
             one.close()
 
 
+@pytest.mark.slow
 @sampled("command", ["serve", "mcp --http"])
 def test_proxies_are_named_on_the_command_line(tmp_path: Path, command: str) -> None:
     root = dedicated(tmp_path / "store")

@@ -153,6 +153,7 @@ def test_a_server_open_to_every_network_must_be_named() -> None:
     assert "0.0.0.0:*" not in rules.allowed_hosts
 
 
+@pytest.mark.slow
 def test_what_keeps_it_from_serving_is_said(server: Serving, tmp_path: Path) -> None:
     port = server.url.split(":")[2].split("/")[0]
     taken = cli("mcp", "--http", "--port", port, "--store", str(server.root))

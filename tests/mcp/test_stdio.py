@@ -109,6 +109,7 @@ def test_garbage_is_survived(server: Raw) -> None:
     assert server.request(16, "tools/dance")["error"]["code"] == -32601
 
 
+@pytest.mark.slow
 def test_a_client_that_never_reads_standard_error_is_not_blocked(server: Raw) -> None:
     for number in range(100, 200):  # a page of traceback each: more than any pipe holds
         assert "error" in server.request(number, "prompts/get", {"name": "nothing"})

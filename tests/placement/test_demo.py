@@ -24,6 +24,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_it_shows_two_clones_that_end_with_equal_bytes_and_leaves_nothing(scratch: Path) -> None:
     done = ok("demo", FORCE_COLOR="1", NO_COLOR="1")
     lines = done.out.splitlines()

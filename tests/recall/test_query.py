@@ -161,6 +161,7 @@ def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) ->
     assert everything.total == len(MIXED) + 1
 
 
+@pytest.mark.slow
 def test_the_only_entry_that_passes_a_filter_is_found_among_many(tmp_path: Path) -> None:
     """The others fit better, and are more than any pool of candidates holds."""
     folder = tmp_path / "lore"

@@ -88,6 +88,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_told_and_what_it_said_before_counts(clones: Clones) -> None:
     root, other = clones.root("a"), clones.folder / "other"
     ok("config", "recall.min_confidence", "0.6", cwd=root)

@@ -212,6 +212,7 @@ def lines(store: Store | Engram, word: str) -> list[str]:
     return [line[11:] for line in found[at:end]]
 
 
+@pytest.mark.slow
 def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
     alone = opened(tmp_path / "alone", ManyClock())
     assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]

@@ -114,6 +114,7 @@ def test_a_vote_for_the_lore_that_went_counts_for_the_one_that_took_it_in(clones
     assert sorted(only(clones, "a").accounts.values()) == [Vote(100, 0, 0), Vote(160, 0, 2)]
 
 
+@pytest.mark.slow
 def test_a_plain_pull_of_a_fold_leaves_votes_for_what_was_folded_alone(clones: Clones) -> None:
     _first, second = twins(clones)
     third = clones.stores.setdefault("c", clones.add("c"))

@@ -49,6 +49,7 @@ def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
     entry_writer.write(store, [entry_writer.operation_for(store, after, "fold", changes)])
 
 
+@pytest.mark.slow
 def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, other = recorded(clones)

@@ -122,6 +122,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
         assert len(store.list(limit=None).lore) == 8
 
 
+@pytest.mark.slow
 async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> No
         assert {shown.lore.confidence for shown in store.list().lore} == {0.7}
 
 
+@pytest.mark.slow
 async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.Engram) -> None:
     store.record(
         "Pinned note of another kind.", category="FACT", tags=["queue"], confidence=0.2, agent="codex"

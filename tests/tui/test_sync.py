@@ -62,6 +62,7 @@ async def chosen(user: User, title: str) -> None:
     pytest.fail(f"No line for {title}:\n{user.screen()}")
 
 
+@pytest.mark.slow
 async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
     async with using(store, WIDE) as user:

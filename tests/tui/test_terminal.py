@@ -119,6 +119,7 @@ def test_browse_search_read_and_leave(path: str) -> None:
     assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("\x1b[?1049h")  # the screen is given back
 
 
+@pytest.mark.slow
 def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
@@ -148,6 +149,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(path: str) -> None:
         run(store)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
@@ -170,6 +172,7 @@ def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals
     assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("\x1b[?1049h")
 
 
+@pytest.mark.slow
 def test_the_death_of_the_parent_ends_it(path: str) -> None:
     wrapped = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {START.format(path=path)!r}])"
     with Terminal(wrapped) as terminal:

@@ -183,6 +183,7 @@ class Screen:
         await self.socket.send_json(["stdin", text])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no signal that stands for Ctrl-C of another process"
 )
