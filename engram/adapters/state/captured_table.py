@@ -8,8 +8,7 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from engram.adapters.state.connection import StateConnection
@@ -47,14 +46,4 @@ class CapturedTable:
         return bool(self._run("DELETE FROM captured WHERE id = ? RETURNING 1", (lore_id,)))
 
     def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._state.work(_with_table(query, values))
-
-
-def _with_table(
-    query: str, values: Sequence[object]
-) -> Callable[[sqlite3.Connection], list[tuple[Any, ...]]]:
-    def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-        connection.execute(_SCHEMA)
-        return connection.execute(query, values).fetchall()
-
-    return work
+        return self._state.run_with_table(_SCHEMA, query, values)

@@ -47,6 +47,15 @@ class StateConnection:
         """Execute one statement and return its rows. Raises StoreError."""
         return self.work(lambda connection: connection.execute(query, values).fetchall())
 
+    def run_with_table(self, schema: str, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Execute a statement on a table that few stores have, made by `schema` where it is missing. Raises StoreError."""
+
+        def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            connection.execute(schema)
+            return connection.execute(query, values).fetchall()
+
+        return self.work(work)
+
     def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute one statement for each row, in one transaction. Raises StoreError."""
         if rows:

@@ -57,9 +57,4 @@ class MomentCounts:
 
     def common(self) -> list[Common]:
         """Return the moments that more than one in twenty events fit."""
-
-        def work(connection: sqlite3.Connection) -> list[Common]:
-            connection.execute(_SCHEMA)
-            return [Common(*row) for row in connection.execute(_COMMON)]
-
-        return self._state.work(work)
+        return [Common(*row) for row in self._state.run_with_table(_SCHEMA, _COMMON)]
