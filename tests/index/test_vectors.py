@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters import numeric
-from engram.adapters.index.vectors import VectorFile, quantised
+from engram.adapters.index.vectors import Cosines, VectorFile, quantised
 
 WIDTH = 32
 
@@ -143,6 +144,69 @@ def test_many_questions_at_once_have_the_answers_of_each_alone(
     for query, found in list(zip(asked, together, strict=True))[:: max(1, queries // 4)]:
         assert (found == every_row(file, query, rows, slots)).all()
     assert (together[-1] == every_row(file, asked[-1], rows, slots)).all()
+
+
+def test_some_rows_have_the_cosines_that_they_have_among_all(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    file.write(0, 0, random_units(9, 11), [1, 3, 2, 1, 2])
+    near = file.cosines(random_units(1, 12)[0], 5, 9)
+    every = near.of(np.arange(5))
+    for rows in ([3], [4, 1], [2, 0, 4], [1, 1]):
+        assert near.of(np.array(rows)).tolist() == every[rows].tolist()
+    assert near.of(np.array([], int)).tolist() == []
+
+
+@given(st.integers(1, 40), st.integers(1, 900), st.integers(1, 4), st.integers(0, 99))
+def test_the_nearest_rows_are_among_the_largest_and_few_others_are(
+    count: int, rows: int, most: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    counts = random.integers(1, most + 1, rows)
+    every = random.integers(-50, 50, int(counts.sum())).astype(np.float32)
+    near = Cosines(every, np.append(0, counts.cumsum()) if most > 1 else None)
+    found = near.largest(count).tolist()
+    best = near.of(np.arange(near.rows))
+    floor = np.sort(best)[-min(count, near.rows)]
+    assert found == sorted(set(found))
+    assert set(np.flatnonzero(best >= floor).tolist()) <= set(found)
+
+
+def test_a_few_rows_of_many_are_looked_at_when_few_are_wanted() -> None:
+    every = np.random.default_rng(1).normal(size=64 * 100 + 5).astype(np.float32)
+    assert 10 <= len(Cosines(every).largest(10)) <= 40
+    edges = np.arange(0, len(every) + 1, 3)  # three vectors a row
+    assert 10 <= len(Cosines(every[: edges[-1]], edges).largest(10)) <= 40
+    assert Cosines(every).largest(100).tolist() == list(range(len(every)))
+
+
+def test_a_row_with_the_best_vectors_does_not_hide_the_second_best_row() -> None:
+    every = np.arange(64 * 100, dtype=np.float32)
+    edges = np.array([0, 1000, 2000, 6000, 6400])  # one row has the 400 best vectors
+    near = Cosines(every, edges)
+    assert near.largest(1).tolist() == [3]
+    assert near.largest(2).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_a_file_that_grew_is_read_again_and_one_that_did_not_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(6, 13)
+    file.write(0, 0, every[:2], [1, 1])
+    assert every_row(file, every[0], 2, 2).argmax() == 0
+    file.write(2, 2, every[2:], [1, 2, 1])
+    mapped = Mock(wraps=np.memmap)
+    monkeypatch.setattr(np, "memmap", mapped)
+    slots = [0, 1, 2, 3, 5, 6][rows]
+    assert every_row(file, every[slots - 1], rows, slots).argmax() == rows - 1
+    assert mapped.call_count == (rows > 2)
+    list(file.cosines_of(every[:1], rows, slots))
+    edges, further = file._edges, file._further
+    file.cosines(every[0], rows, slots)
+    list(file.cosines_of(every[:1], rows, slots))
+    assert mapped.call_count == (rows > 2)
+    assert (file._edges is edges, file._further is further) == (True, True)
 
 
 @pytest.mark.parametrize("starts", [[1, 2, 3], [0, 2, 2], [0, 3, 2], [0, 1, 6], [0, 1, 7]])
