@@ -10,10 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from engram.adapters.index.catalog import Catalog, Entry, Known, Problem, Text
+from engram.adapters.index.catalog import (
+    WAITING,
+    Catalog,
+    Entry,
+    Known,
+    Problem,
+    RankedGraph,
+    Text,
+    Waiting,
+    count_waiting,
+    has_ranks,
+    load_ranks,
+    ranked_graph,
+    save_ranks,
+    set_vector_checks,
+    waiting,
+)
 from engram.adapters.index.catalog_check import damaged
-from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import Lore
+from engram.adapters.index.row_details import Link, put_tokens
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import Tally, Vote
+from engram.domain.entry.lore import Lore, Relation
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
 
@@ -313,3 +331,91 @@ def test_another_connection_sees_the_same_and_each_sees_that_the_other_changed_i
         one.close()
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             one.count()
+
+
+def judged(number: int, full: int, anchor: int, kind: str = SEMANTIC) -> Entry:
+    """An entry whose judgements add up to `full`, last judged on day `anchor`."""
+    some = entry(number)
+    assert some.lore is not None
+    tally = Tally(full, full, anchor, 0, None, {}, believed=full, modest=full - 50)
+    return some._replace(lore=some.lore._replace(type=kind, tally=tally))
+
+
+def test_only_meaning_fades_by_a_hundredth_for_each_full_month(catalog: Catalog) -> None:
+    catalog.put([judged(1, 800, 100), judged(2, 5, 100), judged(3, 800, 100, "procedural")])
+    before = [hit.confidence for hit in catalog.select("1", (), "ORDER BY row")]
+    assert before == [800, 5, 800]
+    for day, faded in ((129, 800), (130, 790), (160, 780), (50, 800)):
+        catalog.fade(day)
+        found = [hit.confidence for hit in catalog.select("1", (), "ORDER BY row")]
+        assert found == [faded, 0 if faded < 800 else 5, 800]
+        assert damaged(catalog.connection) == []
+
+
+def test_what_is_believed_here_is_kept_only_where_it_differs(catalog: Catalog) -> None:
+    catalog.put([judged(1, 800, 100)])
+    [hit] = catalog.hits([1])
+    assert (hit.full, hit.anchor, hit.believed, hit.modest) == (800, 100, None, 750)
+
+
+def test_entries_that_name_others_are_found_from_both_ends(catalog: Catalog) -> None:
+    one, two, three = entry(1), entry(2), entry(3)
+    assert one.lore is not None
+    assert two.lore is not None
+    assert three.lore is not None
+    linking = one._replace(lore=one.lore._replace(relations=(Relation("see_also", two.lore.id),)))
+    catalog.put([linking, two, three._replace(lore=three.lore._replace(merged_from=("OLD",)))])
+    for row, other in ((1, two), (2, linking)):
+        assert other.lore is not None
+        assert catalog.linked([row]) == [Link(row, other.lore.id, other.row or 0, "active")]
+    assert catalog.linked([3]) == []
+    assert catalog.paths_of([two.lore.id, "OLD", "none"]) == {"lore/2.md", "lore/3.md"}
+    put_tokens(catalog.connection, 1, [b"first", b"second"])
+    assert catalog.tokens([2, 3]) == {2: b"second"}
+
+
+def test_texts_wait_for_their_vectors_until_these_are_there(catalog: Catalog) -> None:
+    entries = [entry(number, "a")._replace(vector_check=WAITING) for number in (1, 2, 3)]
+    assert entries[1].lore is not None
+    named = entries[1].lore._replace(relations=(Relation("see_also", "ANOTHER"),), tags=("a", "b"))
+    catalog.put([entries[0], entries[1]._replace(lore=named), entries[2], entry(4)])
+    assert waiting(catalog, 1, 1) == [Waiting(2, "lore/2.md", "text")]
+    assert [text.row for text in waiting(catalog, 0, 9)] == [1, 2, 3]
+    assert count_waiting(catalog) == 3
+    set_vector_checks(catalog, {2: 17, 3: 18})
+    assert count_waiting(catalog) == 1
+    assert [check for _, check, _ in sorted(catalog.vector_checks())] == [WAITING, 17, 18, 4]
+    assert damaged(catalog.connection) == []
+
+
+def test_importance_is_stored_until_the_graph_changes(catalog: Catalog) -> None:
+    assert not has_ranks(catalog.connection)
+    assert ranked_graph(catalog) == RankedGraph()
+    assert save_ranks(catalog, RankedGraph("stamp", "digest"), {"a": 0.5, "b": 0.25})
+    assert has_ranks(catalog.connection)
+    assert save_ranks(catalog, RankedGraph("later", "digest"), None)
+    assert load_ranks(catalog) == {"a": 0.5, "b": 0.25}
+    assert ranked_graph(catalog) == RankedGraph("later", "digest")
+    assert save_ranks(catalog, RankedGraph("other", "other"), {"c": 1.0})
+    assert load_ranks(catalog) == {"c": 1.0}
+    assert load_ranks(catalog, ["a", "c"]) == {"c": 1.0}
+    assert not catalog.connection.in_transaction
+
+
+def test_importance_is_not_stored_while_another_process_writes(catalog: Catalog) -> None:
+    catalog.share()
+    other = Catalog(catalog.path)
+    other.connection.execute("BEGIN IMMEDIATE")
+    assert not save_ranks(catalog, RankedGraph("stamp", "digest"), {"a": 0.5})
+    other.connection.execute("ROLLBACK")
+    assert catalog.connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+    assert load_ranks(catalog) == {}
+
+
+def test_importance_that_cannot_be_stored_leaves_what_was_there(catalog: Catalog) -> None:
+    assert save_ranks(catalog, RankedGraph("stamp", "digest"), {"a": 0.5})
+    with pytest.raises(sqlite3.IntegrityError):
+        save_ranks(catalog, RankedGraph("other", "other"), {"b": None})  # type: ignore[dict-item]
+    assert load_ranks(catalog) == {"a": 0.5}
+    assert ranked_graph(catalog) == RankedGraph("stamp", "digest")
+    assert not catalog.connection.in_transaction
