@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -88,6 +89,33 @@ def last(store: Store) -> dict[str, object]:
         return facts if isinstance(facts["failures"], int) else dict(_NEVER)
     except (EngramError, ValueError, KeyError, TypeError):
         return dict(_NEVER)
+
+
+# The mark of changes that are to be sent by themselves: a file whose time is that of the last one.
+
+_CHANGED = "sync-waits"
+
+
+def mark_change(store: Store) -> None:
+    """Note that something was written now that is to be sent. What cannot be noted goes with the next sync in any case."""
+    path, now = os.path.join(store.places.state, _CHANGED), store.clock.nanoseconds()
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644))
+        os.utime(path, ns=(now, now))
+
+
+def last_change(store: Store) -> int:
+    """Return when something was written last that was not sent yet, in nanoseconds since 1970; 0 where all was sent."""
+    try:
+        return os.stat(os.path.join(store.places.state, _CHANGED)).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def forget_change(store: Store, seen: int) -> None:
+    """Note that everything written up to `seen` (as `last_change` said) was sent."""
+    if seen and last_change(store) == seen:
+        atomic.discard(os.path.join(store.places.state, _CHANGED))
 
 
 # Watermarks: up to which commit something was done, by name, kept in the state folder.

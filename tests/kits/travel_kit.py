@@ -1,0 +1,150 @@
+"""Machines that share one remote: each a home and a clone of its own, all Engram processes real, none left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from apikit import Result, git, repository, variables
+from tests.conftest import GIT_CONFIGURATION, isolated_environment
+from hookkit import recorded
+from storekit import wait_until
+from sync_kit import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+QUIET = "0.2"  # seconds without a change, before what was written is sent
+SOON = 10.0  # seconds in which lore has to be there
+QUESTION = "What about {}, and what is known of it so far?"
+
+
+class Machine:
+    """A home with one clone; `root` is where its people and agents work."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name, self.home, self.root = name, folder / f"home-{name}", folder / name
+        self.home.mkdir(parents=True)
+        (self.home / ".gitconfig").write_text(GIT_CONFIGURATION, "utf-8")
+        self.quiet = QUIET
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its processes are started with."""
+        found = variables(**isolated_environment(self.home), ENGRAM_SYNC_SECONDS=self.quiet)
+        found.update(ENGRAM_BACKGROUND="", ENGRAM_HOOK_SECONDS="60", ENGRAM_SESSION=f"session-{self.name}")
+        return found
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start `engram`."""
+        command = [sys.executable, "-P", "-m", "engram", *arguments]
+        return subprocess.Popen(command, cwd=self.root, env=self.environment, **options)
+
+    def engram(self, *arguments: str, stdin: bytes = b"", code: int = 0) -> Result:
+        """Run `engram` to its end; its exit code has to be `code`."""
+        pipe = subprocess.PIPE
+        with self.start(*arguments, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+            out, err = child.communicate(stdin, timeout=60)
+        found = Result(child.returncode, out.decode(), err.decode())
+        assert found.code == code, found
+        return found
+
+    def hook(self, event: str, **changed: Any) -> str:
+        """Call a hook as Claude Code does; the text for its model."""
+        payload = recorded("claude-code", event, self.root, session_id=f"session-{self.name}", **changed)
+        done = self.engram("hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
+        return done.out
+
+    def knows(self, word: str) -> bool:
+        """Whether its files have the word; the store is left alone."""
+        store = self.root if (self.root / "lore").is_dir() else Path(self.store_path)
+        return any(word in file.read_text("utf-8") for file in store.glob("lore/**/*.md"))
+
+    @property
+    def store_path(self) -> str:
+        """Where its store is."""
+        return str(self.root / ".git/engram/worktree")
+
+    def status(self) -> dict[str, Any]:
+        """What `engram status` says of git and syncing."""
+        found: dict[str, Any] = self.engram("status", "--json").json["git"]
+        return found
+
+    def processes(self) -> Sequence[int]:
+        """The processes of this machine that are alive."""
+        mark = f"HOME={self.home}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                with contextlib.suppress(OSError):
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+        return found
+
+    def rest(self) -> None:
+        """Wait until its last process has ended."""
+        wait_until(lambda: not self.processes(), f"processes of {self.name} go on")
+
+    def kill_all(self) -> None:
+        """End its processes as a power cut does."""
+        for process in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+class Machines:
+    """Machines by name, and the remote that they share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.hub = folder, bare(folder / "hub.git")
+        self._found: dict[str, Machine] = {}
+        code = repository(folder / "code")
+        git(code, "push", "-q", str(self.hub), "HEAD:main")
+
+    def add(self, name: str, *, consent: bool = True) -> Machine:
+        """Add a clone of the code repository in which somebody ran `engram init`, and one `engram sync` as consent."""
+        machine = self._found[name] = Machine(self.folder, name)
+        git(self.folder, "clone", "-q", str(self.hub), str(machine.root))
+        machine.engram("init")
+        if consent:
+            machine.engram("sync")
+        machine.rest()
+        return machine
+
+    @property
+    def refs(self) -> str:
+        """Every ref of the remote, with its commit."""
+        return git(self.hub, "for-each-ref")
+
+    @contextlib.contextmanager
+    def offline(self) -> Iterator[None]:
+        """Take the remote away."""
+        away = self.hub.with_name("away.git")
+        self.hub.rename(away)
+        try:
+            yield
+        finally:
+            away.rename(self.hub)
+
+    def end(self) -> None:
+        """Wait for the processes of all machines; what is left then is killed, and an error."""
+        try:
+            for machine in self._found.values():
+                machine.rest()
+        finally:
+            for machine in self._found.values():
+                machine.kill_all()
+
+
+def arrives(machine: Machine, word: str, seconds: float = SOON) -> None:
+    """Wait until lore with this word is among a machine's files."""
+    began = time.monotonic()
+    wait_until(lambda: machine.knows(word), f"{machine.name} did not get {word}", seconds)
+    assert time.monotonic() - began <= seconds
