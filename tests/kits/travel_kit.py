@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apikit import Result, git, repository, variables
-from tests.conftest import GIT_CONFIGURATION, isolated_environment
 from hookkit import recorded
 from storekit import wait_until
 from sync_kit import bare
+
+from tests.conftest import GIT_CONFIGURATION, isolated_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mcp_kit import Raw
-from storekit import wait_until
 from travel_kit import Machine, Machines, arrives
 
 if TYPE_CHECKING:
