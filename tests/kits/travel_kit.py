@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 QUIET = "0.2"  # seconds without a change, before what was written is sent
+LONG = "3600"
 SOON = 10.0  # seconds in which lore has to be there
-QUESTION = "What about {}, and what is known of it so far?"
 
 
 class Machine:
@@ -39,9 +39,9 @@ class Machine:
     @property
     def environment(self) -> dict[str, str]:
         """What its processes are started with."""
-        found = variables(**isolated_environment(self.home), ENGRAM_SYNC_SECONDS=self.quiet)
-        found.update(ENGRAM_BACKGROUND="", ENGRAM_HOOK_SECONDS="60", ENGRAM_SESSION=f"session-{self.name}")
-        return found
+        found = variables(**isolated_environment(self.home))
+        calm = {"ENGRAM_SYNC_SECONDS": self.quiet, "ENGRAM_BACKGROUND": "", "ENGRAM_HOOK_SECONDS": "60"}
+        return {**found, **calm, "ENGRAM_SESSION": f"session-{self.name}"}
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start `engram`."""
@@ -59,19 +59,38 @@ class Machine:
 
     def hook(self, event: str, **changed: Any) -> str:
         """Call a hook as Claude Code does; the text for its model."""
-        payload = recorded("claude-code", event, self.root, session_id=f"session-{self.name}", **changed)
+        session = {"session_id": f"session-{self.name}"}
+        payload = recorded("claude-code", event, self.root, **{**session, **changed})
         done = self.engram("hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
         return done.out
 
     def knows(self, word: str) -> bool:
         """Whether its files have the word; the store is left alone."""
-        store = self.root if (self.root / "lore").is_dir() else Path(self.store_path)
+        store = self.root / ".git/engram/worktree"
         return any(word in file.read_text("utf-8") for file in store.glob("lore/**/*.md"))
 
     @property
-    def store_path(self) -> str:
-        """Where its store is."""
-        return str(self.root / ".git/engram/worktree")
+    def waits(self) -> bool:
+        """Whether something that was written waits to be sent by itself, or a process is at work on it."""
+        return any((self.root / ".git/engram").rglob("sync-waits"))
+
+    def python(self, code: str, *arguments: str) -> None:
+        """Run a program in the folder of the repository."""
+        command = [sys.executable, "-P", "-c", code, *arguments]
+        subprocess.run(command, cwd=self.root, env=self.environment, check=True, timeout=60)
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Run `engram serve`; its address, and the headers of a request to it. In the end it is asked to stop."""
+        with self.start("serve", "--port", "0", stderr=subprocess.PIPE) as server:
+            try:
+                assert server.stderr is not None
+                said = server.stderr.readline().decode()
+                token = Path(said.rpartition(": ")[2].strip()).read_text("utf-8").strip()
+                yield said.split()[1], {"authorization": f"Bearer {token}"}
+            finally:
+                server.terminate()
+        assert server.returncode == 0
 
     def status(self) -> dict[str, Any]:
         """What `engram status` says of git and syncing."""
@@ -92,6 +111,13 @@ class Machine:
     def rest(self) -> None:
         """Wait until its last process has ended."""
         wait_until(lambda: not self.processes(), f"processes of {self.name} go on")
+
+    def kill_in(self, seconds: float) -> None:
+        """End its processes at a moment; those that are through by then are none."""
+        moment = time.monotonic() + seconds
+        while time.monotonic() < moment and self.processes():
+            time.sleep(0.01)
+        self.kill_all()
 
     def kill_all(self) -> None:
         """End its processes as a power cut does."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import git
+from http_kit import post
 from mcp_kit import Raw
-from travel_kit import Machine, Machines, arrives
+from storekit import wait_until
+from travel_kit import LONG, QUIET, Machine, Machines, arrives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machines, Machine, Machine]]:
+    """Two machines whose people have synced once."""
+    made = Machines(tmp_path_factory.mktemp("shared"))
+    yield made, made.add("a"), made.add("b")
+    made.end()
 
 
 @pytest.fixture
@@ -20,18 +32,152 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
     made.end()
 
 
-def by_mcp(machine: Machine, text: str) -> None:
-    """Have an agent record something over MCP, and go."""
+def text_about(word: str) -> str:
+    return f"The {word} of staging is restarted every night at four, so jobs that run then fail."
+
+
+def by_mcp(machine: Machine, word: str) -> None:
+    """An agent records over MCP, and goes."""
     with Raw(cwd=machine.root, **machine.environment) as server:
-        found = server.call(1, "recall_record", content=text, category="FACT")
+        found = server.call(1, "recall_record", content=text_about(word), category="FACT")
         assert not found.get("isError"), found
         assert server.end() == 0
 
 
-def test_what_an_agent_records_over_mcp_is_at_the_next_session_elsewhere(machines: Machines) -> None:
-    a, b = machines.add("a"), machines.add("b")
-    by_mcp(a, "The quokkaport listens on 4711 in staging.")
+def by_mcp_that_stays(machine: Machine, word: str) -> None:
+    """An agent records over MCP, and its server stays until the remote has it."""
+    with Raw(cwd=machine.root, **machine.environment) as server:
+        server.call(1, "recall_record", content=text_about(word), category="FACT")
+        wait_until(lambda: not machine.waits, "the server did not send it")
+        assert server.end() == 0
+
+
+def by_command(machine: Machine, word: str) -> None:
+    machine.engram("record", text_about(word), "--category", "FACT")
+
+
+def by_hook(machine: Machine, word: str) -> None:
+    """A session ends long before what was recorded in it would be sent."""
+    machine.quiet = LONG
+    by_command(machine, word)
+    machine.hook("session-end")
+    wait_until(lambda: not machine.waits, "the end of the session did not send it")
+
+
+def by_http(machine: Machine, word: str) -> None:
+    """A program records over HTTP, and the server is stopped before it would be sent."""
+    machine.quiet = LONG
+    with machine.serving() as (url, key):
+        body = {"content": text_about(word), "category": "FACT"}
+        assert post(f"{url}/lore", json=body, headers=key).status_code == 201
+
+
+def by_program(machine: Machine, word: str) -> None:
+    """A program of one's own records and closes the store."""
+    machine.quiet = LONG
+    code = "import engram, sys\nwith engram.open() as store: store.record(sys.argv[1], category='FACT')"
+    machine.python(code, text_about(word))
+
+
+WAYS = {
+    "quokkaport": by_mcp,
+    "zebrafinch": by_mcp_that_stays,
+    "wombatqueue": by_command,
+    "ibexcache": by_hook,
+    "otterlock": by_http,
+    "lynxtoken": by_program,
+}
+
+
+@pytest.mark.parametrize(("word", "record"), WAYS.items(), ids=[way.__name__ for way in WAYS.values()])
+def test_what_is_recorded_by_any_way_is_at_the_next_session_elsewhere(
+    shared: tuple[Machines, Machine, Machine], word: str, record: Callable[[Machine, str], None]
+) -> None:
+    _, a, b = shared
+    record(a, word)
+    wait_until(lambda: not a.waits, "it was not sent")
+    a.kill_all()
+    b.hook("session-start", source="startup", session_id=f"session-of-{word}")
+    arrives(b, word)
+    assert word in b.hook("prompt", prompt=f"When is the {word} of staging restarted, and why do jobs fail?")
+
+
+def test_what_was_recorded_offline_goes_out_at_the_next_session(
+    shared: tuple[Machines, Machine, Machine],
+) -> None:
+    machines, a, b = shared
+    with machines.offline():
+        by_mcp(a, "molehill")
+        a.rest()
+        found = a.status()["sync"]
+        assert found["failures"] > 0
+        assert found["error"]["code"] == "remote"
+        assert a.waits
+    a.hook("session-start", source="startup", session_id="after-the-flight")
+    wait_until(lambda: not a.waits, "it was not sent")
+    b.hook("session-start", source="startup", session_id="later")
+    arrives(b, "molehill")
+    assert a.status()["sync"]["error"] is None
+
+
+def test_a_store_that_nobody_synced_pushes_nothing(machines: Machines) -> None:
+    a = machines.add("a", consent=False)
+    before = machines.refs
+    for word, record in WAYS.items():
+        if record not in (by_hook, by_mcp_that_stays):
+            record(a, word)
+    a.quiet = "0"
+    a.engram("query", "When is the quokkaport restarted?")
+    a.engram("feedback", "--helpful", "L1")
+    for event in ("session-start", "prompt", "session-end"):
+        a.hook(event)
+    a.engram("config", "sync.interval", "1", "--user")
+    a.engram("config", "sync.auto", "true", "--user")
+    a.engram("list")
+    a.engram("sync", "--pull")
     a.rest()
+    assert machines.refs == before
+    assert a.status()["sync"]["at"] is not None, "the pull by hand"
+    assert git(machines.hub, "for-each-ref", "refs/heads/engram") == ""
+
+
+def test_a_clone_of_somebodys_lore_is_not_asked_whether_it_pushes(machines: Machines) -> None:
+    machines.add("a")
+    b = machines.add("b", consent=False)
+    before = machines.refs
+    by_mcp(b, "quokkaport")
     b.hook("session-start", source="startup")
-    arrives(b, "quokkaport")
-    assert "quokkaport" in b.hook("prompt", prompt="On which port does the quokkaport listen in staging?")
+    b.rest()
+    assert machines.refs == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_lost_in_five_of_twenty_rounds_with_random_kills(
+    shared: tuple[Machines, Machine, Machine], seed: int
+) -> None:
+    machines, *pair = shared
+    for machine in pair:
+        machine.quiet = QUIET
+    chance = random.Random(seed)  # noqa: S311 - which moments, not a secret
+    words = [f"{animal}{seed}" for animal in ("mole", "crane", "newt", "finch", "stoat")]
+    for number, word in enumerate(words):
+        giver, taker = pair[number % 2], pair[1 - number % 2]
+        (by_mcp if number % 3 else by_command)(giver, word)
+        giver.kill_in(chance.uniform(0, 0.8))
+        if number == seed:
+            with machines.offline():
+                giver.hook("session-start", source="startup", session_id=f"offline-{word}")
+                giver.rest()
+        giver.hook("session-end", session_id=f"end-{word}")
+        if chance.random() < 0.5:
+            giver.kill_in(chance.uniform(0, 0.8))
+        taker.hook("session-start", source="startup", session_id=f"start-{word}")
+        taker.kill_in(chance.uniform(0, 0.8))
+    for turn, machine in enumerate((*pair, *pair)):
+        machine.hook("session-start", source="startup", session_id=f"last-{seed}-{turn}")
+        machine.rest()
+    for machine in pair:
+        assert [word for word in words if not machine.knows(word)] == []
+    heads = {git(machine.root, "rev-parse", "engram/lore") for machine in pair}
+    assert heads == {git(machines.hub, "rev-parse", "engram/lore")}
