@@ -159,7 +159,7 @@ def test_nothing_is_lost_in_five_of_twenty_rounds_with_random_kills(
     machines, *pair = shared
     for machine in pair:
         machine.quiet = QUIET
-    chance = random.Random(seed)  # noqa: S311 - which moments, not a secret
+    chance = random.Random(seed)
     words = [f"{animal}{seed}" for animal in ("mole", "crane", "newt", "finch", "stoat")]
     for number, word in enumerate(words):
         giver, taker = pair[number % 2], pair[1 - number % 2]

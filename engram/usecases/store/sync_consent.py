@@ -6,6 +6,7 @@ allowed for another, nor for the same name with another address.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.files.durable import atomic
@@ -37,6 +38,13 @@ def covers(store: Store, remote: str) -> bool:
 def is_asked(store: Store, remote: str) -> bool:
     """Whether a person answered, either way, for this remote as it is configured now."""
     return _key(store, remote) in _read(store)
+
+
+def allow(store: Store, remote: str) -> None:
+    """Take a person's own sync with a remote as their consent; where that cannot be noted, the next one counts."""
+    if is_person(store):
+        with contextlib.suppress(EngramError):
+            give(store, remote)
 
 
 def give(store: Store, remote: str) -> None:

@@ -11,13 +11,14 @@ import os
 import time
 
 from engram.domain.entry import times
-from engram.domain.errors import EngramError, UsageError
+from engram.domain.errors import EngramError, RemoteError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import sync_consent, sync_state
 
 if TYPE_CHECKING:
     from engram.adapters.files.durable.lock import FileLock
+    from engram.adapters.git.remote.remotes import Remote
     from engram.usecases.store.store import Store
     from engram.usecases.sync.sync import Synced
 
@@ -180,9 +181,6 @@ def sync_waiting(store: Store) -> Synced | None:
 
 
 def _sync(store: Store, patience: float = 0.0) -> Synced | None:
-    from engram.adapters.git.remote.remotes import counterpart
-    from engram.adapters.git.run.layout import read_head
-    from engram.usecases.store.judgements import branch_of
     from engram.usecases.sync.sync import Options, sync
 
     lock = _lock(store, "auto-sync.lock")
@@ -195,17 +193,34 @@ def _sync(store: Store, patience: float = 0.0) -> Synced | None:
     except OSError:
         return None
     try:
-        places = store.places
-        branch = read_head(store.repository).branch if places.owns_branch else branch_of(store)
-        remote = counterpart(store.repository, branch or "").remote
-        if not sync_consent.covers(store, remote):
-            sync_state.remember(store, remote, UsageError(*_NOT_ALLOWED))
+        remote = remote_of_store(store)
+        if remote is None:
             return None
-        return sync(store, Options(remote, timeout=TIMEOUT))
+        if not sync_consent.covers(store, remote.name):
+            sync_state.remember(store, remote.name, UsageError(*_NOT_ALLOWED))
+            return None
+        return sync(store, Options(remote.name, timeout=TIMEOUT))
     except EngramError:
         return None
     finally:
         lock.release()
+
+
+def remote_of_store(store: Store) -> Remote | None:
+    """Return the remote that this store syncs with if none is named; None where there is none. Raises GitError."""
+    from engram.adapters.git.remote.remotes import counterpart, remotes
+    from engram.adapters.git.run.layout import read_head
+    from engram.usecases.store.judgements import branch_of
+
+    places = store.places
+    if places.repository is None:
+        return None
+    branch = read_head(places.repository).branch if places.owns_branch else branch_of(store)
+    try:
+        name = counterpart(places.repository, branch or "").remote
+    except RemoteError:
+        return None
+    return next((one for one in remotes(places.repository) if one.name == name), None)
 
 
 def _lock(store: Store, name: str) -> FileLock:

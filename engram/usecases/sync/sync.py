@@ -124,8 +124,8 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     failed = any(isinstance(error, RemoteError) for error in done.errors)
     if options.push and not failed and done.remote:
         sync_state.forget_change(store, changed)
-        if sync_consent.is_person(store) and not sync_consent.is_asked(store, done.remote):
-            sync_consent.give(store, done.remote)
+        if not sync_consent.is_asked(store, done.remote):
+            sync_consent.allow(store, done.remote)
     return done
 
 

@@ -87,6 +87,15 @@ def run(call: Call) -> int:
         if arguments.dry_run:
             return _show_plan(call, preview(call.store, options, step))
         done = sync(call.store, options, step)
+    return _report(call, options, done)
+
+
+def _report(call: Call, options: Options, done: Synced) -> int:
+    """Say what a sync did; returns the exit code. With `--yes` it may go on by itself, also where that was refused before."""
+    from engram.usecases.store.sync_consent import allow
+
+    if call.arguments.yes and options.push and done.remote:
+        allow(call.store, done.remote)
     call.wrote = call.synced = True
     call.output.document(done.as_dict())
     call.output.line(safe_text(_summary(done)))
