@@ -34,14 +34,14 @@ class Machine:
         self.name, self.home, self.root = name, folder / f"home-{name}", folder / name
         self.home.mkdir(parents=True)
         (self.home / ".gitconfig").write_text(GIT_CONFIGURATION, "utf-8")
-        self.quiet = QUIET
+        self.quiet, self.agent = QUIET, ""
 
     @property
     def environment(self) -> dict[str, str]:
         """What its processes are started with."""
         found = variables(**isolated_environment(self.home))
         calm = {"ENGRAM_SYNC_SECONDS": self.quiet, "ENGRAM_BACKGROUND": "", "ENGRAM_HOOK_SECONDS": "60"}
-        return {**found, **calm, "ENGRAM_SESSION": f"session-{self.name}"}
+        return {**found, **calm, "ENGRAM_SESSION": f"session-{self.name}", "ENGRAM_AGENT": self.agent}
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start `engram`."""
@@ -66,7 +66,8 @@ class Machine:
 
     def knows(self, word: str) -> bool:
         """Whether its files have the word; the store is left alone."""
-        store = self.root / ".git/engram/worktree"
+        own = self.root / "lore"
+        store = self.root if own.is_dir() else self.root / ".git/engram/worktree"
         return any(word in file.read_text("utf-8") for file in store.glob("lore/**/*.md"))
 
     @property
@@ -135,11 +136,16 @@ class Machines:
         code = repository(folder / "code")
         git(code, "push", "-q", str(self.hub), "HEAD:main")
 
-    def add(self, name: str, *, consent: bool = True) -> Machine:
-        """Add a clone of the code repository in which somebody ran `engram init`, and one `engram sync` as consent."""
+    def add_empty(self, name: str) -> Machine:
+        """Add a machine that has nothing yet."""
         machine = self._found[name] = Machine(self.folder, name)
+        return machine
+
+    def add(self, name: str, *init: str, consent: bool = True) -> Machine:
+        """Add a clone of the code repository in which somebody ran `engram init`, and one `engram sync` as consent."""
+        machine = self.add_empty(name)
         git(self.folder, "clone", "-q", str(self.hub), str(machine.root))
-        machine.engram("init")
+        machine.engram("init", *init)
         if consent:
             machine.engram("sync")
         machine.rest()

@@ -314,6 +314,19 @@ def test_what_was_written_is_sent_half_a_minute_after_the_last_change(
 
 
 @pytest.mark.usefixtures("auto")
+def test_changes_that_never_stop_are_sent_after_five_minutes(engram: Engram, clock: ManyClock) -> None:
+    store = wishing(engram, sync_interval=0).store
+    for _ in range(15):
+        assert not is_due(store)
+        mark_change(store)
+        clock.advance(seconds=20)
+    assert is_due(store)
+    assert sync_if_due(store) is not None
+    mark_change(store)
+    assert seconds_until_due(store) == 30
+
+
+@pytest.mark.usefixtures("auto")
 def test_what_could_not_be_sent_is_tried_later_each_time(
     engram: Engram, clock: ManyClock, tmp_path: Path
 ) -> None:
@@ -357,6 +370,7 @@ def lines(store: Store | Engram, word: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("auto")
 def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
     alone = opened(tmp_path / "alone", ManyClock())
     assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]

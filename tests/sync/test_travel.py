@@ -10,7 +10,12 @@ from apikit import git
 from http_kit import post
 from mcp_kit import Raw
 from storekit import wait_until
-from travel_kit import LONG, QUIET, Machine, Machines, arrives
+from sync_kit import bare
+from travel_kit import LONG, QUIET, SOON, Machine, Machines, arrives
+from tui_kit import using
+
+import engram
+from engram_tui.new_entry.form import NewEntryForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,6 +123,92 @@ def test_what_was_recorded_offline_goes_out_at_the_next_session(
     b.hook("session-start", source="startup", session_id="later")
     arrives(b, "molehill")
     assert a.status()["sync"]["error"] is None
+
+
+async def test_what_is_recorded_in_the_app_is_sent_when_it_is_closed(
+    shared: tuple[Machines, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, a, b = shared
+    a.quiet = LONG
+    for name, value in a.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(a.root)
+    store = engram.open()
+    async with using(store) as user:
+        await user.press("N")
+        await user.sees(lambda: isinstance(user.app.screen, NewEntryForm) and user.app.focused)
+        user.types(text_about("cranetable"))
+        await user.press("ctrl+s")
+        await user.told("Record", "is recorded")
+        await user.sees_text("not all sent")
+        assert a.waits
+    store.leave()
+    wait_until(lambda: not a.waits, "it was not sent")
+    b.hook("session-start", source="startup", session_id="after-the-app")
+    arrives(b, "cranetable")
+
+
+def test_a_dedicated_store_that_a_person_cloned_syncs_by_itself_at_once(machines: Machines) -> None:
+    a, b = machines.add_empty("a"), machines.add_empty("b")
+    hub = bare(machines.folder / "lore.git")
+    a.root.mkdir()
+    a.engram("init", "--placement", "dedicated")
+    a.engram("remote", "add", "origin", str(hub))
+    by_command(a, "quokkaport")
+    a.rest()
+    assert git(hub, "for-each-ref") == ""
+    a.engram("sync")
+    b.root.mkdir()
+    b.engram("clone", str(hub), str(b.root))
+    by_command(b, "wombatqueue")
+    wait_until(lambda: not b.waits, "it was not sent")
+    a.hook("session-start", source="startup")
+    arrives(a, "wombatqueue")
+
+
+def test_the_clone_that_an_agent_makes_allows_nothing(machines: Machines) -> None:
+    a, b = machines.add_empty("a"), machines.add_empty("b")
+    hub = bare(machines.folder / "lore.git")
+    for machine in (a, b):
+        machine.root.mkdir()
+    a.engram("init", "--placement", "dedicated")
+    a.engram("remote", "add", "origin", str(hub))
+    a.engram("sync")
+    before = git(hub, "for-each-ref")
+    b.agent = "claude-code"
+    b.engram("clone", str(hub), str(b.root))
+    by_command(b, "wombatqueue")
+    b.engram("sync", "--pull")
+    b.hook("session-end")
+    b.rest()
+    assert git(hub, "for-each-ref") == before
+    b.engram("sync")  # it was asked for, so it sends, but does not go on by itself
+    before = git(hub, "for-each-ref")
+    by_command(b, "ibexcache")
+    b.rest()
+    assert git(hub, "for-each-ref") == before
+
+
+def test_in_tree_judgements_travel_and_only_where_publishing_is_allowed(machines: Machines) -> None:
+    a = machines.add("a", "--placement", "in-tree")
+    by_command(a, "quokkaport")
+    a.rest()
+    git(a.root, "add", ".")
+    git(a.root, "commit", "-q", "-m", "lore")
+    git(a.root, "push", "-q")
+    before = machines.refs
+    judge = ("feedback", "--helpful", "quokkaport")
+    a.engram(*judge)
+    a.rest()
+    assert machines.refs == before
+    b = machines.add("b", "--placement", "in-tree")
+    assert b.engram("status", "--json").json["judgements"]["lines"] == 0
+    a.engram("config", "judgements.publish", "true", "--user")
+    a.engram(*judge)
+    wait_until(lambda: not a.waits, "it was not sent")
+    b.hook("session-start", source="startup")
+    wait_until(lambda: b.engram("status", "--json").json["judgements"]["lines"], "no judgement came", SOON)
+    assert "judgements last exchanged with origin" in b.engram("status").out
 
 
 def test_a_store_that_nobody_synced_pushes_nothing(machines: Machines) -> None:

@@ -90,9 +90,10 @@ def _until_sent(store: Store) -> float:
     changed = sync_state.last_change(store)
     if not changed or not is_auto(store):
         return NEVER
-    quiet = quiet_seconds()
+    quiet, now = quiet_seconds(), store.clock.nanoseconds()
+    latest = sync_state.first_change(store) + _LONGEST_WAIT * quiet * 1e9
     # A clock that was set back must not postpone it for ever.
-    wait = min(quiet - (store.clock.nanoseconds() - changed) / 1e9, quiet)
+    wait = min((changed - now) / 1e9 + quiet, (latest - now) / 1e9, quiet)
     last = sync_state.last(store)
     failures = int(str(last["failures"]))
     if failures:
@@ -164,9 +165,8 @@ def wait_until_quiet(store: Store) -> bool:
             return False
     except OSError:
         return False
-    latest = time.monotonic() + _LONGEST_WAIT * quiet
     try:
-        while 0 < (wait := _until_sent(store)) <= quiet and time.monotonic() < latest:
+        while 0 < (wait := _until_sent(store)) <= quiet:
             time.sleep(wait)
     finally:
         lock.release()
