@@ -207,7 +207,7 @@ def status(state: dict[str, Any]) -> CallToolResult:
         notes.append(f"{index['problems']} files cannot be read as lore: run `engram doctor`")
     if git["conflicts"]:
         notes.append(f"disputed entries, which a person settles with `engram review`: {git['conflicts']}")
-    if git["sync"]:
+    if git["remotes"]:
         notes.append(_synced(git["sync"], git["auto"]))
     data = results.Status(
         store=store["path"], scope=scope, placement=store["placement"], lore_count=state["lore_count"],

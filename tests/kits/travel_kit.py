@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from apikit import Result, git, repository, variables
 from hookkit import recorded
 from storekit import wait_until
@@ -22,9 +23,12 @@ from tests.conftest import GIT_CONFIGURATION, isolated_environment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+if not Path("/proc").is_dir():
+    pytest.skip("whose process it is stands in /proc", allow_module_level=True)
+
 QUIET = "0.2"  # seconds without a change, before what was written is sent
 LONG = "3600"
-SOON = 10.0  # seconds in which lore has to be there
+SOON = 10.0  # seconds after the start of a session in which lore from elsewhere has to be there
 
 
 class Machine:
@@ -56,6 +60,22 @@ class Machine:
         found = Result(child.returncode, out.decode(), err.decode())
         assert found.code == code, found
         return found
+
+    def at_terminal(self, *arguments: str, typed: str = "") -> str:
+        """Run `engram` at a terminal of its own, with this typed ahead; what the screen shows."""
+        import pty
+
+        screen, inner = pty.openpty()
+        os.write(screen, typed.encode())
+        with self.start(*arguments, stdin=inner, stdout=inner, stderr=inner) as child:
+            os.close(inner)
+            shown = b""
+            with contextlib.suppress(OSError):  # nobody has the other side open any more
+                while more := os.read(screen, 4096):
+                    shown += more
+        os.close(screen)
+        assert child.returncode == 0, shown
+        return shown.decode()
 
     def hook(self, event: str, **changed: Any) -> str:
         """Call a hook as Claude Code does; the text for its model."""
@@ -176,8 +196,8 @@ class Machines:
                 machine.kill_all()
 
 
-def arrives(machine: Machine, word: str, seconds: float = SOON) -> None:
-    """Wait until lore with this word is among a machine's files."""
+def arrives(machine: Machine, word: str) -> float:
+    """Wait until lore with this word is among a machine's files; how many seconds that took."""
     began = time.monotonic()
-    wait_until(lambda: machine.knows(word), f"{machine.name} did not get {word}", seconds)
-    assert time.monotonic() - began <= seconds
+    wait_until(lambda: machine.knows(word), f"{machine.name} did not get {word}")
+    return time.monotonic() - began

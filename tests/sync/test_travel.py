@@ -94,7 +94,16 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(("word", "record"), WAYS.items(), ids=[way.__name__ for way in WAYS.values()])
+EVERY_DAY = (by_mcp, by_command, by_hook)
+
+
+@pytest.mark.parametrize(
+    ("word", "record"),
+    [
+        pytest.param(word, way, id=way.__name__, marks=() if way in EVERY_DAY else pytest.mark.slow)
+        for word, way in WAYS.items()
+    ],
+)
 def test_what_is_recorded_by_any_way_is_at_the_next_session_elsewhere(
     shared: tuple[Machines, Machine, Machine], word: str, record: Callable[[Machine, str], None]
 ) -> None:
@@ -103,10 +112,11 @@ def test_what_is_recorded_by_any_way_is_at_the_next_session_elsewhere(
     wait_until(lambda: not a.waits, "it was not sent")
     a.kill_all()
     b.hook("session-start", source="startup", session_id=f"session-of-{word}")
-    arrives(b, word)
+    assert arrives(b, word) <= SOON
     assert word in b.hook("prompt", prompt=f"When is the {word} of staging restarted, and why do jobs fail?")
 
 
+@pytest.mark.slow
 def test_what_was_recorded_offline_goes_out_at_the_next_session(
     shared: tuple[Machines, Machine, Machine],
 ) -> None:
@@ -125,6 +135,7 @@ def test_what_was_recorded_offline_goes_out_at_the_next_session(
     assert a.status()["sync"]["error"] is None
 
 
+@pytest.mark.slow
 async def test_what_is_recorded_in_the_app_is_sent_when_it_is_closed(
     shared: tuple[Machines, Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +159,7 @@ async def test_what_is_recorded_in_the_app_is_sent_when_it_is_closed(
     arrives(b, "cranetable")
 
 
+@pytest.mark.slow
 def test_a_dedicated_store_that_a_person_cloned_syncs_by_itself_at_once(machines: Machines) -> None:
     a, b = machines.add_empty("a"), machines.add_empty("b")
     hub = bare(machines.folder / "lore.git")
@@ -166,6 +178,7 @@ def test_a_dedicated_store_that_a_person_cloned_syncs_by_itself_at_once(machines
     arrives(a, "wombatqueue")
 
 
+@pytest.mark.slow
 def test_the_clone_that_an_agent_makes_allows_nothing(machines: Machines) -> None:
     a, b = machines.add_empty("a"), machines.add_empty("b")
     hub = bare(machines.folder / "lore.git")
@@ -189,6 +202,7 @@ def test_the_clone_that_an_agent_makes_allows_nothing(machines: Machines) -> Non
     assert git(hub, "for-each-ref") == before
 
 
+@pytest.mark.slow
 def test_in_tree_judgements_travel_and_only_where_publishing_is_allowed(machines: Machines) -> None:
     a = machines.add("a", "--placement", "in-tree")
     by_command(a, "quokkaport")
@@ -197,28 +211,27 @@ def test_in_tree_judgements_travel_and_only_where_publishing_is_allowed(machines
     git(a.root, "commit", "-q", "-m", "lore")
     git(a.root, "push", "-q")
     before = machines.refs
-    judge = ("feedback", "--helpful", "quokkaport")
-    a.engram(*judge)
+    a.engram("query", "When is the quokkaport of staging restarted?")
+    a.engram("feedback", "--helpful", "L1")
     a.rest()
     assert machines.refs == before
     b = machines.add("b", "--placement", "in-tree")
     assert b.engram("status", "--json").json["judgements"]["lines"] == 0
     a.engram("config", "judgements.publish", "true", "--user")
-    a.engram(*judge)
+    a.engram("feedback", "--incorrect", "L1")
     wait_until(lambda: not a.waits, "it was not sent")
     b.hook("session-start", source="startup")
-    wait_until(lambda: b.engram("status", "--json").json["judgements"]["lines"], "no judgement came", SOON)
+    wait_until(lambda: b.engram("status", "--json").json["judgements"]["lines"], "no judgement came")
     assert "judgements last exchanged with origin" in b.engram("status").out
 
 
 def test_a_store_that_nobody_synced_pushes_nothing(machines: Machines) -> None:
     a = machines.add("a", consent=False)
     before = machines.refs
-    for word, record in WAYS.items():
-        if record not in (by_hook, by_mcp_that_stays):
-            record(a, word)
+    for record in (by_mcp, by_command, by_program):
+        record(a, f"{record.__name__} port")
     a.quiet = "0"
-    a.engram("query", "When is the quokkaport restarted?")
+    a.engram("query", "When is the port of staging restarted?")
     a.engram("feedback", "--helpful", "L1")
     for event in ("session-start", "prompt", "session-end"):
         a.hook(event)
@@ -232,6 +245,7 @@ def test_a_store_that_nobody_synced_pushes_nothing(machines: Machines) -> None:
     assert git(machines.hub, "for-each-ref", "refs/heads/engram") == ""
 
 
+@pytest.mark.slow
 def test_a_clone_of_somebodys_lore_is_not_asked_whether_it_pushes(machines: Machines) -> None:
     machines.add("a")
     b = machines.add("b", consent=False)

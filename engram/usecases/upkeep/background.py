@@ -93,10 +93,9 @@ def sync_apart(store: Store, *, changed: bool = False) -> bool:
     """
     if os.environ.get(INLINE_VARIABLE) == "inline" or not _has_consent(store):
         return False
-    from engram.usecases.store.sync_state import last_change
     from engram.usecases.sync.auto_sync import session_sync
 
-    return bool(not changed or last_change(store)) and session_sync(store)
+    return (not changed or _change_waits(store)) and session_sync(store)
 
 
 def note_change(store: Store) -> None:
@@ -105,6 +104,15 @@ def note_change(store: Store) -> None:
         from engram.usecases.sync.auto_sync import mark_change
 
         mark_change(store)
+
+
+def _change_waits(store: Store) -> bool:
+    """Whether something was written that is to be sent by itself."""
+    if not _has_consent(store):
+        return False
+    from engram.usecases.store.sync_state import last_change
+
+    return last_change(store) > 0
 
 
 def _has_consent(store: Store) -> bool:
@@ -167,7 +175,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         commit_pending(store)
         _make_vectors(store)
         sweep(store)
-        if sync_due:
+        if sync_due or (not inline and _change_waits(store)):
             start_detached(store.places.root)
     elif not _is_committing(store):
         for_session = sweeping or store.places.scope == SESSION
