@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git, repository
-from travel_kit import Machine, Machines
+
+from tests.sync.machines import Machine, Machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ from http_kit import post
 from mcp_kit import Raw
 from storekit import wait_until
 from sync_kit import bare
-from travel_kit import LONG, QUIET, SOON, Machine, Machines, arrives
 from tui_kit import using
 
 import engram
 from engram_tui.new_entry.form import NewEntryForm
+from tests.sync.machines import LONG, QUIET, SOON, Machine, Machines, arrives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

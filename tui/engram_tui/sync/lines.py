@@ -115,10 +115,10 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
 
 
 def _by_itself(view: View, now: float) -> str:
-    """Say whether the store syncs by itself, and what waits for that; "" where that needs no words."""
+    """Say that the store syncs by itself, and what waits for that; "" where it does not."""
     auto = view.auto
     if not auto.on:
-        return f" Not by itself: {auto.why}." if auto.why else ""
+        return ""
     waits = f"; a change of {_ago(auto.waiting_since, now)} is not sent yet" if auto.waiting_since else ""
     return f" It syncs by itself{waits}."
 
