@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import cli, git, ok
+from apikit import cli, git, ok, plain
 from storekit import wait_until
 from sync_kit import SOON, Clones, ManyClock, bare, connected, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
+from engram.cli import tidy
 from engram.domain.errors import RemoteError
 from engram.domain.settings import Settings
 from engram.usecases.store import sync_consent, sync_state
@@ -355,6 +356,20 @@ def test_what_is_written_during_a_sync_waits_for_the_next(engram: Engram) -> Non
 
     sync(store, SOON, write)
     assert seconds_until_due(store) == 30
+
+
+@pytest.mark.usefixtures("auto")
+def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path) -> None:
+    project, hub = plain(tmp_path / "project"), bare(tmp_path / "hub.git")
+    record = ("record", "--scope", "user", "--category", "FACT")
+    ok(*record, "The first of my own.", cwd=project)
+    ok("remote", "add", "origin", str(hub), "--scope", "user", cwd=project)
+    assert tidy.main(str(project), sync=True) == 0
+    assert git(hub, "for-each-ref") == ""
+    ok("sync", "--scope", "user", cwd=project)
+    ok(*record, "The second of my own.", cwd=project)
+    assert tidy.main(str(project), sync=True) == 0
+    assert "record: The second of my own." in git(hub, "log", "main", "--format=%s")
 
 
 # --- what status says of syncing

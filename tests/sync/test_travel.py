@@ -128,6 +128,13 @@ def test_what_was_recorded_offline_goes_out_at_the_next_session(
         assert found["failures"] > 0
         assert found["error"]["code"] == "remote"
         assert a.waits
+        assert "the last sync failed" in a.engram("doctor").out
+        with Raw(cwd=a.root, **a.environment) as server:
+            (said,) = server.call(1, "recall_status")["content"]
+            assert server.end() == 0
+        assert "by itself; failed" in said["text"]
+        assert said["text"].endswith("is not sent yet")
+        a.rest()
     a.hook("session-start", source="startup", session_id="after-the-flight")
     wait_until(lambda: not a.waits, "it was not sent")
     b.hook("session-start", source="startup", session_id="later")
