@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from engram.domain.entry import times
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.judgements.publishing import is_ci
 from engram.usecases.store import sync_consent, sync_state
-from engram.usecases.sync.auto_sync import AUTO, can_sync, is_auto
+from engram.usecases.sync.auto_sync import AUTO, QUIET_VARIABLE, can_sync, is_auto
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
@@ -36,8 +37,6 @@ def _why(store: Store) -> str:
         return "it begins with your first `engram sync`"
     if not store.settings.flag(AUTO):
         return f"{AUTO} is off"
-    return (
-        "the variable ENGRAM_SYNC_SECONDS turns it off"
-        if can_sync(store)
-        else "not in CI, nor without a remote"
-    )
+    if is_ci():
+        return "the variable CI is set"
+    return f"the variable {QUIET_VARIABLE} turns it off" if can_sync(store) else ""

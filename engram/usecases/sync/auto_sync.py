@@ -14,6 +14,7 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, RemoteError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.judgements.publishing import is_ci
 from engram.usecases.store import sync_consent, sync_state
 
 if TYPE_CHECKING:
@@ -52,9 +53,12 @@ def can_sync(store: Store) -> bool:
     Read from files alone, without starting git: the process that syncs looks at which remote was allowed.
     """
     places = store.places
-    if places.repository is None or places.scope == SESSION or not sync_consent.may_be_given(store):
-        return False
-    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+    if (
+        places.repository is None
+        or places.scope == SESSION
+        or is_ci()
+        or not sync_consent.may_be_given(store)
+    ):
         return False
     with (
         contextlib.suppress(OSError),
