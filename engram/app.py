@@ -291,18 +291,22 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         if self._background:
             from engram.usecases.opening.session_store import sweep
             from engram.usecases.store.commit import commit_quietly
-            from engram.usecases.upkeep.background import after_close
+            from engram.usecases.upkeep.background import after_close, sync_apart
 
             commit_quietly(self.store)
             sweep(self.store)
+            for store in (self.store, *self.store.others.values()):
+                sync_apart(store, changed=True)
             after_close(self.store)
         self.store.close()
 
     def leave(self, patience: float = 1.0) -> None:
         """Close within about `patience` seconds: what is not in git by then is left to a process of its own."""
-        from engram.usecases.upkeep.background import after_command
+        from engram.usecases.upkeep.background import after_command, sync_apart
 
         self._stop_committers(patience)
+        for store in (self.store, *self.store.others.values()):
+            sync_apart(store, changed=True)
         after_command(self.store, wrote=False)
         self.store.close()
 
@@ -339,7 +343,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         if not self._background:
             return
         for store in (self.store, *self.store.others.values()):
-            if store.files.journaled and (store is self.store or store.own_writes):
+            if store.places.repository is not None and (store is self.store or store.own_writes):
                 self._committer_of(store).changed()
 
     def _committer_of(self, store: Store) -> Committer:

@@ -94,6 +94,7 @@ def isolated_environment(home: Path) -> dict[str, str]:
     for who in ("AUTHOR", "COMMITTER"):
         git |= {f"GIT_{who}_NAME": NAME, f"GIT_{who}_EMAIL": EMAIL, f"GIT_{who}_DATE": DATE}
     network = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE)
+    network |= {"ENGRAM_SYNC_SECONDS": "inf"}  # no process of ours outlives a test in order to sync
     network |= {"no_proxy": "127.0.0.1,localhost", "HF_HUB_OFFLINE": "1"}
     return {name: str(home / place) for name, place in folders.items()} | git | network
 

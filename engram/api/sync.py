@@ -88,7 +88,7 @@ class Sharing(Part):
         remove(self.store, name)
 
     def session_sync(self) -> bool:
-        """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""
+        """At the start or end of a session: start a sync in a process of its own, where `sync.auto` is on and allowed."""
         from engram.usecases.sync.auto_sync import session_sync
 
         return session_sync(self.store)

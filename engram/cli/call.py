@@ -23,6 +23,7 @@ class Call:
         self.arguments = arguments
         self.output = output
         self.wrote = False
+        self.synced = False
         self.takes_scopes = False
         self._store: Store | None = None
 
@@ -78,11 +79,15 @@ class Call:
     def finish(self) -> None:
         """Close the store, leaving to the background what can wait."""
         if self._store is not None:
-            from engram.usecases.upkeep.background import after_command
+            from engram.usecases.upkeep.background import after_command, note_change
 
             try:
                 for other in self._store.others.values():
+                    if other.own_writes:
+                        note_change(other)
                     after_command(other, wrote=bool(other.own_writes))
+                if self.wrote and not self.synced:
+                    note_change(self._store)
                 after_command(self._store, wrote=self.wrote)
             except EngramError as error:
                 # The command itself is done; what waits for git goes on waiting in the write journal.

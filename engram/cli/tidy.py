@@ -6,19 +6,17 @@ import sys
 
 
 def main(root: str, session: str = "background", *, sync: bool = False) -> int:
-    """Tidy the store at `root`, and the one of `session` in it; sync it where that is due, or wanted now.
+    """Tidy the store at `root`, and the one of `session` in it; sync it where that is due, wanted now, or once it is quiet.
 
     A store that is gone is none of our business.
     """
     from engram.domain.errors import EngramError
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
-    from engram.usecases.upkeep.background import tidy
+    from engram.usecases.upkeep.background import tidy_and_send
 
     try:
-        store = open_store(root, Caller(session, ""))
-        tidy(store, sync=sync)
-        store.close()
+        tidy_and_send(open_store(root, Caller(session, "")), sync=sync)
     except (EngramError, OSError):
         return 1
     return 0

@@ -77,9 +77,8 @@ KEYS = (
     Key("hooks.recall_budget", 400, "Approximate number of tokens of lore that a hook adds to a prompt or tool call.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once per session which of the lore it was shown helped.", user_only=True),
     Key("hooks.capture", True, "Whether hooks capture what was learned when a task or session ends.", user_only=True),
-    Key("hooks.sync", True, "Whether hooks sync a dedicated store with its remote in the background.", user_only=True),
-    Key("sync.interval", 0, "Minutes between automatic syncs, in the background after a command (0: never). The interval grows after failures.", user_only=True, low=0, high=10080),
-    Key("sync.on_session", False, "Whether to sync in the background at the start and end of a session.", user_only=True),
+    Key("sync.auto", True, "Whether a store that you have synced once goes on by itself: in the background at the start and end of a session, and 30 seconds after the last change (docs/sync.md). `hooks.sync` and `sync.on_session` are older names of it.", user_only=True),
+    Key("sync.interval", 0, "Minutes between further automatic syncs of a store that you have synced once, in the background after a command (0: none). The interval grows after failures.", user_only=True, low=0, high=10080),
     Key("judgements.branch", "engram/judgements", "The branch on which judgements of entries are kept, in every store under git. All clones of a store need the same."),
     Key("judgements.publish", "", "Whether `engram sync` pushes judgements, with the names of those who judged (default: yes where the branch of lore is the store's own; no in an in-tree store and in CI). A store's file can only forbid it.", choices=TRUTHS, own_choices=("true",)),
     Key("judgements.name", True, "Whether your name, as git knows it, is published with your judgements.", user_only=True),
@@ -108,6 +107,10 @@ TEAM_KEYS = (
     Key("scopes.NAME.retention_days", 0, "As `scopes.project.retention_days`, for the team's lore.", user_only=True, low=0, high=36500),
     Key("scopes.NAME.garbage_days", 0, "As `scopes.project.garbage_days`, for the team's lore.", user_only=True, low=0, high=36500),
 )  # fmt: skip
+ALIASES = {
+    "hooks.sync": "sync.auto",
+    "sync.on_session": "sync.auto",
+}  # older names, which files may still have
 SCOPES = "scopes"
 BUILT_IN_SCOPES = ("session", "project", "user")
 _BY_NAME = {key.name: key for key in KEYS}
@@ -159,7 +162,8 @@ class Settings:
 
 
 def key_named(name: str, where: str = "") -> Key:
-    """Find a key by name. Raises ConfigError that suggests the nearest name."""
+    """Find a key by its name, or an older one. Raises ConfigError that suggests the nearest name."""
+    name = ALIASES.get(name, name)
     if name in _BY_NAME:
         return _BY_NAME[name]
     table, _, rest = name.partition(".")
@@ -231,6 +235,15 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
             found |= flatten(value, full + ".") or ({} if is_known else {full: {}})
         else:
             found[full] = value
+    return found
+
+
+def renamed(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the checked values with older names replaced; the newer name wins, and of several older ones a false."""
+    found = {name: value for name, value in values.items() if name not in ALIASES}
+    for old, name in ALIASES.items():
+        if old in values and name not in values:
+            found[name] = bool(values[old]) and bool(found.get(name, True))
     return found
 
 

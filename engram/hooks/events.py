@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.hooks.payload import Payload
     from engram.usecases.store.store import Store
 
-PULL, ALL = "pull", "all"  # what the detached process syncs
+TIDY, SYNC = "tidy", "sync"  # what the detached process does
 _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
@@ -44,7 +44,7 @@ class Reply(NamedTuple):
 
 
 def session_start(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return the brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
+    """Return the brief and the rules of use; a sync in the background. What an agent still has before it is not said again."""
     from engram.usecases.agents import session_rules
     from engram.usecases.agents.brief import RULES, brief
     from engram.usecases.agents.handoffs import for_session_start
@@ -58,7 +58,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)
     if not _is_heard(agent, names.SESSION_START):
-        return Reply(later=PULL)
+        return Reply(later=SYNC)
     handed = for_session_start(
         store, store.caller.agent or agent, int(store.settings.number("hooks.brief_budget"))
     )
@@ -66,7 +66,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     if rules:
         notes = session_rules.put(rules, notes)
     rest = () if payload.source in ("resume", "fork") else (RULES, own_store_notice(store, payload.cwd))
-    return Reply("\n\n".join(part for part in (*rest, notes) if part), PULL)
+    return Reply("\n\n".join(part for part in (*rest, notes) if part), SYNC)
 
 
 def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -167,7 +167,7 @@ def session_end(store: Store, payload: Payload, agent: str) -> Reply:
         named = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
         payload = payload._replace(transcript=next(iter(named), ""))
     reply = _hand_in(store, names.SESSION_END, payload, agent)
-    return reply._replace(later=ALL)
+    return reply._replace(later=SYNC)
 
 
 def stop(store: Store, payload: Payload, agent: str) -> Reply:
@@ -245,7 +245,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
         payload.cwd,
         whole=event == names.SESSION_END,
     )
-    return Reply(later=PULL if hand_in(store, report) else "")
+    return Reply(later=TIDY if hand_in(store, report) else "")
 
 
 def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:

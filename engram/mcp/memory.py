@@ -142,6 +142,7 @@ class Memory:
         from engram.opening import open_engram
         from engram.usecases.opening.open_store import locate
         from engram.usecases.opening.store_layout import nearest
+        from engram.usecases.upkeep.background import sync_apart
 
         with self._lock:
             working = nearest(self.folders or _own_folders())
@@ -153,6 +154,7 @@ class Memory:
                     scope=self._opening.scope, environment=environment, working=working
                 )
                 self._root = root
+                sync_apart(self._engram.store)
             return self._engram
 
     def close(self) -> None:

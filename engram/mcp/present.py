@@ -207,6 +207,8 @@ def status(state: dict[str, Any]) -> CallToolResult:
         notes.append(f"{index['problems']} files cannot be read as lore: run `engram doctor`")
     if git["conflicts"]:
         notes.append(f"disputed entries, which a person settles with `engram review`: {git['conflicts']}")
+    if git["remotes"]:
+        notes.append(_synced(git["sync"], git["auto"]))
     data = results.Status(
         store=store["path"], scope=scope, placement=store["placement"], lore_count=state["lore_count"],
         by_category=state["by_category"], strategy=index.get("strategy", "scan"), pending=git["pending"],
@@ -219,6 +221,15 @@ def status(state: dict[str, Any]) -> CallToolResult:
         *data.notes,
     ]
     return answer("\n".join(lines), data)
+
+
+def _synced(last: dict[str, Any], auto: dict[str, Any]) -> str:
+    """When this clone last exchanged lore with its remote, whether it does so by itself, and what waits."""
+    when = f"last synced {last['succeeded']}" if last["succeeded"] else "never synced"
+    failed = f"; failed {last['at']}: {last['error']['message']}" if last["error"] else ""
+    waits = f"; a change of {auto['waiting_since']} is not sent yet" if auto["waiting_since"] else ""
+    how = "by itself" if auto["on"] else "by hand" if auto["why"] else ""
+    return f"{when}{f', {how}' if how else ''}{failed}{waits}"
 
 
 def _says_something(value: object) -> bool:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,6 +52,9 @@ def serve(
 ) -> int:
     """Serve until the process is ended, then `leave`; returns the exit code. Raises UsageError without the packages."""
     _allow_files(4 * limits.waiting)
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn ends in order and then sends itself the signal again, which would end the process before `leave`.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server_of(app, address, limits).run(sockets=[listening])
     finally:

@@ -118,10 +118,9 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "judgements.name": "false",
         "maintain.auto": "false",
         "sync.interval": "15",
-        "sync.on_session": "true",
+        "sync.auto": "false",
         "hooks.ask": "false",
         "hooks.capture": "false",
-        "hooks.sync": "false",
         "app.theme": '"light"',
         "app.keys": '{ pin = "P" }',
     }
@@ -134,6 +133,29 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
     refused = cli("config", key, "x", cwd=tmp_path)
     assert refused.code == 2
     assert "--user" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        ("[hooks]\nsync = false\n", False),
+        ("[sync]\non_session = true\n", True),
+        ("[hooks]\nsync = false\n[sync]\non_session = true\n", False),
+        ("[hooks]\nsync = false\n[sync]\nauto = true\n", True),
+    ],
+)
+def test_older_names_of_a_key_still_count_until_the_newer_one_is_set(
+    tmp_path: Path, home: Path, lines: str, wanted: bool
+) -> None:
+    file = home / ".config/engram/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(lines, "utf-8")
+    with opened(tmp_path) as store:
+        assert store.store.settings.flag("sync.auto") is wanted
+    ok("config", "hooks.sync", "true", "--user", cwd=tmp_path)
+    assert tomllib.loads(file.read_text("utf-8"))["sync"] == {"auto": True}
+    assert "sync" not in tomllib.loads(file.read_text("utf-8")).get("hooks", {})
+    assert ok("config", "sync.on_session", cwd=tmp_path).out == "true\n"
 
 
 def test_the_users_file_is_made_and_wins(tmp_path: Path, home: Path) -> None:

@@ -7,23 +7,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import cli, git, ok
+from apikit import cli, git, ok, plain
 from storekit import wait_until
-from sync_kit import Clones, ManyClock, bare, connected, opened
+from sync_kit import SOON, Clones, ManyClock, bare, connected, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
+from engram.cli import tidy
+from engram.domain.errors import RemoteError
 from engram.domain.settings import Settings
-from engram.usecases.store import sync_state
+from engram.usecases.store import sync_consent, sync_state
+from engram.usecases.store.store import Caller
 from engram.usecases.sync.auto_sync import (
     NEVER,
+    can_sync,
     is_due,
+    mark_change,
     pause,
     seconds_until_due,
     session_sync,
     sync_if_due,
     sync_now,
 )
+from engram.usecases.sync.sync import sync
 from engram.usecases.upkeep import background
 
 if TYPE_CHECKING:
@@ -47,8 +53,15 @@ def clock() -> ManyClock:
 def engram(tmp_path: Path, clock: ManyClock) -> Engram:
     """A store with something to push every 10 minutes, and an empty remote."""
     made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), clock)
+    sync_consent.give(made.store, "origin")
     made.record("Worth keeping.", category="FACT")
     return wishing(made, sync_interval=10)
+
+
+@pytest.fixture
+def auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Automatic syncs as they are outside tests: half a minute after the last change."""
+    monkeypatch.delenv("ENGRAM_SYNC_SECONDS")
 
 
 def test_it_is_off_unless_asked_for(engram: Engram) -> None:
@@ -57,7 +70,7 @@ def test_it_is_off_unless_asked_for(engram: Engram) -> None:
 
 
 def test_without_a_remote_or_a_repository_of_its_own_nothing_is_due(tmp_path: Path, clock: ManyClock) -> None:
-    alone = wishing(opened(tmp_path / "alone", clock), sync_interval=10, sync_on_session=True)
+    alone = wishing(opened(tmp_path / "alone", clock), sync_interval=10)
     assert seconds_until_due(alone.store) == NEVER
     assert not session_sync(alone.store)
     assert sync_now(alone.store) is None
@@ -109,10 +122,10 @@ def test_the_pause_has_a_limit() -> None:
     assert pause(100_000, 50) == 100_000
 
 
+@pytest.mark.usefixtures("auto")
 def test_only_one_at_a_time(engram: Engram) -> None:
     with FileLock(os.path.join(engram.store.places.state, "auto-sync.lock")):
         assert sync_if_due(engram.store) is None
-        assert sync_now(engram.store) is None
     assert sync_state.last(engram.store)["at"] is None
     assert sync_now(engram.store) is not None
 
@@ -150,6 +163,8 @@ def test_a_command_that_changes_nothing_starts_one_when_it_is_due(
     clock.advance(minutes=10)
     background.after_command(engram.store, wrote=False)
     assert found == [(engram.path, False)]
+    engram.sync()
+    clock.advance(minutes=10)
     wishing(engram, **{"git.background": False})
     background.after_command(engram.store, wrote=False)
     assert len(found) == 2, "the sync stays in the background"
@@ -175,9 +190,13 @@ def test_a_command_is_followed_by_a_real_sync(engram: Engram, home: Path, tmp_pa
     wait_for_the_sync(engram, tmp_path / "hub.git")
 
 
-def test_a_session_starts_with_a_real_sync(engram: Engram, home: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("auto")
+def test_a_session_starts_with_a_real_sync_unless_that_is_turned_off(
+    engram: Engram, home: Path, tmp_path: Path
+) -> None:
+    settings_of_the_user(home, "[sync]\nauto = false\n")
     assert ok("session", "start", "--json", cwd=engram.path).json["syncing"] is False
-    settings_of_the_user(home, "[sync]\non_session = true\n")
+    (home / ".config/engram/config.toml").unlink()
     engram.store.close()
     assert ok("session", "start", "--json", cwd=engram.path).json["syncing"] is True
     wait_for_the_sync(engram, tmp_path / "hub.git")
@@ -190,14 +209,167 @@ def test_a_program_that_stays_open_syncs_too(engram: Engram, home: Path, tmp_pat
         wait_for_the_sync(engram, tmp_path / "hub.git")
 
 
-def test_a_store_cannot_make_itself_sync(engram: Engram) -> None:
+@pytest.mark.usefixtures("auto")
+def test_a_store_cannot_make_itself_sync(tmp_path: Path) -> None:
     """A pulled configuration must not make a machine talk to the network."""
+    engram = connected(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
     file = Path(engram.path, ".engram.toml")
-    file.write_text(file.read_text("utf-8") + "\n[sync]\ninterval = 1\non_session = true\n", "utf-8")
+    file.write_text(file.read_text("utf-8") + "\n[sync]\ninterval = 1\nauto = true\n", "utf-8")
     fresh = opened(Path(engram.path), ManyClock())
+    fresh.record("Not for others.", category="FACT")
+    mark_change(fresh.store)
     assert seconds_until_due(fresh.store) == NEVER
     assert not session_sync(fresh.store)
+    assert sync_now(fresh.store) is None
     assert cli("config", "sync.interval", "5", cwd=engram.path).code == 2
+    assert cli("config", "sync.auto", "true", cwd=engram.path).code == 2
+
+
+# --- consent, and what was written
+
+
+def by_a_person(engram: Engram) -> Engram:
+    engram.store.caller = Caller("terminal", "", "cli")
+    return engram
+
+
+@pytest.fixture
+def unsynced(tmp_path: Path, clock: ManyClock) -> Engram:
+    """A store with a remote, never synced."""
+    made = connected(tmp_path / "fresh", bare(tmp_path / "hub.git"), clock)
+    made.record("Worth keeping.", category="FACT")
+    return made
+
+
+@pytest.mark.usefixtures("auto")
+def test_the_first_sync_of_a_person_is_the_consent_and_that_of_an_agent_is_none(unsynced: Engram) -> None:
+    unsynced.sync()
+    assert not can_sync(unsynced.store)
+    by_a_person(unsynced).sync(push=False)
+    assert not can_sync(unsynced.store), "who only pulls did not say that anything may go out"
+    unsynced.sync()
+    assert can_sync(unsynced.store)
+
+
+@pytest.mark.usefixtures("auto")
+def test_a_sync_that_failed_is_no_consent(unsynced: Engram, tmp_path: Path) -> None:
+    (tmp_path / "hub.git").rename(tmp_path / "gone.git")
+    with pytest.raises(RemoteError):
+        by_a_person(unsynced).sync()
+    assert not can_sync(unsynced.store)
+
+
+@pytest.mark.usefixtures("auto")
+def test_consent_is_about_the_address_as_it_was(engram: Engram, tmp_path: Path) -> None:
+    other = bare(tmp_path / "other.git")
+    git(Path(engram.path), "remote", "set-url", "origin", str(other))
+    mark_change(engram.store)
+    assert sync_now(engram.store) is None
+    assert git(other, "for-each-ref") == ""
+    error = sync_state.last(engram.store)["error"]
+    assert isinstance(error, dict)
+    assert "not the one" in error["message"]
+    by_a_person(engram).sync()
+    assert sync_now(engram.store) is not None
+
+
+@pytest.mark.usefixtures("auto")
+def test_a_refusal_counts_until_it_is_taken_back(engram: Engram) -> None:
+    sync_consent.refuse(engram.store, "origin")
+    by_a_person(engram).sync()
+    assert not can_sync(engram.store)
+    sync_consent.give(engram.store, "origin")
+    assert can_sync(engram.store)
+
+
+@pytest.mark.usefixtures("auto")
+def test_in_ci_nothing_syncs_by_itself(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    assert not session_sync(engram.store)
+    assert seconds_until_due(engram.store) == NEVER
+
+
+@pytest.mark.parametrize("content", ["", "allowed", "refused \nallowed", "\x00\xff", "maybe x\n"])
+@pytest.mark.usefixtures("auto")
+def test_a_damaged_consent_is_none(engram: Engram, content: str) -> None:
+    Path(engram.store.places.state, "sync-consent").write_text(content, "latin-1")
+    assert not can_sync(engram.store)
+
+
+@pytest.mark.usefixtures("auto")
+def test_what_was_written_is_sent_half_a_minute_after_the_last_change(
+    engram: Engram, clock: ManyClock
+) -> None:
+    store = wishing(engram, sync_interval=0).store
+    assert seconds_until_due(store) == NEVER
+    mark_change(store)
+    clock.advance(seconds=20)
+    assert seconds_until_due(store) == 10
+    mark_change(store)
+    assert seconds_until_due(store) == 30, "a further change moves it"
+    clock.advance(days=-1)  # a clock that was set back
+    assert seconds_until_due(store) == 30
+    clock.advance(days=1, seconds=30)
+    assert sync_if_due(store) is not None
+    assert seconds_until_due(store) == NEVER
+
+
+@pytest.mark.usefixtures("auto")
+def test_changes_that_never_stop_are_sent_after_five_minutes(engram: Engram, clock: ManyClock) -> None:
+    store = wishing(engram, sync_interval=0).store
+    for _ in range(15):
+        assert not is_due(store)
+        mark_change(store)
+        clock.advance(seconds=20)
+    assert is_due(store)
+    assert sync_if_due(store) is not None
+    mark_change(store)
+    assert seconds_until_due(store) == 30
+
+
+@pytest.mark.usefixtures("auto")
+def test_what_could_not_be_sent_is_tried_later_each_time(
+    engram: Engram, clock: ManyClock, tmp_path: Path
+) -> None:
+    store = wishing(engram, sync_interval=0).store
+    (tmp_path / "hub.git").rename(tmp_path / "gone.git")
+    mark_change(store)
+    clock.advance(seconds=30)
+    waits = []
+    for _ in range(3):
+        assert sync_if_due(store) is None
+        waits.append(seconds_until_due(store))
+        clock.advance(seconds=waits[-1])
+    assert waits == [60, 120, 240]
+    (tmp_path / "gone.git").rename(tmp_path / "hub.git")
+    assert sync_if_due(store) is not None
+
+
+@pytest.mark.usefixtures("auto")
+def test_what_is_written_during_a_sync_waits_for_the_next(engram: Engram) -> None:
+    store = wishing(engram, sync_interval=0).store
+    mark_change(store)
+
+    def write(_step: str) -> None:
+        engram.store.clock.advance(seconds=1)  # type: ignore[attr-defined]
+        mark_change(store)
+
+    sync(store, SOON, write)
+    assert seconds_until_due(store) == 30
+
+
+@pytest.mark.usefixtures("auto")
+def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path) -> None:
+    project, hub = plain(tmp_path / "project"), bare(tmp_path / "hub.git")
+    record = ("record", "--scope", "user", "--category", "FACT")
+    ok(*record, "The first of my own.", cwd=project)
+    ok("remote", "add", "origin", str(hub), "--scope", "user", cwd=project)
+    assert tidy.main(str(project), sync=True) == 0
+    assert git(hub, "for-each-ref") == ""
+    ok("sync", "--scope", "user", cwd=project)
+    ok(*record, "The second of my own.", cwd=project)
+    assert tidy.main(str(project), sync=True) == 0
+    assert "record: The second of my own." in git(hub, "log", "main", "--format=%s")
 
 
 # --- what status says of syncing
@@ -213,6 +385,7 @@ def lines(store: Store | Engram, word: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("auto")
 def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
     alone = opened(tmp_path / "alone", ManyClock())
     assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]

@@ -77,7 +77,7 @@ def read(path: str) -> dict[str, object]:
 
 def parse(raw: bytes, path: str) -> dict[str, object]:
     """Return the checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
-    return {name: _checked(name, value, path) for name, value in _flat(raw, path).items()}
+    return settings.renamed({name: _checked(name, value, path) for name, value in _flat(raw, path).items()})
 
 
 def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
@@ -89,7 +89,7 @@ def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, Co
             values[name] = _checked(name, value, path)
         except ConfigError as error:
             wrong[name] = error
-    return values, wrong
+    return settings.renamed(values), wrong
 
 
 def _read_file(path: str) -> bytes:
@@ -241,7 +241,10 @@ def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
         document = tomlkit.parse(raw.decode("utf-8-sig"))
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct it by hand first.") from None
-    for name, value in values.items():
+    for given, value in values.items():
+        name = settings.key_named(given).name
+        for old in (old for old, new in settings.ALIASES.items() if new == name):
+            _remove(document, old.split(".")[:-1], old.rpartition(".")[2])
         *tables, key = name.split(".")
         if value is None:
             _remove(document, tables, key)

@@ -30,9 +30,14 @@ def may_publish(store: Store) -> Answer:
     setting = store.settings.text(PUBLISH_KEY)
     if setting:
         return "yes" if setting == "true" else "no"
-    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+    if is_ci():
         return "no"
     return "yes" if store.places.owns_branch else _consent(store)
+
+
+def is_ci() -> bool:
+    """Whether this runs in continuous integration, as the variable CI says."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def remember(store: Store, *, publish: bool) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 
 OBSERVATIONS = "observations"  # the folder of those that wait, in the private state
+CONSENT = "sync-consent"  # the file of what a person answered on automatic syncs, in the private state
 
 
 def start_detached(root: str, *more: str, sync: bool = False, module: str = "engram.cli.tidy") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -88,6 +89,54 @@ def last(store: Store) -> dict[str, object]:
         return facts if isinstance(facts["failures"], int) else dict(_NEVER)
     except (EngramError, ValueError, KeyError, TypeError):
         return dict(_NEVER)
+
+
+# The mark of changes that are to be sent by themselves: a file whose time is that of the last one. It says that of the first.
+
+_CHANGED = "sync-waits"
+
+
+def mark_change(store: Store) -> None:
+    """Note that something was written now that is to be sent. What cannot be noted goes with the next sync in any case."""
+    _mark(store, store.clock.nanoseconds())
+
+
+def _mark(store: Store, moment: int) -> None:
+    path = _changed_path(store)
+    with contextlib.suppress(OSError):
+        with contextlib.suppress(FileExistsError), open(path, "x", encoding="ascii") as file:
+            file.write(f"{moment}")
+        os.utime(path, ns=(moment, moment))
+
+
+def last_change(store: Store) -> int:
+    """Return when something was written last that was not sent yet, in nanoseconds since 1970; 0 where all was sent."""
+    try:
+        return os.stat(_changed_path(store)).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def first_change(store: Store) -> int:
+    """Return when the first of what was not sent yet was written, as far as that is known; else as `last_change`."""
+    try:
+        with open(_changed_path(store), encoding="ascii") as file:
+            return int(file.read(32))
+    except (OSError, ValueError):
+        return last_change(store)
+
+
+def forget_change(store: Store, seen: int) -> None:
+    """Note that everything written up to `seen` (as `last_change` said) was sent."""
+    last = last_change(store)
+    if seen and last:
+        atomic.discard(_changed_path(store))
+        if last != seen:
+            _mark(store, last)
+
+
+def _changed_path(store: Store) -> str:
+    return os.path.join(store.places.state, _CHANGED)
 
 
 # Watermarks: up to which commit something was done, by name, kept in the state folder.

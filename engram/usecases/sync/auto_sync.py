@@ -1,61 +1,64 @@
-"""Automatic syncs: by interval after a command, and at the start and end of a session, without anybody waiting.
+"""Automatic syncs: at the start and end of a session, soon after the last change, and by interval, without anybody waiting.
 
-They run in the detached process that follows a command, one at a time. Being offline is normal: after each failure the
-pause before the next attempt doubles. The result is recorded as that of any sync.
+They run in a detached process, one at a time, and only with a remote that a person allowed (`sync_consent`). Being
+offline is normal: after each failure the pause before the next attempt doubles. The result is recorded as that of any sync.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 from engram.domain.entry import times
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, RemoteError, UsageError
+from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import sync_state
+from engram.usecases.judgements.publishing import is_ci
+from engram.usecases.store import sync_consent, sync_state
 
 if TYPE_CHECKING:
+    from engram.adapters.files.durable.lock import FileLock
+    from engram.adapters.git.remote.remotes import Remote
     from engram.usecases.store.store import Store
     from engram.usecases.sync.sync import Synced
 
-INTERVAL, ON_SESSION = "sync.interval", "sync.on_session"
+AUTO, INTERVAL = "sync.auto", "sync.interval"
+QUIET_SECONDS = 30.0  # without a change, before what was changed is sent
+QUIET_VARIABLE = "ENGRAM_SYNC_SECONDS"
+_LONGEST_WAIT = 10  # times as long, where changes never stop
 LONGEST_SECONDS = (
     6 * 3600.0
 )  # between two attempts at a remote that fails, unless the interval itself is longer
 TIMEOUT = 30.0  # seconds, for each command that uses the network
+_OTHERS_SECONDS = 120.0  # for a sync that is running
 NEVER = float("inf")
+_NOT_ALLOWED = (
+    "The remote is not the one that this store was synced with by hand, so nothing is sent by itself.",
+    "Sync once by hand if that is intended: engram sync",
+)
 
 
-def seconds_until_due(store: Store) -> float:
-    """Return how long until the next sync by interval: 0 or less if it is due, NEVER if there is none."""
-    minutes = store.settings.number(INTERVAL)
-    if not minutes or not can_sync(store):
-        return NEVER
-    last = sync_state.last(store)
-    if not isinstance(last["at"], str):
-        return 0.0
-    try:
-        since = (store.clock.now() - times.parse(last["at"])).total_seconds()
-    except ValueError:
-        return 0.0
-    # A clock that was set back must not postpone it for ever.
-    return pause(minutes * 60, int(str(last["failures"]))) - since if since >= 0 else 0.0
-
-
-def pause(interval: float, failures: int) -> float:
-    """Return the seconds between two attempts, after so many failures in a row."""
-    return min(interval * 2.0 ** min(failures, 30), max(interval, LONGEST_SECONDS))
-
-
-def is_due(store: Store) -> bool:
-    """Return whether a sync by interval is due."""
-    return seconds_until_due(store) <= 0
+def quiet_seconds() -> float:
+    """Return how long nothing may have been written before what was written is sent; NEVER: not by itself."""
+    with contextlib.suppress(ValueError):
+        chosen = float(os.environ.get(QUIET_VARIABLE, ""))
+        return chosen if chosen >= 0 else QUIET_SECONDS
+    return QUIET_SECONDS
 
 
 def can_sync(store: Store) -> bool:
-    """Return whether the store has a repository of its own with a remote; read from git's files, without starting git."""
+    """Return whether this store may sync by itself: under git, with a remote, allowed by a person, and not in CI.
+
+    Read from files alone, without starting git: the process that syncs looks at which remote was allowed.
+    """
     places = store.places
-    if places.repository is None or not places.owns_branch:
+    if (
+        places.repository is None
+        or places.scope == SESSION
+        or is_ci()
+        or not sync_consent.may_be_given(store)
+    ):
         return False
     with (
         contextlib.suppress(OSError),
@@ -65,17 +68,76 @@ def can_sync(store: Store) -> bool:
     return False
 
 
+def is_auto(store: Store) -> bool:
+    """Return whether this store syncs at the start and end of sessions and after changes."""
+    return store.settings.flag(AUTO) and quiet_seconds() != NEVER and can_sync(store)
+
+
+def mark_change(store: Store) -> None:
+    """Note that something was written here, so that it is sent once nothing more is written for a while."""
+    if is_auto(store):
+        sync_state.mark_change(store)
+
+
+def seconds_until_due(store: Store) -> float:
+    """Return how long until the next sync, by interval or for what was written: 0 or less if it is due, NEVER if there is none."""
+    return min(_until_sent(store), _until_interval(store))
+
+
+def is_due(store: Store) -> bool:
+    """Return whether a sync is due, by interval or for what was written."""
+    return seconds_until_due(store) <= 0
+
+
+def _until_sent(store: Store) -> float:
+    """Return the seconds until what was written is to be sent; after failures as many as `pause` says."""
+    changed = sync_state.last_change(store)
+    if not changed or not is_auto(store):
+        return NEVER
+    quiet, now = quiet_seconds(), store.clock.nanoseconds()
+    latest = sync_state.first_change(store) + _LONGEST_WAIT * quiet * 1e9
+    # A clock that was set back must not postpone it for ever.
+    wait = min((changed - now) / 1e9 + quiet, (latest - now) / 1e9, quiet)
+    last = sync_state.last(store)
+    failures = int(str(last["failures"]))
+    if failures:
+        wait = max(wait, _after(store, last["at"], pause(max(quiet, 1.0), failures)))
+    return wait
+
+
+def _until_interval(store: Store) -> float:
+    minutes = store.settings.number(INTERVAL)
+    if not minutes or not can_sync(store):
+        return NEVER
+    last = sync_state.last(store)
+    return _after(store, last["at"], pause(minutes * 60, int(str(last["failures"]))))
+
+
+def _after(store: Store, moment: object, seconds: float) -> float:
+    """Return how long until so many seconds after a moment; 0 where it is none, or lies in the future."""
+    try:
+        since = (store.clock.now() - times.parse(str(moment))).total_seconds()
+    except ValueError:
+        return 0.0
+    return seconds - since if since >= 0 else 0.0
+
+
+def pause(interval: float, failures: int) -> float:
+    """Return the seconds between two attempts, after so many failures in a row."""
+    return min(interval * 2.0 ** min(failures, 30), max(interval, LONGEST_SECONDS))
+
+
 def sync_if_due(store: Store) -> Synced | None:
     """Sync if it is due and no other process does; None if it is not due, or failed (`status` shows why)."""
     return _sync(store) if is_due(store) else None
 
 
 def session_sync(store: Store) -> bool:
-    """At the start or end of a session, start a sync in a separate process if `sync.on_session` is set.
+    """At the start or end of a session, start a sync in a separate process, unless `sync.auto` is off or nobody allowed it.
 
     Return at once whether one was started. A remote that cannot be reached is no error.
     """
-    if not store.settings.flag(ON_SESSION) or not can_sync(store):
+    if not is_auto(store):
         return False
     from engram.usecases.store.detached import start_detached
 
@@ -84,23 +146,88 @@ def session_sync(store: Store) -> bool:
 
 
 def sync_now(store: Store) -> Synced | None:
-    """Sync now, in the process that `session_sync` started, unless another process does. Raises no EngramError."""
-    return _sync(store) if can_sync(store) else None
+    """Sync now, in the process that `session_sync` started. Raises no EngramError.
+
+    Where another process syncs, wait for it; what was written since it began is sent then.
+    """
+    if not is_auto(store):
+        return None
+    return _sync(store, patience=_OTHERS_SECONDS)
 
 
-def _sync(store: Store) -> Synced | None:
-    from engram.adapters.files.durable.lock import FileLock
-    from engram.usecases.sync.sync import Options, sync
+def wait_until_quiet(store: Store) -> bool:
+    """Wait until nothing was written for a while; return whether what was written is to be sent now, by this process.
 
-    lock = FileLock(os.path.join(store.places.state, "auto-sync.lock"))
+    One process waits at a time, and none for a remote that failed lately. The store may be closed meanwhile.
+    """
+    quiet = quiet_seconds()
+    if not 0 < _until_sent(store) <= quiet:
+        return is_due(store)
+    lock = _lock(store, "sync-wait.lock")
     try:
         if not lock.try_acquire():
-            return None
+            return False
+    except OSError:
+        return False
+    try:
+        while 0 < (wait := _until_sent(store)) <= quiet:
+            time.sleep(wait)
+    finally:
+        lock.release()
+    return wait <= quiet
+
+
+def sync_waiting(store: Store) -> Synced | None:
+    """Send what `wait_until_quiet` waited for. Raises no EngramError."""
+    if not sync_state.last_change(store) or not is_auto(store):
+        return None
+    return _sync(store, patience=_OTHERS_SECONDS)
+
+
+def _sync(store: Store, patience: float = 0.0) -> Synced | None:
+    from engram.usecases.sync.sync import Options, sync
+
+    lock = _lock(store, "auto-sync.lock")
+    try:
+        if not lock.try_acquire():
+            if not patience or not lock.acquire(patience):
+                return None
+            if not sync_state.last_change(store):  # the other process had everything
+                return None
     except OSError:
         return None
     try:
-        return sync(store, Options(timeout=TIMEOUT))
+        remote = remote_of_store(store)
+        if remote is None:
+            return None
+        if not sync_consent.covers(store, remote.name):
+            sync_state.remember(store, remote.name, UsageError(*_NOT_ALLOWED))
+            return None
+        return sync(store, Options(remote.name, timeout=TIMEOUT))
     except EngramError:
         return None
     finally:
         lock.release()
+
+
+def remote_of_store(store: Store) -> Remote | None:
+    """Return the remote that this store syncs with if none is named; None where there is none. Raises GitError."""
+    from engram.adapters.git.remote.remotes import counterpart, remotes
+    from engram.adapters.git.run.layout import read_head
+    from engram.usecases.store.judgements import branch_of
+
+    places = store.places
+    if places.repository is None:
+        return None
+    branch = read_head(places.repository).branch if places.owns_branch else branch_of(store)
+    try:
+        name = counterpart(places.repository, branch or "").remote
+    except RemoteError:
+        return None
+    return next((one for one in remotes(places.repository) if one.name == name), None)
+
+
+def _lock(store: Store, name: str) -> FileLock:
+    from engram.adapters.files.durable.lock import FileLock
+
+    return FileLock(os.path.join(store.places.state, name))

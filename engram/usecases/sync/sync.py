@@ -32,7 +32,7 @@ from engram.usecases.judgements.exchange import REFUSALS, TRIES, exchange, pause
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
-from engram.usecases.store import activity_log, sync_state
+from engram.usecases.store import activity_log, sync_consent, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
@@ -119,6 +119,17 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     Raises UsageError where the store has no git of its own, SyncBlockedError where a person is needed first,
     RemoteError and others as long as nothing was done yet; later errors are in the answer's `errors`.
     """
+    changed = sync_state.last_change(store)
+    done = _synced(store, options, step)
+    failed = any(isinstance(error, RemoteError) for error in done.errors)
+    if options.push and not failed and done.remote:
+        sync_state.forget_change(store, changed)
+        if not sync_consent.is_asked(store, done.remote):
+            sync_consent.allow(store, done.remote)
+    return done
+
+
+def _synced(store: Store, options: Options, step: Step | None) -> Synced:
     began = time.monotonic()
     if (
         store.places.placement == IN_TREE
@@ -518,7 +529,12 @@ def _exchange_alone(store: Store, options: Options, step: Step | None, began: fl
     """Exchange the judgements of a store whose words travel with the commits of the person's own repository."""
     repo = store.repository
     run = _Sync(store, repo, _allowed(store, options), step)
-    run.exchange_judgements(fetched=False)
+    try:
+        run.exchange_judgements(fetched=False)
+    except EngramError as error:
+        sync_state.remember(store, run.done.remote, error)
+        raise
+    sync_state.remember(store, run.done.remote, None)
     notes = run.done.notes
     if may_publish(store) == "ask" and options.push:
         notes += (f"Judgements stay in this clone until you allow it: {PUBLISH}",)

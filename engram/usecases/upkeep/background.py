@@ -11,11 +11,13 @@ import os
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.opening.scopes import exists, reach
+from engram.usecases.opening.scopes import exists, known, reach
 from engram.usecases.opening.session_store import sweep, sweep_due
-from engram.usecases.store.detached import OBSERVATIONS, start_detached
+from engram.usecases.store.detached import CONSENT, OBSERVATIONS, start_detached
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engram.usecases.store.store import Store
 
 _SWEEP_AGE_NS = 10_000_000_000
@@ -25,27 +27,97 @@ INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 def tidy(store: Store, *, sync: bool = False) -> None:
     """Update the index, git and the history table; `status` reports errors.
 
-    Then sync if due (always with `sync`), and run the daily maintenance after a sync.
+    Then sync if due (with `sync` in any case, and the stores of other scopes, too), and run the daily maintenance
+    after a sync.
     """
     from engram.usecases.agents.observations import enrich
     from engram.usecases.history.history_feed import update_in_background
-    from engram.usecases.store.commit import commit_quietly
-    from engram.usecases.sync.auto_sync import sync_if_due, sync_now
+    from engram.usecases.store.commit import commit_quietly, has_work
+    from engram.usecases.sync.auto_sync import mark_change, sync_if_due, sync_now
     from engram.usecases.upkeep.maintain import maintain_if_due
 
     _refresh_quietly(store)
     with contextlib.suppress(EngramError):
         enrich(store)
+    if has_work(store):
+        mark_change(store)
     commit_quietly(store)
     update_in_background(store)
     _pack_objects(store)
     if exists(store, SESSION):
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
-    sync_now(store) if sync else sync_if_due(store)
+    if sync:
+        for one in (store, *_other_scopes(store)):
+            sync_now(one)
+    else:
+        sync_if_due(store)
     if maintain_if_due(store) is not None:
         commit_quietly(store)
     _make_vectors(store)
+
+
+def tidy_and_send(store: Store, *, sync: bool = False) -> None:
+    """Tidy and close a store in a process of its own, and send what is written there once nothing more is for a while.
+
+    Raises EngramError where the store is gone by then.
+    """
+    from engram.usecases.opening.open_store import open_store
+    from engram.usecases.sync.auto_sync import sync_waiting, wait_until_quiet
+
+    tidy(store, sync=sync)
+    store.close()
+    while wait_until_quiet(store):
+        again = open_store(store.places.root, store.caller)
+        try:
+            if sync_waiting(again) is None:
+                return
+            _refresh_quietly(again)
+        finally:
+            again.close()
+
+
+def _other_scopes(store: Store) -> Iterator[Store]:
+    """Yield the stores of other scopes that are on this machine, but those of sessions; one that is broken is left out."""
+    for name in known(store):
+        if name not in (SESSION, store.places.scope):
+            with contextlib.suppress(EngramError, OSError):
+                if exists(store, name):
+                    yield reach(store, name)
+
+
+def sync_apart(store: Store, *, changed: bool = False) -> bool:
+    """Start a sync in a process of its own where a long-lived program opens a store; whether it did.
+
+    Where it closes one: only if something was written that was not sent (`changed`).
+    """
+    if os.environ.get(INLINE_VARIABLE) == "inline" or not _has_consent(store):
+        return False
+    from engram.usecases.sync.auto_sync import session_sync
+
+    return (not changed or _change_waits(store)) and session_sync(store)
+
+
+def note_change(store: Store) -> None:
+    """Note that a command or program wrote something that is to be sent by itself, where that is allowed."""
+    if _has_consent(store):
+        from engram.usecases.sync.auto_sync import mark_change
+
+        mark_change(store)
+
+
+def _change_waits(store: Store) -> bool:
+    """Whether something was written that is to be sent by itself."""
+    if not _has_consent(store):
+        return False
+    from engram.usecases.store.sync_state import last_change
+
+    return last_change(store) > 0
+
+
+def _has_consent(store: Store) -> bool:
+    """Whether a person answered on automatic syncs here: most stores need no more than this look at a file."""
+    return os.path.exists(os.path.join(store.places.state, CONSENT))
 
 
 def _make_vectors(store: Store) -> None:
@@ -103,7 +175,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         commit_pending(store)
         _make_vectors(store)
         sweep(store)
-        if sync_due:
+        if sync_due or (not inline and _change_waits(store)):
             start_detached(store.places.root)
     elif not _is_committing(store):
         for_session = sweeping or store.places.scope == SESSION
@@ -131,8 +203,8 @@ def _observations_wait(store: Store) -> bool:
 
 
 def _sync_due(store: Store) -> bool:
-    """Whether a sync is due by `sync.interval`."""
-    if not store.settings.get("sync.interval"):
+    """Whether a sync is due, by `sync.interval` or for what was written."""
+    if not _has_consent(store):
         return False
     from engram.usecases.sync.auto_sync import is_due
 

@@ -7,6 +7,8 @@ import time
 
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.commit import commit_quietly, has_work
+from engram.usecases.store.sync_state import last_change
+from engram.usecases.upkeep.background import note_change
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
@@ -19,17 +21,20 @@ class Committer:
     """A thread that commits the journal soon after each change."""
 
     def __init__(self, store: Store) -> None:
-        """Start the thread with the first change, or now if `sync.interval` is set."""
+        """Start the thread with the first change, or now if `sync.interval` is set or something waits to be sent."""
         self._store = store
         self._wake = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
-        if store.settings.get("sync.interval"):
+        if store.settings.get("sync.interval") or last_change(store):
             self._begin()
 
     def changed(self) -> None:
         """Wake the thread after a write."""
-        if not has_work(self._store) or self._stopping:
+        if self._stopping:
+            return
+        note_change(self._store)
+        if not has_work(self._store) and not last_change(self._store):
             return
         if self._thread is None:
             self._begin()
@@ -60,14 +65,15 @@ class Committer:
 
         Not in this thread, so that closing the store does not wait for a remote.
         """
-        if not self._store.settings.get("sync.interval") or self._stopping:
+        interval = self._store.settings.get("sync.interval")
+        if self._stopping or not (interval or last_change(self._store)):
             return None
         from engram.usecases.store.detached import start_detached
         from engram.usecases.sync.auto_sync import NEVER, seconds_until_due
 
         wait = seconds_until_due(self._store)
         if wait == NEVER:
-            return _CHECK_SECONDS  # a remote may be added
+            return _CHECK_SECONDS if interval else None  # a remote may be added
         if wait > 0:
             return min(wait, _CHECK_SECONDS)
         start_detached(self._store.places.root)

@@ -255,13 +255,16 @@ def _agents(store: Store) -> list[Finding]:
 
 
 def _sync(store: Store) -> list[Finding]:
-    """Report why the last sync stopped, if a person has to act."""
+    """Report why the last sync stopped, if a person has to act, or failed."""
     from engram.usecases.store.sync_state import last
 
-    error = last(store)["error"]
-    if not isinstance(error, dict) or error.get("code") not in (SyncBlockedError.code, SecretFoundError.code):
+    found = last(store)
+    error = found["error"]
+    if not isinstance(error, dict):
         return []
-    return [Finding(SYNC, "", f"the last sync stopped: {error.get('message')}", str(error.get("hint") or ""))]
+    stopped = error.get("code") in (SyncBlockedError.code, SecretFoundError.code)
+    how = "the last sync stopped" if stopped else f"the last sync failed, {found['failures']} in a row"
+    return [Finding(SYNC, "", f"{how}: {error.get('message')}", str(error.get("hint") or ""))]
 
 
 def _kept_versions(store: Store) -> list[Finding]:

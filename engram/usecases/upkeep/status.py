@@ -102,10 +102,12 @@ def _git(store: Store) -> dict[str, object]:
             "unsigned": "",
             "remotes": [],
             "sync": None,
+            "auto": None,
         }
     from engram.adapters.git.run.layout import read_head
     from engram.adapters.git.write.signing import trouble
     from engram.usecases.store.sync_state import distance, last, remote_names
+    from engram.usecases.sync.auto_state import auto_state
 
     head, synced = read_head(repository), last(store)
     ahead, behind = distance(store)
@@ -119,6 +121,7 @@ def _git(store: Store) -> dict[str, object]:
         "unsigned": trouble(store.places.state),
         "remotes": remote_names(store),
         "sync": synced,
+        "auto": auto_state(store)._asdict(),
     }
 
 

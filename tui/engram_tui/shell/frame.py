@@ -49,6 +49,7 @@ def _parts(heading: Heading) -> list[str]:
         "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
         heading.strategy,
         waiting,
+        heading.synced,
     ]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain.entry import times
 from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
 
@@ -27,7 +29,8 @@ _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictio
 class Heading(NamedTuple):
     """The state of the store; `branch` is empty outside git, `error` says what is wrong.
 
-    `waiting` counts the review items that are found quickly.
+    `waiting` counts the review items that are found quickly. `synced` says how a store that syncs by itself stands with
+    its remote.
     """
 
     path: str
@@ -38,6 +41,7 @@ class Heading(NamedTuple):
     strategy: str
     waiting: int
     error: str = ""
+    synced: str = ""
 
 
 def read_heading(store: Engram) -> Heading:
@@ -59,7 +63,19 @@ def read_heading(store: Engram) -> Heading:
         strategy,
         waiting,
         error,
+        _synced(git),
     )
+
+
+def _synced(git: dict[str, Any]) -> str:
+    """Say when a store that syncs by itself last did, that something waits to be sent, and whether the last try failed."""
+    last, auto = git["sync"], git["auto"]
+    if not auto or not auto["on"] or not last["succeeded"]:
+        return ""
+    when = times.parse(last["succeeded"]).astimezone()
+    is_today = when.date() == datetime.now().astimezone().date()
+    said = f"synced {when:%H:%M}" if is_today else f"synced {when:%Y-%m-%d}"
+    return said + (", sync fails" if last["error"] else ", not all sent" if auto["waiting_since"] else "")
 
 
 def change_token(store: Engram) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from engram_tui.widgets.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, P
 if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Remote
     from engram.app import Engram
+    from engram.usecases.sync.auto_state import AutoState
     from engram.usecases.sync.sync import Synced
     from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting
 
@@ -45,6 +46,7 @@ class View(NamedTuple):
     behind: int
     last: dict[str, object]
     is_own: bool  # whether the repository is Engram's, and so its remotes
+    auto: AutoState
 
 
 class Result(NamedTuple):
@@ -57,11 +59,21 @@ class Result(NamedTuple):
 def read_view(store: Engram) -> View:
     """Read it from the store. Raises UsageError (nothing to sync), StoreError, GitError."""
     from engram.usecases.store.sync_state import distance, last
+    from engram.usecases.sync.auto_state import auto_state
 
     found = store.exchange()
     ahead, behind = distance(store.store)
     is_own = store.store.places.placement == DEDICATED
-    return View(store.remotes(), found, store.came_in(CAME_IN), ahead, behind, last(store.store), is_own)
+    return View(
+        store.remotes(),
+        found,
+        store.came_in(CAME_IN),
+        ahead,
+        behind,
+        last(store.store),
+        is_own,
+        auto_state(store.store),
+    )
 
 
 def where_line(view: View) -> str:
@@ -85,10 +97,10 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
     if not view.remotes:
         return "", False  # a sync that failed for want of one says nothing more
     if not isinstance(last["at"], str):
-        return "Never synced from here.", False
+        return f"Never synced from here.{_by_itself(view, now)}", False
     when = _ago(last["at"], now)
     if not isinstance(error, dict):
-        return f"Last sync {when} with {last['remote']}, without errors.", False
+        return f"Last sync {when} with {last['remote']}, without errors.{_by_itself(view, now)}", False
     failures = int(str(last["failures"]))
     times_ = f", {failures} times in a row" if failures > 1 else ""
     good = (
@@ -97,9 +109,18 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
         else ""
     )
     return (
-        f"The last sync failed {when}{times_}: {error.get('message', '')} {error.get('hint', '')}{good}",
+        f"The last sync failed {when}{times_}: {error.get('message', '')} {error.get('hint', '')}{good}{_by_itself(view, now)}",
         True,
     )
+
+
+def _by_itself(view: View, now: float) -> str:
+    """Say that the store syncs by itself, and what waits for that; "" where it does not."""
+    auto = view.auto
+    if not auto.on:
+        return ""
+    waits = f"; a change of {_ago(auto.waiting_since, now)} is not sent yet" if auto.waiting_since else ""
+    return f" It syncs by itself{waits}."
 
 
 def _ago(moment: str, now: float) -> str:

@@ -63,6 +63,12 @@ def remotes(repo: Repository) -> tuple[Remote, ...]:
     return tuple(Remote(name, failures.without_credentials(url)) for name, url in found.items())
 
 
+def push_addresses(repo: Repository, name: str) -> tuple[str, ...]:
+    """Return where git pushes to for a remote, by its configuration: every address, credentials included."""
+    found = run(repo, "remote", "get-url", "--push", "--all", "--", name, check=False)
+    return tuple(os.fsdecode(found.stdout).splitlines()) if not found.code else ()
+
+
 def add(repo: Repository, name: str, url: str) -> None:
     """Add a remote. Raises UsageError for a name that exists or is invalid, or an address of an unknown kind."""
     checked_url(url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.syncing import ask_to_sync
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -63,7 +64,10 @@ def run(call: Call) -> int:
         return _print(call, given.agent, wanted)
     hosts = chosen(call, [one.host for one in connect.presence(wanted) if one.installed] if given.all else [])
     connect.check_python(wanted.python)
-    return carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
+    code = carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
+    if not given.dry_run:
+        ask_to_sync(call)
+    return code
 
 
 def chosen(call: Call, every: list[Host]) -> list[Host]:

@@ -48,8 +48,10 @@ def run(call: Call) -> int:
             return 0
         call.arguments.store = path or call.arguments.store
         from engram.app import Engram
+        from engram.usecases.upkeep.background import sync_apart
 
         store = Engram(call.store)
+        sync_apart(store.store)
         try:
             return run_app(store)
         finally:

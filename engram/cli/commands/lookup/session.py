@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Show the lore surfaced in this session, with the refs that feedback, show and forget take.\n"
-    "A session syncs in the background when it starts and ends, if `sync.on_session` is set."
+    "A session syncs in the background when it starts and ends, where `sync.auto` is on."
 )
 EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
 

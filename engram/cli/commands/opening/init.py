@@ -6,6 +6,7 @@ import os
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
+from engram.cli.syncing import ask_to_sync
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -59,4 +60,5 @@ def run(call: Call) -> int:
     call.output.rule(done.otherwise)
     if not done.existed:
         call.output.rule('Next: engram record "what you learned" --category fact')
+    ask_to_sync(call, done.root)
     return 0

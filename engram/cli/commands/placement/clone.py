@@ -6,6 +6,7 @@ import os
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
+from engram.cli.syncing import allow_cloned
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -47,4 +48,5 @@ def run(call: Call) -> int:
         call.output.rule("Next: engram record …, then engram sync")
     else:
         call.output.line(safe_text(f"Cloned {counted(done.lore, 'entry', 'entries')} to {done.root}"))
+        allow_cloned(call, done.root)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
+from engram.cli.syncing import allow_cloned
 from engram.domain.errors import UsageError
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
@@ -79,6 +80,8 @@ def _add(call: Call) -> int:
         call.output.line(
             safe_text(f"Added {done.name}: {counted(done.lore, 'entry', 'entries')} in {done.path}")
         )
+    if not (done.existed or done.empty):
+        allow_cloned(call, done.path)
     call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
     return 0
 

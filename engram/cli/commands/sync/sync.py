@@ -87,7 +87,16 @@ def run(call: Call) -> int:
         if arguments.dry_run:
             return _show_plan(call, preview(call.store, options, step))
         done = sync(call.store, options, step)
-    call.wrote = True
+    return _report(call, options, done)
+
+
+def _report(call: Call, options: Options, done: Synced) -> int:
+    """Say what a sync did; returns the exit code. With `--yes` it may go on by itself, also where that was refused before."""
+    from engram.usecases.store.sync_consent import allow
+
+    if call.arguments.yes and options.push and done.remote:
+        allow(call.store, done.remote)
+    call.wrote = call.synced = True
     call.output.document(done.as_dict())
     call.output.line(safe_text(_summary(done)))
     if done.conflicts:
@@ -112,7 +121,7 @@ def _all(call: Call, options: Options) -> int:
         raise UsageError("--all takes no remote, no --scope and no --dry-run.", "engram sync --all")
     with steps(call.output) as step:
         found = sync_all(call.store, options, step)
-    call.wrote = True
+    call.wrote = call.synced = True
     sums = {name: sum(getattr(one.done, name) for one in found) for name in _SUMS}
     errors = [{"scope": one.scope, **error.as_dict()} for one in found for error in one.done.errors]
     call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})

@@ -60,6 +60,8 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         lines += _part("", f"commits are not signed, though git is to sign them: {git['unsigned']}", width)
     if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, store["placement"], now, width)
+    elif git["sync"] and git["sync"]["at"]:  # in-tree: judgements alone
+        lines += _last_lines(git, now, width, "sync", "judgements last exchanged")
     if git["conflicts"]:
         some = counted(git["conflicts"], "entry is", "entries are")
         text = f"{some} disputed: engram review --kind conflict"
@@ -145,14 +147,24 @@ def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str
     waits = (
         f"{', '.join(behind_or_ahead)}: engram sync" if behind_or_ahead else "nothing to send or to take in"
     )
-    lines = _part("sync", waits, width)
-    if last["succeeded"]:
-        lines += _part("", f"last synced with {last['remote']} {_ago(last['succeeded'], now)}", width)
+    return _part("sync", waits, width) + _last_lines(git, now, width, "", "last synced")
+
+
+def _last_lines(git: Any, now: datetime, width: int, name: str, did: str) -> list[str]:
+    """When the last sync succeeded and why one failed since, and what is sent by itself."""
+    last, auto = git["sync"], git["auto"]
+    text = f"{did} with {last['remote']} {_ago(last['succeeded'], now)}" if last["succeeded"] else ""
+    lines = _part(name, text, width) if text else []
     if last["error"]:
         failures = last["failures"]
         times = f" ({failures} times in a row)" if failures > 1 else ""
-        lines += _part("", f"failed {_ago(last['at'], now)}{times}: {last['error']['message']}", width)
+        text = f"failed {_ago(last['at'], now)}{times}: {last['error']['message']}"
+        lines += _part("" if lines else name, text, width)
         lines += _part("", last["error"]["hint"], width)
+    if auto["on"] and auto["waiting_since"]:
+        lines += _part("", f"a change of {_ago(auto['waiting_since'], now)} is sent by itself", width)
+    if not auto["on"] and auto["why"]:
+        lines += _part("", f"not by itself: {auto['why']}", width)
     return lines
 
 

@@ -1,0 +1,87 @@
+"""What the command line says and asks about syncing by itself: a person allows it once for a clone and its remote."""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.errors import EngramError
+from engram.domain.text.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.cli.call import Call
+    from engram.usecases.store.store import Store
+
+_TURN_OFF = "engram config sync.auto false --user"
+
+
+def ask_to_sync(call: Call, path: str | None = None) -> None:
+    """Ask a person at a terminal, once, whether the store at `path` may sync by itself; `--yes` answers it.
+
+    Nothing is asked where there is no remote or no store yet, nor of an agent. Without a path: the store around here.
+    """
+    if not (call.arguments.yes or call.is_interactive):
+        return
+    store = _opened(path)
+    if store is None:
+        return
+    from engram.usecases.store import sync_consent
+    from engram.usecases.sync.auto_sync import remote_of_store
+    from engram.usecases.upkeep.background import sync_apart
+
+    try:
+        remote = remote_of_store(store)
+        if remote is None or not sync_consent.is_person(store) or sync_consent.is_asked(store, remote.name):
+            return
+        question = (
+            f"Sync the lore of {store.places.root} with {remote.name} ({remote.url}) by itself from now on? It is sent"
+            " there at the end of sessions and after changes."
+        )
+        if call.arguments.yes or call.confirm(question):
+            sync_consent.give(store, remote.name)
+            call.output.rule(
+                f"It syncs with {safe_text(remote.name)} by itself from now on. Off: {_TURN_OFF}"
+            )
+            sync_apart(store)
+        else:
+            sync_consent.refuse(store, remote.name)
+            call.output.rule("It does not sync by itself. Allow it later: engram sync --yes")
+    except EngramError as error:
+        call.output.note(f"Whether it may sync by itself was not asked: {error.message}")
+    finally:
+        store.close()
+
+
+def allow_cloned(call: Call, path: str) -> None:
+    """Let a store that a person cloned from its remote sync with it by itself: that is what they cloned it for."""
+    store = _opened(path)
+    if store is None:
+        return
+    from engram.usecases.store import sync_consent
+    from engram.usecases.sync.auto_sync import remote_of_store
+
+    try:
+        remote = remote_of_store(store)
+        if remote is not None and sync_consent.is_person(store):
+            sync_consent.give(store, remote.name)
+            call.output.rule(
+                f"It syncs with {safe_text(remote.name)} by itself from now on. Off: {_TURN_OFF}"
+            )
+    except EngramError as error:
+        call.output.note(f"It does not sync by itself yet: {error.message}")
+    finally:
+        store.close()
+
+
+def _opened(path: str | None) -> Store | None:
+    """Return the store at a path, or the one around here; None where there is none yet, or it cannot be opened."""
+    from engram.adapters.agents.session import agent_name, session_name
+    from engram.usecases.opening.open_store import is_first_run, open_store
+    from engram.usecases.store.store import Caller
+
+    try:
+        if path is None and is_first_run(os.getcwd()):
+            return None
+        return open_store(path, Caller(session_name(os.environ), agent_name(os.environ), "cli"))
+    except EngramError:
+        return None

@@ -1,0 +1,84 @@
+"""Whether a person let this clone sync by itself, and with which remote: private state, which nothing that is pulled can set.
+
+It names the placement and the addresses that git pushes to, by their digest: what was allowed for one remote is not
+allowed for another, nor for the same name with another address.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.adapters.files.durable import atomic
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store.detached import CONSENT
+
+if TYPE_CHECKING:
+    from engram.usecases.store.store import Store
+
+_ALLOWED, _REFUSED = "allowed", "refused"
+
+
+def may_be_given(store: Store) -> bool:
+    """Whether a person allowed automatic syncs with any remote; one look at a file, for what runs with every command."""
+    return any(answer == _ALLOWED for answer in _read(store).values())
+
+
+def is_person(store: Store) -> bool:
+    """Whether the caller is a person at the command line, in the app or in a program of their own, and no agent."""
+    return not store.caller.agent and store.caller.via in ("cli", "tui", "python")
+
+
+def covers(store: Store, remote: str) -> bool:
+    """Whether a person allowed automatic syncs with this remote as it is configured now."""
+    return _read(store).get(_key(store, remote)) == _ALLOWED
+
+
+def is_asked(store: Store, remote: str) -> bool:
+    """Whether a person answered, either way, for this remote as it is configured now."""
+    return _key(store, remote) in _read(store)
+
+
+def allow(store: Store, remote: str) -> None:
+    """Take a person's own sync with a remote as their consent; where that cannot be noted, the next one counts."""
+    if is_person(store):
+        with contextlib.suppress(EngramError):
+            give(store, remote)
+
+
+def give(store: Store, remote: str) -> None:
+    """Allow automatic syncs with a remote. Raises StoreError."""
+    _answer(store, remote, _ALLOWED)
+
+
+def refuse(store: Store, remote: str) -> None:
+    """Note that a person does not want automatic syncs with a remote, so that they are not asked again. Raises StoreError."""
+    _answer(store, remote, _REFUSED)
+
+
+def _answer(store: Store, remote: str, answer: str) -> None:
+    found = {**_read(store), _key(store, remote): answer}
+    lines = "".join(f"{answer} {key}\n" for key, answer in found.items())
+    atomic.write(_path(store), lines.encode(), CONSENT)
+
+
+def _read(store: Store) -> dict[str, str]:
+    """Return the answers by what they are about; a line that is damaged answers nothing."""
+    try:
+        lines = atomic.read(_path(store)).decode("ascii", "replace").splitlines()
+    except EngramError:
+        return {}
+    parts = [line.split(" ", 1) for line in lines]
+    return {part[1]: part[0] for part in parts if len(part) == 2 and part[0] in (_ALLOWED, _REFUSED)}
+
+
+def _key(store: Store, remote: str) -> str:
+    from engram.adapters.git.remote.remotes import push_addresses
+
+    addresses = push_addresses(store.repository, remote)
+    return f"{store.places.placement} {atomic.digest(chr(10).join(addresses).encode())}"
+
+
+def _path(store: Store) -> str:
+    return os.path.join(store.places.state, CONSENT)
