@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import slug
@@ -93,8 +94,9 @@ class Way(BaseModel):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    to: str = Field(alias="toEntityId")
+    to: str = Field(validation_alias=AliasChoices("toEntityId", "targetId"))
     kind: str = Field(alias="relationType")
+    since: str | None = None
 
 
 class Relation(BaseModel):
@@ -118,13 +120,15 @@ async def compat_link(
     entity_id: str = "",
     entity_type: str = "",
     relationships: list[Way] = [],  # noqa: B006 - pydantic copies it
+    metadata: dict[str, Any] = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, Linked]:
-    """Make or change an entity; of ids like `person:ada` what is behind the colon counts."""
-    ways = [{"to": tail(way.to), "kind": way.kind} for way in relationships]
+    """Make or change an entity; of ids like `person:ada` and `entity-ada` the end counts."""
+    ways = [{"to": tail(way.to), "kind": way.kind, "since": way.since or ""} for way in relationships]
     alias = tail(entity_id)
     about: dict[str, Any] = {
         "type": entity_type,
         "aliases": (alias,) if alias and alias != slug(name) else (),
+        "metadata": {slug(key).replace("-", "_"): _as_text(value) for key, value in metadata.items()},
     }
     return await _link([(name, about), *((name, way) for way in ways)])
 
@@ -145,9 +149,14 @@ async def _link(links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
 
 
 def tail(entity_id: str) -> str:
-    """What is behind the type in an id like `person:ada`."""
+    """What is behind the type in an id like `person:ada`, or behind the word in one like `entity-ada`."""
     kind, colon, name = entity_id.partition(":")
-    return name.strip() if colon and kind.lower() in TYPES else entity_id.strip()
+    name = name if colon and kind.lower() in TYPES else entity_id
+    return name.strip().removeprefix("entity-")
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 TOOLS = {
