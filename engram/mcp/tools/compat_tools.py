@@ -12,10 +12,11 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from engram.domain.agents.neutralization import neutralize_data
+from engram.domain.agents.skills import TAG as SKILL
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.lore import ACTIVE, slug
 from engram.domain.errors import NotFoundError
-from engram.domain.recall.ranking import DEFAULT_IMPORTANCE
+from engram.domain.recall.ranking import DEFAULT_IMPORTANCE, importance_of
 from engram.domain.scopes import PROJECT, USER
 from engram.mcp import present, results
 from engram.mcp.caller import use
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.question import Recalled
 
+_OTHER_SKILL = "surql-skill"
 # Where an agent of another memory writes that keeps to itself, shares with its team, or with everybody.
 _DEFAULT_SCOPES = {"private": USER, "personal": USER, "team": PROJECT, "public": PROJECT}
 
@@ -55,7 +57,7 @@ async def compat_record(
 ) -> Annotated[CallToolResult, results.Recorded]:
     """Record an entry; an unknown category becomes a tag of a fact, none is guessed. Of metadata, tags and the type count."""
     category = category or next((str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "")
-    tags = tuple(dict.fromkeys([*tags, *words(metadata.get("tags"))]))
+    tags = _plain_tags([*tags, *words(metadata.get("tags"))])
     whole = (
         f"# {title.strip()}\n\n{content}"
         if title.strip() and not content.lstrip().startswith("#")
@@ -102,7 +104,7 @@ async def compat_recall(
         )  # fmt: skip
         if min_importance is not None:
             found = found._replace(
-                lore=tuple(hit for hit in found.lore if _importance(hit) >= min_importance)[:k]
+                lore=tuple(hit for hit in found.lore if _importance(engram, hit) >= min_importance)[:k]
             )
         return present.found(engram, found)
 
@@ -188,22 +190,28 @@ async def compat_register(
     return await use(work, index=False)
 
 
+def _plain_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return tags as lore has them: without the sign, and with what makes a skill of a query for another database."""
+    plain = [tag.strip().lstrip("#") for tag in tags]
+    return tuple(dict.fromkeys([*filter(None, plain), *([SKILL] if _OTHER_SKILL in plain else [])]))
+
+
 def _filters(
     engram: Engram, category: str, tags: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str], list[str]]:
     """Return what the other memory's type comes to: a type of lore, a category, or one more tag."""
     kind = category.lower() if category.lower() in TYPES else ""
     known = "" if kind else engram.store.categories.near(category)
-    return (
-        [kind] if kind else [],
-        [known] if known else [],
-        [*tags, *([slug(category)] if category and not kind and not known else [])],
-    )
+    more = [slug(category)] if category and not kind and not known else []
+    return [kind] if kind else [], [known] if known else [], [*tags, *more]
 
 
-def _importance(hit: Recalled) -> float:
-    importance = hit.counted.importance
-    return DEFAULT_IMPORTANCE if importance is None else importance
+def _importance(engram: Engram, hit: Recalled) -> float:
+    """Return what a file states, else what the graph of entities says, else the usual."""
+    generation = engram.store.index.generation
+    rank = generation.ranks().get(hit.lore.id) if generation else None
+    stated = importance_of(hit.counted.importance, rank)
+    return DEFAULT_IMPORTANCE if stated is None else stated
 
 
 async def compat_list(
