@@ -132,9 +132,12 @@ def _kept(store: Store, draft: recording.Draft) -> bool:
         lore, _ = recording.prepare(store, draft)
         bare = lore._replace(context=(), tags=(), files=())
         twins = similar(store, lore) or similar(store, bare)
-        if twins or any(say_alike(lore.content, other.content) for other in captured.captured(store)):
+        if twins or any(say_alike(lore.content, other.content) for other in captured.lessons(store)):
             return False
         captured.keep(store, lore)
+        for other in filter(captured.is_outcome, captured.captured(store)):
+            if other.content.partition("\n")[0].removeprefix("Seen: ") in lore.content:  # now it is explained
+                captured.drop(store, other.id)
     except (ConflictError, StoreError):  # not now: the report stays in the queue
         raise
     except EngramError:

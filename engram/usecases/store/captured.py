@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DAYS = 14
 MOST = 100
 ORIGIN = "captured"
+OUTCOME = "tool-outcome"  # the tag of what a tool came to, which is no lesson and waits for nobody
 CONTEXT = "captured at "  # begins the line of its context that says at which event
 _DAY = 86_400
 
@@ -49,6 +50,16 @@ def captured(store: Store) -> list[Lore]:
         if lore.id == lore_id:
             found.append(lore)
     return found
+
+
+def is_outcome(lore: Lore) -> bool:
+    """Return whether a captured entry is what a tool came to, and no lesson."""
+    return OUTCOME in lore.tags
+
+
+def lessons(store: Store) -> list[Lore]:
+    """Return the captured entries that a person may decide about, newest first."""
+    return [lore for lore in captured(store) if not is_outcome(lore)]
 
 
 def find(store: Store, lore_id: str) -> Lore | None:
