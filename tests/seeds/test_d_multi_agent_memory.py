@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from apikit import SetClock, opened, plain
+from apikit import ok as cli_ok
 from mcp_kit import inside, ok, refused, text
 
 from engram.mcp.tools.compat import rows_of
 from engram.usecases.store.store import Clock
 
 SETS = ("compat:convex",)
+MEMORIES = Path(__file__).parents[1] / "data/agents/memories"
 DECISION = "Briefly stores its drafts in Postgres, because SQLite locked under three writers."
 # The eight calls with every argument that the plan gives them. `#fact` is the fact that the first call stored.
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -307,6 +309,53 @@ def test_half_an_hour_of_silence_begins_a_new_conversation(two: tuple[Path, SetC
         other = engram.summarize("Exports: begun.")
     assert (first.new, same.new, other.new) == (True, False, True)
     assert same.lore.id == first.lore.id != other.lore.id
+
+
+# --- migration
+
+
+def test_entities_and_facts_are_imported_with_types_entities_importance_and_author(
+    two: tuple[Path, SetClock],
+) -> None:
+    """Differs: an entity's importance and author are facts of it; counts of access stay behind, as nobody here accessed it."""
+    root, clock = two
+    for name in ("entities.json", "facts_schema.json"):
+        assert "3 new" in cli_ok("import", str(MEMORIES / name), "--dry-run", cwd=root).out
+        cli_ok("import", str(MEMORIES / name), "--yes", cwd=root)
+    with opened(root, clock=clock) as engram:
+        entities = {one.slug: one for one in engram.entities()}
+        lore = {one.lore.category: one.lore for one in engram.list().lore}
+        about = engram.search_graph("Briefly")
+    assert {name: one.type for name, one in entities.items()} == {
+        "briefly": "project", "ryan-moore": "person", "acme": "concept"
+    }  # fmt: skip
+    briefly = entities["briefly"]
+    assert [(way.kind, way.to, way.since) for way in briefly.relationships] == [
+        ("created_by", "ryan-moore", "2024-01")
+    ]
+    assert dict(briefly.metadata) == {
+        "homepage": "https://briefly.example", "seats": "3", "importance": "0.9", "created_by": "indy",
+        "first_seen": "1767225600000", "last_seen": "1769904000000",
+    }  # fmt: skip
+    assert dict(entities["acme"].metadata)["kind"] == "organization"
+    decision = lore["ARCHITECTURAL_DECISION"]
+    assert (decision.entities, decision.importance, decision.agent) == (("briefly", "ryan"), 0.9, "indy")
+    assert decision.created_at.year == 2026
+    assert decision.context[0] == "conversation"
+    assert (lore["FAILURE"].agent, lore["FAILURE"].importance) == ("coder-1", 0.4)
+    assert lore["PATTERN_OUTCOME"].tags == ("usage",)
+    assert decision.id in str(about)
+
+
+def test_importing_them_again_changes_nothing(two: tuple[Path, SetClock]) -> None:
+    root, _ = two
+    for _ in range(2):
+        for name in ("entities.json", "facts_schema.json"):
+            cli_ok("import", str(MEMORIES / name), "--yes", cwd=root)
+    again = cli_ok("import", str(MEMORIES / "entities.json"), "--yes", "--json", cwd=root).json
+    assert (again["imported"], again["skipped"], again["problems"]) == (0, 3, [])
+    with opened(root) as engram:
+        assert (len(engram.entities()), len(engram.list().lore)) == (3, 3)
 
 
 # --- decay, importance, garbage

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 READ = 512 * 1024  # bytes from its end
 CHANGING = {
     "Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file", "replace", "edit", "create",
+    "replace_string_in_file", "create_file", "insert_edit_into_file",
 }  # fmt: skip
 _ROLES = {"gemini": "assistant", "assistant.message": "assistant", "user.message": "user"}
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")

@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import slug
 from engram.domain.graph.entity import TYPES
+from engram.domain.graph.entity_rules import name_of_id
 from engram.mcp.caller import use
 from engram.mcp.tools.tool import answer, lore_tool, writing
 
@@ -71,7 +72,8 @@ async def _observe(
         for name, kind in types.items():
             engram.link_entity(name, type=kind if kind in TYPES else "")
         drafts = [
-            Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in observed
+            Draft(text, "FACT", entities=(name_of_id(name),), tags=tuple(tags))
+            for name, text, tags in observed
         ]
         done = engram.record_all(drafts)
         refused = [
@@ -123,8 +125,8 @@ async def compat_link(
     metadata: dict[str, Any] = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, Linked]:
     """Make or change an entity; of ids like `person:ada` and `entity-ada` the end counts."""
-    ways = [{"to": tail(way.to), "kind": way.kind, "since": way.since or ""} for way in relationships]
-    alias = tail(entity_id)
+    ways = [{"to": name_of_id(way.to), "kind": way.kind, "since": way.since or ""} for way in relationships]
+    alias = name_of_id(entity_id)
     about: dict[str, Any] = {
         "type": entity_type,
         "aliases": (alias,) if alias and alias != slug(name) else (),
@@ -146,13 +148,6 @@ async def _link(links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
         return answer(f"Linked {summary or 'nothing'}", Linked(linked=linked))
 
     return await use(work)
-
-
-def tail(entity_id: str) -> str:
-    """What is behind the type in an id like `person:ada`, or behind the word in one like `entity-ada`."""
-    kind, colon, name = entity_id.partition(":")
-    name = name if colon and kind.lower() in TYPES else entity_id
-    return name.strip().removeprefix("entity-")
 
 
 def _as_text(value: object) -> str:

@@ -16,13 +16,13 @@ from engram.domain.agents.skills import TAG as SKILL
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.lore import ACTIVE, slug
 from engram.domain.errors import NotFoundError
+from engram.domain.graph.entity_rules import name_of_id
 from engram.domain.recall.ranking import DEFAULT_IMPORTANCE, importance_of
 from engram.domain.scopes import PROJECT, USER
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
-from engram.mcp.tools.compat_entities import tail
 from engram.mcp.tools.compat_raw import TOOL as QUERY_RAW
 from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
 from engram.mcp.tools.core import TOOLS as CORE
@@ -74,7 +74,7 @@ async def compat_record(
         tagged = (*tags, *((slug(category),) if category and not known else ()))
         draft = Draft(
             whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
-            tuple(tail(one) for one in entities), type=kind, importance=importance, redact=redact,
+            tuple(name_of_id(one) for one in entities), type=kind, importance=importance, redact=redact,
         )  # fmt: skip
         done = record(where, draft)
         engram.edited()
