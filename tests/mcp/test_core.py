@@ -60,7 +60,7 @@ async def test_the_tools_say_what_they_do_before_they_are_called(root: Path) -> 
     assert kinds["recall_record"] == (None, False)
     assert listed["recall_get"].input_schema["properties"]["refs"]["maxItems"] == 20
     assert all(
-        name in listed["recall_record"].input_schema["properties"]["category"]["description"]
+        name in listed["recall_record"].input_schema["properties"]["category"]["enum"]
         for name in ("FACT", "WORKFLOW")
     )
 

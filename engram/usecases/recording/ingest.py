@@ -24,6 +24,7 @@ class Ingested(NamedTuple):
     path: str = ""
     similar: tuple[Similar, ...] = ()
     pending: str = ""
+    scope: str = ""
     error: EngramError | None = None
 
 
@@ -38,4 +39,4 @@ def _ingest(store: Store, draft: Draft) -> Ingested:
     except EngramError as error:
         return Ingested(REJECTED, error=error)
     outcome = MERGED if done.status == KNOWN else ACCEPTED
-    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why)
+    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why, done.scope)
