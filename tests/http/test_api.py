@@ -367,7 +367,7 @@ async def test_a_scope_is_honoured_or_an_error_and_never_another_place(root: Pat
             for path, body in (
                 ("/lore", salaries),
                 ("/query", {"query": "salaries"}),
-                ("/feedback", {"helpful": ["L1"]}),
+                ("/lore/feedback", {"helpful": ["L1"]}),
             ):
                 said = await posted(client, path, {**body, "scope": scope}, 422)
                 assert said["error"]["hint"], (path, scope)

@@ -26,7 +26,7 @@ from engram.usecases.recording.admission_policy import Contradiction, admit, spe
 from engram.usecases.recording.known import confirm
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.similarity.same_words import There, find_same
-from engram.usecases.store import activity_log, entry_writer, judgements
+from engram.usecases.store import activity_log, captured, entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,6 +165,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
             operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
         entry_writer.write(store, [operation])
         remember(store, lore, path)
+        captured.drop_same(store, lore)
         _note(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
     twins = _twins(near, [one.lore.id for one in replaced])
