@@ -18,7 +18,7 @@ from engram.domain.entry.lore import ACTIVE, slug
 from engram.domain.errors import NotFoundError
 from engram.domain.graph.entity_rules import name_of_id
 from engram.domain.recall.ranking import DEFAULT_IMPORTANCE, importance_of
-from engram.domain.scopes import PROJECT, USER
+from engram.domain.scopes import PROJECT, TEAM, USER
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _OTHER_SKILL = "surql-skill"
 # Where an agent of another memory writes that keeps to itself, shares with its team, or with everybody.
-_DEFAULT_SCOPES = {"private": USER, "personal": USER, "team": PROJECT, "public": PROJECT}
+_DEFAULT_SCOPES = {"private": USER, "personal": USER, "local": USER, "team": PROJECT, "public": PROJECT}
 
 
 async def compat_record(
@@ -78,7 +78,7 @@ async def compat_record(
         )  # fmt: skip
         done = record(where, draft)
         engram.edited()
-        return present.recorded(engram, done, scope)
+        return present.recorded(engram, done)
 
     return await use(work, index=False)
 
@@ -179,7 +179,12 @@ async def compat_register(
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.opening.scopes import known
 
-        own = _DEFAULT_SCOPES.get(default_scope.lower(), default_scope)
+        teams = engram.store.settings.teams()
+        own = (
+            teams[0]
+            if default_scope == TEAM and len(teams) == 1
+            else _DEFAULT_SCOPES.get(default_scope, default_scope)
+        )
         done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
         facts = {key: value for key, value in done.as_dict().items() if key != "text"}
         harmless = neutralize_data({**facts, "scopes": list(known(engram.store))}, is_checked=False)
