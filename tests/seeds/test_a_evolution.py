@@ -168,6 +168,26 @@ async def test_a_private_memory_never_goes_to_the_projects_store(mine: Path) -> 
         assert not engram.list().lore
 
 
+async def test_the_other_tools_correct_tag_copy_relate_and_delete(mine: Path, home: Path) -> None:
+    """Differs: forgetting, and copying to a scope beyond the project, ask a person first."""
+    async with inside(mine, sets=SETS, elicitation_callback=answering("accept", agreed=True)) as client:
+        lore_id = (await ok(client, "store_memory", content=QUEUE, memory_type="semantic"))["id"]
+        changed = await ok(client, "update_memory", memory_id=lore_id, content=TIDES, importance=0.9)
+        assert changed["id"] == lore_id
+        assert (await ok(client, "tag_memory", memory_id=lore_id, tags=["print"]))["tags"] == ["print"]
+        copied = await ok(client, "promote_memory", memory_id=lore_id, target_scope="user")
+        assert copied["promoted"][0]["scope"] == "user"
+        with opened(mine) as engram:
+            engram.link_entity("Kafka", type="tool", to="Billing", kind="used_by")
+        graph = await ok(
+            client, "search_knowledge_graph", query="Kafka", entity_type="concept", depth=1, limit=5
+        )
+        assert "billing" in str(graph["tables"]).lower()
+        assert (await ok(client, "forget_memory", memory_id=lore_id, reason="stale"))["deleted"]
+    with opened(mine) as engram:
+        assert not engram.list().lore
+
+
 async def test_a_judgement_of_an_answer_belongs_to_its_last_query(mine: Path) -> None:
     with opened(mine) as engram:
         lore_id = engram.record(QUEUE, category="pattern").lore.id

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
+from apikit import PROJECT, SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
 from gitkit import git
 from hookkit import ABOUT_FILE, LESSON, PROMPT, answer, call, make_store, text_of
 
@@ -538,6 +539,32 @@ def test_what_is_put_before_a_model_names_its_source(root: Path) -> None:
     said = text_of(answer(CLAUDE, "prompt", root))
     assert "[L1]" in said
     assert LESSON in cli("show", "L1", cwd=root).out
+
+
+# --- performance
+
+
+@pytest.mark.slow
+def test_writes_and_reads_stay_quick_with_ten_thousand_entries(tmp_path: Path) -> None:
+    """The 99th percentile, in processor time, which other work on the machine does not change. benchmarks/ has the figures."""
+    root = tmp_path / "store"
+    made = subprocess.run(
+        [sys.executable, str(PROJECT / "benchmarks/generate.py"), str(root), "--count", "10000"], capture_output=True,
+        check=False, env=variables(), timeout=300,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    spent: dict[str, list[float]] = {"read": [], "write": []}
+    with opened(root, clock=Clock()) as engram:
+        engram.query("warm up the index")
+        for number in range(100):
+            began = time.process_time()
+            engram.query(f"which cache of node {number} was cold")
+            spent["read"].append(time.process_time() - began)
+            began = time.process_time()
+            engram.record(f"Node {number} has {number * 7} MB of cache.", category="fact")
+            spent["write"].append(time.process_time() - began)
+    for kind, times in spent.items():
+        assert sorted(times)[98] < 0.3, kind
 
 
 # --- hardening

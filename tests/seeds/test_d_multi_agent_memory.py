@@ -5,13 +5,15 @@ Where Engram differs on purpose, the test says `Differs:` and why; docs/designs.
 
 from __future__ import annotations
 
+import statistics
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import SetClock, opened, plain
+from apikit import SetClock, dedicated, opened, plain
 from apikit import ok as cli_ok
+from gitkit import git
 from mcp_kit import inside, ok, refused, text
 
 from engram.mcp.tools.compat import rows_of
@@ -411,17 +413,53 @@ def test_an_expired_fact_is_recalled_no_more(two: tuple[Path, SetClock]) -> None
 
 
 async def test_storing_takes_less_than_50_ms_and_recall_less_than_300(root: Path) -> None:
+    spent: dict[str, list[float]] = {"memory_recall": [], "memory_observe": []}
     async with inside(root, sets=SETS) as client:
         await ok(client, "memory_recall", query="warm")
-        began = time.perf_counter()
-        for number in range(10):
-            await ok(client, "memory_recall", query=f"where does Briefly store drafts {number}")
-        assert (time.perf_counter() - began) / 10 < 0.3
-        began = time.perf_counter()
-        for number in range(10):
-            await ok(
-                client,
-                "memory_observe",
-                observation=f"Remark number {number}: the cache of node {number * 7} was cold.",
-            )
-        assert (time.perf_counter() - began) / 10 < 0.05
+        for number in range(9):
+            for name, arguments in (
+                ("memory_recall", {"query": f"where does Briefly store drafts {number}"}),
+                (
+                    "memory_observe",
+                    {"observation": f"Remark {number}: the cache of node {number * 7} was cold."},
+                ),
+            ):
+                began = time.perf_counter()
+                await ok(client, name, **arguments)
+                spent[name].append(time.perf_counter() - began)
+    assert statistics.median(spent["memory_recall"]) < 0.3
+    assert statistics.median(spent["memory_observe"]) < 0.05
+
+
+def test_what_helps_rises_and_what_was_wrong_falls(two: tuple[Path, SetClock]) -> None:
+    """Differs: judgements improve a memory, not reads, which would make what is shown first be shown ever more."""
+    root, clock = two
+    with opened(root, clock=clock) as engram:
+        lore_id = engram.record("The importer skips rows without an owner.", category="fact").lore.id
+        engram.query("which rows does the importer skip")
+        assert engram.get(lore_id).lore.confidence == 0.7
+        engram.feedback(helpful=[lore_id])
+        assert engram.get(lore_id).lore.confidence == 0.78
+
+
+def test_another_device_has_the_same_memory_after_an_exchange(tmp_path: Path) -> None:
+    one, hub, other = tmp_path / "one", tmp_path / "hub.git", tmp_path / "other"
+    git(tmp_path, "init", "-q", "--bare", str(hub))
+    cli_ok("remote", "add", "origin", str(hub), cwd=dedicated(one))
+    cli_ok("record", DECISION, "-c", "decision", cwd=one)
+    cli_ok("sync", cwd=one)
+    cli_ok("clone", str(hub), str(other), cwd=tmp_path)
+    assert DECISION in cli_ok("query", "where does Briefly store drafts", cwd=other).out
+
+
+def test_the_skill_for_openclaw_and_its_daily_logs_come_in(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Differs: a day's log becomes entries of that day; conversations are what sessions summed up."""
+    monkeypatch.chdir(plain(tmp_path / "store"))
+    (home / ".openclaw").mkdir()
+    cli_ok("connect", "openclaw", "--yes")
+    assert "engram" in (home / ".openclaw/skills/engram/SKILL.md").read_text("utf-8")
+    cli_ok("import", str(MEMORIES / "openclaw"), "--yes")
+    with opened(tmp_path / "store") as engram:
+        assert engram.list().lore
