@@ -267,9 +267,12 @@ def test_a_command_that_fails_again_and_again_is_kept_once(root: Path) -> None:
 
 def test_a_session_leaves_at_most_four_and_all_together_thirty(root: Path) -> None:
     for session in range(10):
-        for number in range(5):
-            error = f"error: the linker of part {session}{number} cannot find symbol {session}{number}"
-            failed(root, f"ninja-{number} all", error, session_id=f"s{session}")
+        with opened(root, session=f"s{session}", clock=Clock()) as engram:
+            for number in range(5):
+                error = f"error: the linker of part {session}{number} cannot find symbol {session}{number}"
+                tool_outcomes.note_failure(
+                    engram.store, tool_outcomes.Use("Bash", f"ninja-{number} all"), error
+                )
     found = kept(root)
     assert len(found) == tool_outcomes.MOST == 30
     assert tool_outcomes.MOST_A_SESSION == 4
