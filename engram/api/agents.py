@@ -105,15 +105,29 @@ class Teaming(Part):
             return recent(self.store, limit)
 
     def get_context(
-        self, topic: str, max_tokens: int = 1000, *, agent: str = "", scope: str = "", take: bool = True
+        self,
+        topic: str,
+        max_tokens: int = 1000,
+        *,
+        agent: str = "",
+        scope: str = "",
+        take: bool = True,
+        most: int = 8,
+        sessions: bool = True,
+        entities: bool = True,
     ) -> Context:
         """What to know for a topic, as `.text` of at most `max_tokens`: handoffs, lore, sessions, entities.
 
-        Handoffs that are shown count as taken over, unless not `take`. Raises UsageError, ValidationError, StoreError.
+        At most `most` entries that answer it; without earlier sessions unless `sessions`, without entities unless
+        `entities`. Handoffs that are shown count as taken over, unless not `take`.
+        Raises UsageError, ValidationError, StoreError.
         """
         from engram.usecases.agents.context import get_context
 
-        found = get_context(self.store, topic, max_tokens, agent=agent, scope=scope, take=take)
+        found = get_context(
+            self.store, topic, max_tokens, agent=agent, scope=scope, take=take, most=most, sessions=sessions,
+            entities=entities,
+        )  # fmt: skip
         self._changed()
         return found
 

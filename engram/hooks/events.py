@@ -9,14 +9,13 @@ from engram.adapters.state.hook_memory import ASKED, MOMENT, SHOWN, TRANSCRIPT, 
 from engram.domain.agents import signals
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.agents import auto_recall
-from engram.usecases.agents.captured_notes import with_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.domain.agents.moment_match import Event
     from engram.hooks.payload import Payload
+    from engram.usecases.agents.tool_outcomes import Use
     from engram.usecases.store.store import Store
 
 TIDY, SYNC = "tidy", "sync"  # what the detached process does
@@ -71,6 +70,9 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
 
 def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by what a person asked, where an answer is strong."""
+    from engram.usecases.agents import auto_recall  # most events recall nothing
+    from engram.usecases.agents.captured_notes import with_captured
+
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
@@ -80,6 +82,8 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the moment, else by the files that a tool is called for or a command names, else by what the command does."""
+    from engram.usecases.agents import auto_recall
+
     commands = signals.commands_of(payload.command)
     at_moment = _at_moment(store, payload, commands)
     if at_moment:
@@ -98,29 +102,66 @@ def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
-    """For agents without an event of failure of their own, or without one before a tool."""
+    """Note what a tool did; recall for agents without an event of failure of their own, or without one before a tool."""
+    if names.hook_of(agent, names.TOOL_FAILURE) is not None:  # so this one did its work
+        _note_success(store, payload)
+        return Reply()
     if payload.failed:
         return tool_failure(store, payload, agent)
     if payload.untold and payload.command and not payload.files and signals.complains(payload.output):
-        found = tool_failure(store, payload, agent)
+        found = _about_error(store, payload)
         if found.text:
             return found
+    else:
+        _note_success(store, payload)
     if names.hook_of(agent, names.PRE_TOOL) is None:
         return before_tool(store, payload, agent)
     return Reply()
 
 
 def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the moment, and by the text of the error."""
-    text = signals.identifying_error(payload.error or payload.output)
+    """Recall by the moment, and by the text of the error; note what failed."""
     if payload.interrupted:
         return Reply()
+    found = _about_error(store, payload)
+    from engram.usecases.agents.tool_outcomes import note_failure
+
+    note_failure(store, _use(payload), payload.error or payload.output)
+    return found
+
+
+def _note_success(store: Store, payload: Payload) -> None:
+    if not store.settings.flag("hooks.capture"):
+        return
+    from engram.usecases.agents.tool_outcomes import note_success
+
+    use = _use(payload)
+    if use.command or use.changed:
+        note_success(store, use)
+
+
+def _use(payload: Payload) -> Use:
+    """Return the tool that was used: one that changes files by those, any other by its command."""
+    from engram.adapters.agents.transcript import CHANGING
+    from engram.usecases.agents.tool_outcomes import Use
+
+    if payload.tool in CHANGING:
+        return Use(payload.tool, changed=payload.files, working=payload.cwd)
+    return Use(payload.tool, payload.command, working=payload.cwd)
+
+
+def _about_error(store: Store, payload: Payload) -> Reply:
+    from engram.usecases.agents import auto_recall
+    from engram.usecases.agents.captured_notes import with_captured
+
+    text = signals.identifying_error(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
         store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS, spent=tokens(at_moment)
     )
-    return Reply(with_captured(store, "\n\n".join(part for part in (at_moment, found) if part), text))
+    said = "\n\n".join(part for part in (at_moment, found) if part)
+    return Reply(with_captured(store, said, text, failures=False))
 
 
 def _at_moment(store: Store, payload: Payload, commands: Sequence[signals.Command], error: str = "") -> str:

@@ -26,15 +26,17 @@ class Found(BaseModel):
 
 
 class Similar(BaseModel):
-    """An entry that says nearly the same as a new one."""
+    """An entry that says nearly the same as a new one; `differs` says what keeps the two from being the same."""
 
     id: str
     similarity: float
     title: str
+    text: str = ""
+    differs: str = ""
 
 
 class Recorded(BaseModel):
-    """A new lore; `scope` says in which store, where that is another than the one at hand."""
+    """A new entry, or one that says it already (`known`); `scope` says in which store."""
 
     id: str
     category: str
@@ -43,6 +45,8 @@ class Recorded(BaseModel):
     similar: list[Similar] = []
     redacted: int = 0
     scope: str = ""
+    status: str = "recorded"
+    note: str = ""
 
 
 class Judgement(BaseModel):

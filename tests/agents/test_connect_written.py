@@ -39,7 +39,7 @@ def test_hooks_and_server_are_started_by_an_absolute_path_that_works(home: Path,
         for group in groups
         for hook in group["hooks"]
     ]
-    assert len(commands) == 10
+    assert len(commands) == 11
     assert all(command.startswith(f"{sys.executable} -P -m engram hook ") for command in commands)
     (project / "engram").mkdir()
     (project / "engram/__init__.py").write_text("raise SystemExit(9)")

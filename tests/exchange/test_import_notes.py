@@ -36,6 +36,7 @@ PLACES = {
     "recall": MEMORIES / "recall.json",
     "mem0": MEMORIES / "mem0.json",
     "experience": MEMORIES / "experience.jsonl",
+    "facts": MEMORIES / "facts_schema.json",
 }
 
 

@@ -63,7 +63,7 @@ UNUSED: dict[str, dict[str, str]] = {
             ("PostToolBatch", "Notification", "StopFailure", "PostCompact", "PreModelSwitch", "PostModelSwitch", "Setup",
              "TeammateIdle", "TaskCreated", "ElicitationResult", "ConfigChange", "WorktreeCreate", "WorktreeRemove",
              "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay"), QUIET),
-        **dict.fromkeys(("PostToolUse", "UserPromptExpansion"), ELSEWHERE),
+        "UserPromptExpansion": ELSEWHERE,
         **dict.fromkeys(("PermissionRequest", "PermissionDenied", "Elicitation"), BLOCKS),
     },
     "codex": {"PermissionRequest": BLOCKS, **dict.fromkeys(("PostCompact", "StopFailure", "Interrupt"), QUIET)},

@@ -49,6 +49,7 @@ CALLS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("memory_record_feedback", {"recallId": "r", "usedFactIds": ["#0"], "unusedFactIds": []}, "updated"),
         ("memory_update_fact", {"factId": "#0", "tags": ["limits"], "factType": "fact"}, "id"),
         ("memory_archive_fact", {"factId": "#0"}, "status"),
+        ("memory_query_raw", {"table": "facts", "filter": {"tags": "convex"}, "sort": "-timestamp", "limit": 5}, "tables"),
     ],
     "gentleman": [
         ("mem_save", {"title": "Fixed the login", "content": "**What**: the cookie was not sent.", "type": "bugfix",

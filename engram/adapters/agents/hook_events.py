@@ -51,6 +51,7 @@ _CLAUDE_CODE = (
         CONTEXT,
         "Bash|Edit|Write|MultiEdit|NotebookEdit|WebFetch|WebSearch|Task|mcp__(?!engram__).*",
     ),
+    Hook(POST_TOOL, "PostToolUse", matcher="Bash|Edit|Write|MultiEdit|NotebookEdit", detached=True),
     Hook(TOOL_FAILURE, "PostToolUseFailure", CONTEXT),
     Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10, detached=True),

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 READ = 512 * 1024  # bytes from its end
-_CHANGING = {
+CHANGING = {
     "Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file", "replace", "edit", "create",
+    "replace_string_in_file", "create_file", "insert_edit_into_file",
 }  # fmt: skip
 _ROLES = {"gemini": "assistant", "assistant.message": "assistant", "user.message": "user"}
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
@@ -126,7 +127,7 @@ def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, s
 def changed_by(block: dict[str, object]) -> list[str]:
     """Return the files that a call of a tool changes; none for a call that changes none."""
     given = block.get("input") or block.get("args") or block.get("arguments")
-    return _changed(given) if block.get("name") in _CHANGING else []
+    return _changed(given) if block.get("name") in CHANGING else []
 
 
 def _changed(given: object) -> list[str]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from engram.adapters.state.connection import StateConnection
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
+FAILED = "failed"  # the key is what was run, and the id of the captured entry
+PASSED = "passed"  # the key is the id of the captured entry
+CHANGED = "changed"  # the key is the path of a file
 MOMENT = "moment"  # shown because an event fitted `when`
 TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """
@@ -46,6 +49,15 @@ class HookMemory:
         """Return the keys of a session's marks of this kind."""
         rows = self._run("SELECT key FROM hook_marks WHERE kind = ? AND session = ?", (kind, session))
         return {key for (key,) in rows}
+
+    def times(self, kind: str, session: str) -> dict[str, float]:
+        """Return the keys of a session's marks of this kind, each with its moment, the oldest first."""
+        query = "SELECT key, at FROM hook_marks WHERE kind = ? AND session = ? ORDER BY at, key"
+        return dict(self._run(query, (kind, session)))
+
+    def marked_since(self, kind: str, session: str, since: float) -> list[str]:
+        """Return the keys of a session's marks of this kind that were made since a moment, the oldest first."""
+        return [key for key, at in self.times(kind, session).items() if at >= since]
 
     def count(self, kind: str, since: float, session: str = "") -> int:
         """Return how many marks of this kind were made since a moment, in all sessions or in one."""

@@ -46,13 +46,18 @@ class Fix(NamedTuple):
     @property
     def content(self) -> str:
         """The fix as the text of an entry."""
-        return f"{self.explanation}\n\nSeen as `{self.command}` failing with: {self.error}"
+        return f"{self.explanation}\n\nSeen as {seen(self.command, self.error)}"
 
 
 class _Failure(NamedTuple):
     command: str
     error: str
     at: int
+
+
+def seen(command: str, error: str) -> str:
+    """Return in words that a command failed with an error."""
+    return f"`{command}` failing with: {error}"
 
 
 def fixes(steps: Sequence[Step]) -> list[Fix]:
@@ -62,11 +67,11 @@ def fixes(steps: Sequence[Step]) -> list[Fix]:
     for at, step in enumerate(steps):
         if step.kind == FAILED:
             error = identifying_error(step.output).removeprefix("E ")  # pytest's mark of a line
-            for key, command in _keys(step.text).items():
+            for key, command in keys_of(step.text).items():
                 if error:  # the first failure stands for those that follow it
                     open_failures.setdefault(key, _Failure(command, error, at))
         elif step.kind == PASSED:
-            ended = [open_failures.pop(key) for key in _keys(step.text) if key in open_failures]
+            ended = [open_failures.pop(key) for key in keys_of(step.text) if key in open_failures]
             for failure in ended[:1]:
                 fix = _fix(steps, failure, at)
                 if fix is not None:
@@ -74,7 +79,7 @@ def fixes(steps: Sequence[Step]) -> list[Fix]:
     return list(found.values())
 
 
-def _keys(line: str) -> dict[tuple[str, str], str]:
+def keys_of(line: str) -> dict[tuple[str, str], str]:
     """Return what identifies the commands of a line, and each as it is named: program and subcommand, else program and file."""
     keys = {}
     for one in commands_of(line):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TAG = "skill"
 _FENCE = re.compile(
-    r"^(?P<marks>`{3,}|~{3,})[ \t]*sql\b[^\n]*\n(?P<sql>.*?)^(?P=marks)",
+    r"^(?P<marks>`{3,}|~{3,})[ \t]*(?:sql|surql|surrealql)\b[^\n]*\n(?P<sql>.*?)^(?P=marks)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _SWAY = 0.25  # so much of its score a skill can win or lose by how its runs ended

@@ -7,7 +7,7 @@ from engram.domain.typed import NamedTuple
 MARKDOWN, JSON = "markdown", "json"
 RULES, CLAUDE_MEMORY, MEMORY_FOLDER = "rules", "claude-memory", "memory-folder"
 BASIC_MEMORY, MCP_MEMORY, GENTLEMAN = "basic-memory", "mcp-memory", "gentleman-engram"
-RECALL, MEM0, EXPERIENCE = "recall", "mem0", "experience"
+RECALL, MEM0, EXPERIENCE, FACTS = "recall", "mem0", "experience", "facts"
 
 
 class Kind(NamedTuple):
@@ -32,6 +32,11 @@ KINDS = (
     Kind(GENTLEMAN, "`engram export` of Gentleman's engram", False),
     Kind(RECALL, "`recall store export`", False),
     Kind(MEM0, "memories of mem0, as its API answers", False),
+    Kind(
+        FACTS,
+        "`entities.json`, `facts_schema.json`: entities and facts of a memory for several agents",
+        False,
+    ),
     Kind(EXPERIENCE, "`experience.jsonl`: tasks, outcomes, lessons", False),
 )
 _BY_NAME = {kind.name: kind for kind in KINDS}

@@ -30,6 +30,7 @@ _METADATA_KEY = re.compile(r"[A-Za-z][\w-]{0,59}", re.ASCII)
 _DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10)))
 )
+_HASH = re.compile(r"[0-9a-f]{8}", re.ASCII)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
 
@@ -48,6 +49,14 @@ def slug_of(name: str) -> str:
     from hashlib import blake2b
 
     return f"entity-{blake2b(key_of(name).encode(errors='replace'), digest_size=4).hexdigest()}"
+
+
+def name_of_id(entity_id: str) -> str:
+    """Return the name in an id of another memory: what is behind the type in `person:ada`, or the word in `entity-ada`."""
+    kind, colon, name = entity_id.partition(":")
+    found = (name if colon and kind.lower() in TYPES else entity_id).strip()
+    rest = found.removeprefix("entity-")
+    return found if rest in _DEVICES or _HASH.fullmatch(rest) else rest  # which `slug_of` makes
 
 
 def is_slug(text: str) -> bool:

@@ -31,7 +31,7 @@ WORDS_KEY, STANDING_KEY, HALF_LIFE_KEY, THRESHOLD_KEY = KEYS = (
     "ranking.words", "ranking.standing", "ranking.half_life", "ranking.threshold"
 )  # fmt: skip
 _DAY = 86_400.0
-_DEFAULT_IMPORTANCE = 0.5  # if neither the file nor the graph gives any
+DEFAULT_IMPORTANCE = 0.5  # if neither the file nor the graph gives any
 
 
 class Weights(NamedTuple):
@@ -131,7 +131,7 @@ def memory_strength(standing: Standing, now: float, factor: float = 1.0) -> floa
 
 def weigh(standing: Standing, now: float, half_life: float = 1.0) -> float:
     """Return an entry's standing, 0..1: confidence first, then kind, memory strength and importance."""
-    importance = _DEFAULT_IMPORTANCE if standing.importance is None else standing.importance
+    importance = DEFAULT_IMPORTANCE if standing.importance is None else standing.importance
     return (
         0.5 * standing.confidence / 1000
         + 0.2 * KIND_PRIORITY.get(standing.type, 1.0)
@@ -144,7 +144,7 @@ def importance_of(stated: float | None, rank: float | None) -> float | None:
     """Return the importance that a file states, else the one that the graph (`rank`, 0..1) gives an entry without any."""
     if stated is not None or rank is None:
         return stated
-    return _DEFAULT_IMPORTANCE + (1 - _DEFAULT_IMPORTANCE) * min(max(rank, 0.0), 1.0)
+    return DEFAULT_IMPORTANCE + (1 - DEFAULT_IMPORTANCE) * min(max(rank, 0.0), 1.0)
 
 
 def score(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import slug
 from engram.domain.graph.entity import TYPES
+from engram.domain.graph.entity_rules import name_of_id
 from engram.mcp.caller import use
 from engram.mcp.tools.tool import answer, lore_tool, writing
 
@@ -70,7 +72,8 @@ async def _observe(
         for name, kind in types.items():
             engram.link_entity(name, type=kind if kind in TYPES else "")
         drafts = [
-            Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in observed
+            Draft(text, "FACT", entities=(name_of_id(name),), tags=tuple(tags))
+            for name, text, tags in observed
         ]
         done = engram.record_all(drafts)
         refused = [
@@ -93,8 +96,9 @@ class Way(BaseModel):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    to: str = Field(alias="toEntityId")
+    to: str = Field(validation_alias=AliasChoices("toEntityId", "targetId"))
     kind: str = Field(alias="relationType")
+    since: str | None = None
 
 
 class Relation(BaseModel):
@@ -118,13 +122,15 @@ async def compat_link(
     entity_id: str = "",
     entity_type: str = "",
     relationships: list[Way] = [],  # noqa: B006 - pydantic copies it
+    metadata: dict[str, Any] = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, Linked]:
-    """Make or change an entity; of ids like `person:ada` what is behind the colon counts."""
-    ways = [{"to": tail(way.to), "kind": way.kind} for way in relationships]
-    alias = tail(entity_id)
+    """Make or change an entity; of ids like `person:ada` and `entity-ada` the end counts."""
+    ways = [{"to": name_of_id(way.to), "kind": way.kind, "since": way.since or ""} for way in relationships]
+    alias = name_of_id(entity_id)
     about: dict[str, Any] = {
         "type": entity_type,
         "aliases": (alias,) if alias and alias != slug(name) else (),
+        "metadata": {slug(key).replace("-", "_"): _as_text(value) for key, value in metadata.items()},
     }
     return await _link([(name, about), *((name, way) for way in ways)])
 
@@ -144,10 +150,8 @@ async def _link(links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
     return await use(work)
 
 
-def tail(entity_id: str) -> str:
-    """What is behind the type in an id like `person:ada`."""
-    kind, colon, name = entity_id.partition(":")
-    return name.strip() if colon and kind.lower() in TYPES else entity_id.strip()
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 TOOLS = {

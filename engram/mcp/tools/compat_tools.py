@@ -9,18 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from engram.domain.agents.neutralization import neutralize_data
+from engram.domain.agents.skills import TAG as SKILL
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.lore import ACTIVE, slug
 from engram.domain.errors import NotFoundError
+from engram.domain.graph.entity_rules import name_of_id
+from engram.domain.recall.ranking import DEFAULT_IMPORTANCE, importance_of
+from engram.domain.scopes import PROJECT, TEAM, USER
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
-from engram.mcp.tools.compat_entities import tail
+from engram.mcp.tools.compat_raw import TOOL as QUERY_RAW
+from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
 from engram.mcp.tools.core import TOOLS as CORE
-from engram.mcp.tools.team import Kept
+from engram.mcp.tools.team import Agent, Kept, Prepared, prepared
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
@@ -28,29 +34,11 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.lookup.listing import Shown
+    from engram.usecases.recall.question import Recalled
 
-MOST = 20
-
-
-def _split(value: object) -> object:
-    """A list, also where it is one text with commas."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-def _within(value: object) -> object:
-    """A number of results as far as there are so many."""
-    return min(MOST, max(1, round(value))) if isinstance(value, (int, float)) else value
-
-
-def _words(value: object) -> list[str]:
-    """The texts of a list, or of one with commas."""
-    split = _split(value)
-    return [str(one) for one in split] if isinstance(split, (list, tuple)) else []
-
-
-Metadata = dict[str, Any]
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Count = Annotated[int, BeforeValidator(_within)]
+_OTHER_SKILL = "surql-skill"
+# Where an agent of another memory writes that keeps to itself, shares with its team, or with everybody.
+_DEFAULT_SCOPES = {"private": USER, "personal": USER, "local": USER, "team": PROJECT, "public": PROJECT}
 
 
 async def compat_record(
@@ -69,7 +57,7 @@ async def compat_record(
 ) -> Annotated[CallToolResult, results.Recorded]:
     """Record an entry; an unknown category becomes a tag of a fact, none is guessed. Of metadata, tags and the type count."""
     category = category or next((str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "")
-    tags = tuple(dict.fromkeys([*tags, *_words(metadata.get("tags"))]))
+    tags = _plain_tags([*tags, *words(metadata.get("tags"))])
     whole = (
         f"# {title.strip()}\n\n{content}"
         if title.strip() and not content.lstrip().startswith("#")
@@ -86,11 +74,11 @@ async def compat_record(
         tagged = (*tags, *((slug(category),) if category and not known else ()))
         draft = Draft(
             whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
-            tuple(tail(one) for one in entities), type=kind, importance=importance, redact=redact,
+            tuple(name_of_id(one) for one in entities), type=kind, importance=importance, redact=redact,
         )  # fmt: skip
         done = record(where, draft)
         engram.edited()
-        return present.recorded(engram, done, scope)
+        return present.recorded(engram, done)
 
     return await use(work, index=False)
 
@@ -102,22 +90,133 @@ async def compat_recall(
     tags: Names = (),
     files: Names = (),
     min_confidence: Share | None = None,
+    min_importance: Share | None = None,
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Found]:
     """Recall lore; a category that is none here is looked for among the tags."""
 
     def work(engram: Engram) -> CallToolResult:
-        kind = category.lower() if category.lower() in TYPES else ""
-        known = "" if kind else engram.store.categories.near(category)
-        tagged = [*tags, *([slug(category)] if category and not kind and not known else [])]
+        kind, known, tagged = _filters(engram, category, tags)
         budget = int(engram.store.settings.number("recall.budget"))
         found = engram.query(
-            query, k, min_confidence, known or (), types=kind or (), tags=tagged, files=files, budget=budget,
-            scopes=scope or (),
+            query, k if min_importance is None else MOST, min_confidence, known, types=kind, tags=tagged, files=files,
+            budget=budget, scopes=scope or (),
         )  # fmt: skip
+        if min_importance is not None:
+            found = found._replace(
+                lore=tuple(hit for hit in found.lore if _importance(engram, hit) >= min_importance)[:k]
+            )
         return present.found(engram, found)
 
     return await use(work)
+
+
+async def compat_search(
+    text: str = "",
+    limit: Count = 10,
+    category: str = "",
+    tags: Names = (),
+    agents: Words = (),
+    date_range: Any = None,
+    scope: str = "",
+) -> Annotated[CallToolResult, results.Found]:
+    """Lore that fulfils every filter; a category that is none here is looked for among the tags."""
+
+    def work(engram: Engram) -> CallToolResult:
+        kind, known, tagged = _filters(engram, category, tags)
+        every = engram.store.categories
+        categories = known or [name for name in every.names if kind and every.type_of(name) in kind]
+        since, until = span(date_range)
+        found = engram.search(
+            text,
+            tags=tagged,
+            categories=categories,
+            agents=agents,
+            since=since,
+            until=until,
+            scope=scope,
+            limit=limit,
+        )
+        return present.listed(engram, found, found.notes, "No lore fits.", text)
+
+    return await use(work)
+
+
+async def compat_context(
+    topic: str,
+    max_tokens: int = 1000,
+    most: Count = 8,
+    sessions: bool = True,
+    entities: bool = True,
+    scope: str = "",
+) -> Annotated[CallToolResult, Prepared]:
+    """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
+
+    def work(engram: Engram) -> CallToolResult:
+        return prepared(
+            engram.get_context(
+                topic, max_tokens, scope=scope, most=most, sessions=sessions, entities=entities
+            )
+        )
+
+    return await use(work)
+
+
+class Registered(Agent):
+    """An agent as it is registered, and the scopes that there are here."""
+
+    scopes: list[str]
+
+
+async def compat_register(
+    id: str,  # noqa: A002 - the tool's argument
+    name: str = "",
+    capabilities: Words = (),
+    default_scope: str = "",
+) -> Annotated[CallToolResult, Registered]:
+    """Say who you are and what you can do; again: what changed."""
+
+    def work(engram: Engram) -> CallToolResult:
+        from engram.usecases.opening.scopes import known
+
+        teams = engram.store.settings.teams()
+        own = (
+            teams[0]
+            if default_scope == TEAM and len(teams) == 1
+            else _DEFAULT_SCOPES.get(default_scope, default_scope)
+        )
+        done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
+        facts = {key: value for key, value in done.as_dict().items() if key != "text"}
+        harmless = neutralize_data({**facts, "scopes": list(known(engram.store))}, is_checked=False)
+        data = Registered.model_validate(harmless)
+        said = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
+        return answer(f"{said}\nScopes: {', '.join(data.scopes)}", data)
+
+    return await use(work, index=False)
+
+
+def _plain_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return tags as lore has them: without the sign, and with what makes a skill of a query for another database."""
+    plain = [tag.strip().lstrip("#") for tag in tags]
+    return tuple(dict.fromkeys([*filter(None, plain), *([SKILL] if _OTHER_SKILL in plain else [])]))
+
+
+def _filters(
+    engram: Engram, category: str, tags: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str], list[str]]:
+    """Return what the other memory's type comes to: a type of lore, a category, or one more tag."""
+    kind = category.lower() if category.lower() in TYPES else ""
+    known = "" if kind else engram.store.categories.near(category)
+    more = [slug(category)] if category and not kind and not known else []
+    return [kind] if kind else [], [known] if known else [], [*tags, *more]
+
+
+def _importance(engram: Engram, hit: Recalled) -> float:
+    """Return what a file states, else what the graph of entities says, else the usual."""
+    generation = engram.store.index.generation
+    rank = generation.ranks().get(hit.lore.id) if generation else None
+    stated = importance_of(hit.counted.importance, rank)
+    return DEFAULT_IMPORTANCE if stated is None else stated
 
 
 async def compat_list(
@@ -218,12 +317,16 @@ def _named(engram: Engram, name: str) -> Shown:
 
 TOOLS: dict[str, LoreTool] = {
     **ENTITIES,
+    QUERY_RAW.name: QUERY_RAW,
     **{name: CORE[name] for name in ("recall_get", "recall_forget", "recall_feedback", "recall_status")},
     **{
         tool.name: tool
         for tool in (
             lore_tool(compat_record, "Record", writing()),
             lore_tool(compat_recall, "Recall", reading()),
+            lore_tool(compat_search, "Search", reading()),
+            lore_tool(compat_context, "Context for a topic", writing()),
+            lore_tool(compat_register, "Register an agent", writing(idempotent=True)),
             lore_tool(compat_list, "List", reading()),
             lore_tool(compat_read, "Read", reading()),
             lore_tool(compat_observe, "Observe", writing()),
@@ -236,6 +339,10 @@ TOOLS: dict[str, LoreTool] = {
 DOCUMENTED = {
     "compat_record": "recall_record",
     "compat_recall": "recall_query",
+    "compat_search": "search",
+    "compat_context": "get_context",
+    "compat_register": "register_agent",
+    "compat_query_raw": "engram_execute",
     "compat_list": "lore://recent",
     "compat_read": "recall_get",
     "compat_observe": "observe",

@@ -8,6 +8,7 @@ from mcp_types import CallToolResult
 
 from engram.domain.agents.framing import NOTICE
 from engram.domain.agents.neutralization import neutralize
+from engram.domain.errors import UsageError
 from engram.domain.tuning.evolution import as_tables, verdict
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
@@ -25,12 +26,16 @@ class Evolved(Tables):
 
 
 async def evolve_memory_system(
-    apply: bool = False, revert: bool = False
+    apply: bool = False, revert: bool = False, dry_run: bool | None = None
 ) -> Annotated[CallToolResult, Evolved]:
     """What helped, and ranking settings that judged queries prove better. Apply or revert only if asked to."""
 
     def work(engram: Engram) -> CallToolResult:
-        found = engram.evolve(apply=apply, revert=revert)
+        if dry_run and (apply or revert):
+            raise UsageError(
+                "A dry run changes nothing, so it neither applies nor reverts.", "Leave one of them out."
+            )
+        found = engram.evolve(apply=apply or (dry_run is False and not revert), revert=revert)
         safe = [harmless_table(table) for table in as_tables(found)]
         sentence = neutralize(verdict(found))
         data = Evolved(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from engram.domain.errors import UsageError
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, shown
 from engram.mcp.tools.arguments import Words, takes
@@ -27,8 +28,14 @@ async def engram_execute(
     sql: Annotated[str, Field(description="One SELECT. Tables: engram_explore depth 2")],
     scope: str = "",
     parameters: Annotated[Values, Field(description="Values for :name")] = {},  # noqa: B006 - pydantic copies it
+    allow_writes: bool = False,
 ) -> Answer:
     """Ask the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
+    if allow_writes:
+        raise UsageError(
+            "Nothing can be written in SQL: files are the truth, and this is only their index.",
+            "Leave allow_writes out; recall_record, update_memory and recall_forget write.",
+        )
     from engram.usecases.explore.sql_query import answer, prepare
     from engram.usecases.opening.scopes import reach
 
@@ -60,7 +67,7 @@ def tools() -> list[LoreTool]:
     """The tools of this set."""
     return [
         lore_tool(engram_explore, "Explore the memory", reading()),
-        lore_tool(engram_execute, "Ask in SQL", reading()),
+        lore_tool(engram_execute, "Ask in SQL", reading(), also={"surql": "sql"}),
         lore_tool(memory_peek, "First look", reading()),
         lore_tool(memory_partition, "Group lore", reading()),
         lore_tool(memory_aggregate, "Join results", reading()),

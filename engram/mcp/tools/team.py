@@ -112,11 +112,7 @@ async def handoff(**given: Any) -> Annotated[CallToolResult, Written]:
 async def get_context(**given: Any) -> Annotated[CallToolResult, Prepared]:
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
 
-    def work(engram: Engram) -> CallToolResult:
-        found = engram.get_context(**given)
-        return answer(found.text, _context(found))
-
-    return await use(work)
+    return await use(lambda engram: prepared(engram.get_context(**given)))
 
 
 @takes(SUMMARY)
@@ -171,7 +167,8 @@ async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
     return await use(work)
 
 
-def _context(found: Context) -> Prepared:
+def prepared(found: Context) -> CallToolResult:
+    """A context as an agent gets it."""
     parts = {
         "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,
         "entity": found.entities,
@@ -182,7 +179,8 @@ def _context(found: Context) -> Prepared:
         for one in framed
     ]
     notes = [safe_text(note) for note in found.notes]
-    return Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
+    data = Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
+    return answer(found.text, data)
 
 
 def tools() -> list[LoreTool]:

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def with_captured(store: Store, said: str, question: str) -> str:
-    """Return what a hook says, followed by the captured entries that match and that this session was not shown."""
+def with_captured(store: Store, said: str, question: str, *, failures: bool = True) -> str:
+    """Return what a hook says, followed by the captured entries that match and that this session was not shown.
+
+    Without `failures` none that only says that a tool failed.
+    """
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    found = matching(store, question)
+    found = matching(store, question, failures=failures)
     if not found or not memory.is_on_disk:
         return said
     new = [lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now)]

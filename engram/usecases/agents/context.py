@@ -72,20 +72,32 @@ class Context(NamedTuple):
 
 
 def get_context(
-    store: Store, topic: str, max_tokens: int = 1000, *, agent: str = "", scope: str = "", take: bool = True
+    store: Store,
+    topic: str,
+    max_tokens: int = 1000,
+    *,
+    agent: str = "",
+    scope: str = "",
+    take: bool = True,
+    most: int = _LORE,
+    sessions: bool = True,
+    entities: bool = True,
 ) -> Context:
     """Return what is known for a topic, within `max_tokens`. Handoffs that are shown count as taken over, unless not `take`.
 
-    `agent` is who asks (default: the caller). Raises UsageError, ValidationError, NotFoundError, StoreError.
+    `agent` is who asks (default: the caller); at most `most` entries that answer the topic, with earlier sessions and
+    entities unless they are not wanted. Raises UsageError, ValidationError, NotFoundError, StoreError.
     """
     if not LEAST <= max_tokens <= MOST:
         raise UsageError(f"A context has {LEAST} to {MOST:,} tokens, not {max_tokens}.")
     agent = agent or store.caller.who
     with store.lock:
         recent = _recent(store, agent, scope)
-        answer = query(store, Question(topic, _LORE, scopes=(scope,) if scope else (), budget=max_tokens))
+        answer = query(store, Question(topic, most, scopes=(scope,) if scope else (), budget=max_tokens))
         near = nearness(store, topic) if answer.strategy == HYBRID else None
-        packed = pack(_sections(store, answer, recent, topic, reach(store, scope)), max_tokens, topic, near)
+        recent = recent if sessions else recent._replace(earlier=[])
+        about = _sections(store, answer, recent, topic, reach(store, scope), entities=entities)
+        packed = pack(about, max_tokens, topic, near)
         shown = {one.id for one in packed.sections[0].items}
         told = [one for one in recent.handed if one.lore.id in shown]
         taken = handoffs.take_over(store, told) if take else []
@@ -94,9 +106,9 @@ def get_context(
         activity_log.note(
             store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)}
         )
-    handed_over, so_far, known, before, about = (section.items for section in packed.sections)
+    handed_over, so_far, known, before, named = (section.items for section in packed.sections)
     return Context(
-        topic, packed.text, said, handed_over, so_far, known, before, about, answer.strength, tuple(taken),
+        topic, packed.text, said, handed_over, so_far, known, before, named, answer.strength, tuple(taken),
         packed.left_out, tuple(dict.fromkeys([*recent.notes, *answer.notes])),
     )  # fmt: skip
 
@@ -125,7 +137,7 @@ def _recent(store: Store, agent: str, scope: str) -> _Recent:
 
 
 def _sections(
-    store: Store, answer: Answer, recent: _Recent, topic: str, here: Store
+    store: Store, answer: Answer, recent: _Recent, topic: str, here: Store, *, entities: bool
 ) -> tuple[Section, Section, Section, Section, Section]:
     before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
@@ -137,7 +149,7 @@ def _sections(
         Section(SO_FAR, _framed(store, [(one.lore, scope) for one in recent.own]), 0.25),
         Section(KNOWN, tuple(lore), 0.7),
         Section(EARLIER, _framed(store, [(one.lore, scope) for one in recent.earlier]), 0.75),
-        Section(ABOUT, _entities(here, [*_names_in(topic), *names]), 1.0),
+        Section(ABOUT, _entities(here, [*_names_in(topic), *names]) if entities else (), 1.0),
     )
 
 

@@ -11,6 +11,7 @@ from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
 from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.exchange.import_entities import Entities
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
 from engram.usecases.recording.record import prepare, status_named
@@ -135,9 +136,13 @@ class _Run:
         self._skipped = 0
         self._redacted = 0
         self._seen: list[Seen] = []
+        self._entities = Entities(store)
 
     def take(self, source: Source) -> None:
         """Turn one document or row into lore, or into a problem."""
+        if source.entity is not None:
+            self._entities.take(source.entity, source.where, source.kind)
+            return
         before = self._redacted
         try:
             family = _linked([self._prepare(source, part) for part in range(len(source.parts))])
@@ -149,11 +154,16 @@ class _Run:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        verdict, twin = self._verdict(source, family, fresh, [one.id for one in versions.values()])
+        again = [(here[lore.id], lore) for lore in family if here[lore.id] not in ("", lore.id)]
+        verdict, twin = self._verdict(family, fresh, [one.id for one in versions.values()])
         first = family[0]
         self._seen.append(
             Seen(source.where, source.kind, first.title, first.category, len(family), verdict, twin)
         )
+        again += [(twin, family[0])] if verdict == ALIKE else []
+        if not self._options.dry_run:
+            for lore_id, lore in again:
+                self._present.confirm(lore_id, lore)
         if verdict in (KNOWN, ALIKE):
             self._skipped += 1
             return
@@ -174,17 +184,29 @@ class _Run:
         for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
             entry_writer.check_allowed(self._store, "record", category)
         deed = self._store.deed
-        if deed is None and len(self._new) > _BATCH:
+        if deed is None and (len(self._new) > _BATCH or self._entities.new):
             self._store.deed = Deed(self._store.clock.new_id(), {}, set())
         try:
+            if not self._options.dry_run:
+                self._problems += self._entities.write()
             paths = self._write(name)
         finally:
             self._store.deed = deed
+        self._seen += [
+            Seen(one.where, one.kind, one.row.name, "ENTITY", 1, NEW if one.is_new else KNOWN)
+            for one in self._entities.taken
+        ]
+        made = len(self._entities.new)
+        known = len(self._entities.taken) - made
         if not self._options.dry_run:
-            counts = {"imported": len(self._new), "skipped": self._skipped, "problems": len(self._problems)}
+            counts = {
+                "imported": len(self._new) + made,
+                "skipped": self._skipped + known,
+                "problems": len(self._problems),
+            }
             activity_log.note(self._store, "import", query=name, details=counts)
         return Imported(
-            len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
+            len(self._new) + made, self._split, self._skipped + known, tuple(self._problems), self._redacted, tuple(paths),
             tuple(self._seen), tuple(self._superseded),
         )  # fmt: skip
 
@@ -201,13 +223,11 @@ class _Run:
                 )
         return paths
 
-    def _verdict(
-        self, source: Source, family: list[Lore], fresh: list[Lore], earlier: list[str]
-    ) -> tuple[str, str]:
-        """Return whether a source is new here; what another tool kept may also be known in other words."""
+    def _verdict(self, family: list[Lore], fresh: list[Lore], earlier: list[str]) -> tuple[str, str]:
+        """Return whether a source is new here, or known in other words."""
         if not fresh:
             return KNOWN, ""
-        if source.kind and len(family) == 1:
+        if len(family) == 1:
             for twin in similar(self._store, family[0]._replace(context=())):
                 if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
                     return ALIKE, twin.id

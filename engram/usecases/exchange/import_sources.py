@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import interchange
+from engram.adapters.files.foreign.tool_rows import EntityRow
 from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
@@ -37,7 +38,7 @@ class Source(NamedTuple):
     """One document or row: where it was, its draft, its text in parts that each fit an entry.
 
     `id` is set where it is an entry of Engram's own export; `created` where it says when it was written; `kind` is
-    the kind of memory of another tool.
+    the kind of memory of another tool; `entity` where it is no text but an entity.
     """
 
     where: str
@@ -48,6 +49,7 @@ class Source(NamedTuple):
     own: Lore | None = None
     validations: int = 0
     kind: str = ""
+    entity: EntityRow | None = None
 
     def new_id(self, fresh: str) -> str:
         """Return an id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
@@ -101,7 +103,11 @@ def row_sources(
     tool = "" if detected == JSON else detected
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
-        yield _row(row.fields, row.where, categories)._replace(kind=tool)
+        entity = row.fields.get("entity")
+        if isinstance(entity, EntityRow):
+            yield Source(row.where, Draft("", ""), (), kind=tool, entity=entity)
+        else:
+            yield _row(row.fields, row.where, categories)._replace(kind=tool)
 
 
 def files_below(

@@ -7,7 +7,7 @@ import contextlib
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.explore.sql_query import VIEWS, open_guarded
+from engram.usecases.explore.sql_query import OTHER_NAMES, VIEWS, open_guarded
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 SCOPES, KINDS, FIELDS, SAMPLES = LEVELS = range(4)
+ALL = "all"  # a scope that stands for every one
 MOST_SAMPLES = 20
 LIMITS = Limits(rows=200, characters=40_000, seconds=20.0)  # of built-in queries
 _COUNTS = (
@@ -53,8 +54,8 @@ def explore(
 ) -> Explored:
     """Return level 0: entries by scope; 1: entries by kind, and the tables; 2: fields of tables; 3: sample rows.
 
-    With `table`, level 2 adds statistics of its fields; level 3 samples `table`, by default `lore`.
-    Raises UsageError, NotFoundError, StoreError.
+    With `table`, level 2 adds statistics of its fields; level 3 samples `table`, by default `lore`. The scope `all` gives
+    the levels 1 and 3 for each scope. Raises UsageError, NotFoundError, StoreError.
     """
     if depth not in LEVELS:
         raise UsageError(
@@ -63,21 +64,34 @@ def explore(
     if not 1 <= sample_size <= MOST_SAMPLES:
         raise UsageError(f"The sample size {sample_size} is out of range.", f"Use 1 to {MOST_SAMPLES}.")
     views = _views_named(table)
+    scope, everywhere = ("", True) if scope == ALL else (scope, False)
     if depth == SCOPES:
         return Explored(depth, scope, (_scopes(store, scope, waiting=waiting),))
-    wanted = scopes.reach(store, scope)
+    if depth == FIELDS or not everywhere:
+        wanted = scopes.reach(store, scope)
+        found = _level(wanted, depth, views, sample_size, one=bool(table), waiting=waiting)
+        return Explored(depth, wanted.places.scope, found)
+    tables: list[Table] = []
+    for name, one in stores(store, ""):
+        found = _level(one, depth, views, sample_size, one=bool(table), waiting=waiting)
+        tables += [each._replace(name=f"{name}: {each.name}") for each in found]
+    return Explored(depth, ALL, tuple(tables))
+
+
+def _level(
+    store: Store, depth: int, views: list[View], sample_size: int, *, one: bool, waiting: bool
+) -> tuple[Table, ...]:
     # Reading a long history for the first time takes a while, so it is opened only if named.
-    with open_guarded(wanted, f"retrievals {table}", waiting=waiting) as guarded:
+    with open_guarded(store, f"retrievals {views[0].name if one else ''}", waiting=waiting) as guarded:
         if depth == KINDS:
-            tables: tuple[Table, ...] = (guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views))
-        elif depth == FIELDS:
-            tables = (_fields(guarded, views[0]),) if table else tuple(map(_described, views))
-        else:
-            tables = (_samples(guarded, views[0], sample_size),)
-    return Explored(depth, wanted.places.scope, tables)
+            return guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views)
+        if depth == FIELDS:
+            return (_fields(guarded, views[0]),) if one else tuple(map(_described, views))
+        return (_samples(guarded, views[0], sample_size),)
 
 
 def _views_named(table: str) -> list[View]:
+    table = OTHER_NAMES.get(table, table)
     found = [view for view in VIEWS if table in ("", view.name)]
     if not found:
         raise UsageError(

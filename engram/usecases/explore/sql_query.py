@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)
+# What prompts written for other memories call the tables.
+OTHER_NAMES = {
+    "memory": "lore",
+    "entity": "entities",
+    "relates_to": "relations",
+    "retrieval_log": "retrievals",
+}
 DEFAULT = Limits()
 _NAME = "answer"
 
@@ -61,6 +68,12 @@ def open_guarded(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
 
 def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
     words = sql.lower()
+    others = {name: view for name, view in OTHER_NAMES.items() if name in words}
+    words += " ".join(others.values())
+    views = [
+        *VIEWS,
+        *(view._replace(name=name) for name in others for view in VIEWS if view.name == others[name]),
+    ]
     with store.lock:
         path, kept_back = consult(
             store, lambda found: (found.catalog.path, [] if waiting else _waiting(store, found.catalog))
@@ -70,7 +83,7 @@ def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
             STATE: _record(store) if "retrievals" in words else "",
             HISTORY: _history(store) if "history" in words else "",
         }
-        return Guarded(databases, VIEWS, kept_back)
+        return Guarded(databases, views, kept_back)
 
 
 def _waiting(store: Store, catalog: Catalog) -> list[str]:

@@ -13,7 +13,7 @@ from engram.domain.recall import ranking
 from engram.domain.review.review import PENDING, item_id
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.captured import captured
+from engram.usecases.store.captured import captured, is_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +27,14 @@ _LEAST = 0.45
 _LEAST_BY_WORDS = 0.6
 
 
-def matching(store: Store, question: str, most: int = MOST) -> list[Lore]:
-    """Return the captured entries that answer a question, the best first; none that a person rejected or put off."""
+def matching(store: Store, question: str, most: int = MOST, *, failures: bool = True) -> list[Lore]:
+    """Return the captured entries that answer a question, the best first; none that a person rejected or put off.
+
+    Without `failures` none that only says that a tool failed.
+    """
     waiting = captured(store) if question.strip() else []
+    if not failures:
+        waiting = [lore for lore in waiting if not (is_outcome(lore) and lore.category == "FAILURE")]
     if waiting:
         aside = store.state.set_aside(store.clock.now().timestamp())
         waiting = [lore for lore in waiting if item_id(PENDING, [lore.id]) not in aside]

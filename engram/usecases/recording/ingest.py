@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.recording.record import prepare, record
-from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.store import entry_writer
+from engram.usecases.recording.record import KNOWN, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
-    from engram.usecases.recording.record import Draft, Recorded
+    from engram.usecases.recording.record import Draft
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
@@ -27,6 +24,7 @@ class Ingested(NamedTuple):
     path: str = ""
     similar: tuple[Similar, ...] = ()
     pending: str = ""
+    scope: str = ""
     error: EngramError | None = None
 
 
@@ -37,28 +35,8 @@ def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
 
 def _ingest(store: Store, draft: Draft) -> Ingested:
     try:
-        with store.lock:
-            lore, _ = prepare(store, draft)
-            twin = _same(store, lore)
-            if twin is not None:
-                return Ingested(MERGED, twin.id, twin.path)
-            return _ingested(record(store, draft))
+        done = record(store, draft)
     except EngramError as error:
         return Ingested(REJECTED, error=error)
-
-
-def _ingested(done: Recorded) -> Ingested:
-    outcome = MERGED if done.status == "merged" else ACCEPTED
-    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why)
-
-
-def _same(store: Store, lore: Lore) -> Similar | None:
-    """Return the lore of the same category whose text is the same to the letter."""
-    for twin in similar(store, lore):
-        try:
-            there = entry_writer.load(store, twin.path).lore
-        except EngramError:
-            continue
-        if there.id == twin.id and (there.content, there.category) == (lore.content, lore.category):
-            return twin
-    return None
+    outcome = MERGED if done.status == KNOWN else ACCEPTED
+    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why, done.scope)

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
+from engram.domain.entry.lore import (
+    ACTIVE,
+    PENDING,
+    STATUSES,
+    Lore,
+    Relation,
+    check,
+    check_content,
+    check_fraction,
+)
 from engram.domain.entry.moments import stated
-from engram.domain.errors import ConflictError, ValidationError
+from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
+from engram.usecases.opening import scopes
+from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
+from engram.usecases.recording.known import confirm
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
-from engram.usecases.store import activity_log, entry_writer, judgements
+from engram.usecases.similarity.same_words import There, find_same
+from engram.usecases.store import activity_log, captured, entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
+    from engram.adapters.files.durable.write import Change
     from engram.usecases.store.store import Store
 
 # Detect known entities in the text of a new entry, and add them to those given; never creates an entity.
@@ -54,7 +66,8 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
 class Draft(NamedTuple):
     """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
 
-    `keys` are for its file and no fields of lore; an entry that has some is never taken into another.
+    `keys` are for its file and no fields of lore; an entry that has some is recorded whatever is there. `supersedes` names
+    entries whose place it takes, `same_as` the one that says it in other words, `scope` the store that it goes to.
     """
 
     content: str
@@ -74,13 +87,20 @@ class Draft(NamedTuple):
     redact: bool = False
     keys: Mapping[str, str | tuple[str, ...]] = {}
     when: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    same_as: str = ""
+    scope: str = ""
+
+
+RECORDED, KNOWN = "recorded", "known"
 
 
 class Recorded(NamedTuple):
     """The lore as written, its path, entries that say nearly the same, and how many secrets were masked.
 
-    `status` is "recorded", or "merged" where `lore` is an older one of another clone that took in the new one;
-    `why` says why it is pending though it was to be active; `contradictions` are trusted entries that say otherwise.
+    `status` is "recorded", or "known" where `lore` was there already and says it: then `confirmed` says whether that
+    counted, `was` how it was out of use before, `replaced_by` the id of what superseded it. `why` says why it is pending
+    though it was to be active; `contradictions` are trusted entries that say otherwise; `scope` is where it is.
     """
 
     lore: Lore
@@ -90,14 +110,18 @@ class Recorded(NamedTuple):
     redacted: int
     why: str = ""
     contradictions: tuple[Contradiction, ...] = ()
+    confirmed: bool = False
+    was: str = ""
+    replaced_by: str = ""
+    scope: str = ""
 
 
 class Weighed(NamedTuple):
-    """What recording a draft would answer: as `Recorded`; `merged_into` is the lore that would take it in, or None."""
+    """What recording a draft would answer: as `Recorded`; `known` is the entry that says it already, or None."""
 
     lore: Lore
     similar: tuple[Similar, ...]
-    merged_into: Lore | None
+    known: Lore | None
     why: str
     contradictions: tuple[Contradiction, ...]
 
@@ -106,63 +130,135 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     """Return what `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
-        twins = tuple(similar(store, lore))
-        admission = admit(store, lore, twins)
-    host = admission.host.lore if admission.host is not None and admission.folded is not None else None
+        near = similar(store, lore)
+        there = _there(store, draft, lore, near)
+        admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
-    return Weighed(lore, twins, host, admission.why, admission.contradictions)
+    twins = _twins(near, [there.lore.id] if there else [])
+    return Weighed(lore, twins, there.lore if there else None, admission.why, admission.contradictions)
 
 
-def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) -> Recorded:
-    """Write a new entry, with an id that is free where one is given; without `fold` no other lore takes it in.
+def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False) -> Recorded:
+    """Write a new entry, with an id that is free where one is given; what is there already is confirmed instead.
 
-    Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then nothing was written.
+    With `again` it is written even then. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError, for a scope
+    or an entry that is named NotFoundError, AmbiguousError and UsageError; then nothing was written.
     """
     began = store.clock.nanoseconds()
+    store = scopes.reach(store, draft.scope, make=True)
+    entry_writer.check_writable(store)
+    draft, replaced, same = _chosen(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
     if lore_id:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
-    with store.lock:
-        twins = tuple(similar(store, lore))
-        admission = admit(store, lore, twins)
-        entry_writer.check_allowed(store, "record", lore.category)
-        merged = _merge(store, lore, admission) if fold and not draft.keys else None
-        if merged is not None:
-            _note(store, merged, began, merged=1)
-            return Recorded(merged, admission.path, twins, "merged", redacted)
+    with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
+        near = similar(store, lore)
+        admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
+        entry_writer.check_allowed(store, "record", lore.category)
+        there = None if again else _there(store, draft, lore, near)
+        there = _same_as(store, same, there) if same else there
+        if there is not None:
+            return _confirmed(store, draft, lore, there, replaced, near, redacted, began)
         path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
+        if lore.status == ACTIVE:
+            operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
         entry_writer.write(store, [operation])
         remember(store, lore, path)
-        _note(store, lore, began, merged=0)
+        captured.drop_same(store, lore)
+        _note(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
-    return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
+    twins = _twins(near, [one.lore.id for one in replaced])
+    return Recorded(
+        lore, path, twins, RECORDED, redacted, admission.why, admission.contradictions, scope=store.places.scope
+    )  # fmt: skip
 
 
-def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
+def _chosen(store: Store, draft: Draft) -> tuple[Draft, list[There], There | None]:
+    """Return the draft with its relations, the entries that it supersedes, and the one that it says again."""
+    if not (draft.supersedes or draft.same_as):
+        return draft, [], None
+    from engram.usecases.recording.twins import named_entries, refuse_contradiction
+
+    if draft.supersedes and draft.same_as:
+        raise UsageError(
+            "An entry cannot both say the same as another and take its place.", "Give one of the two."
+        )
+    replaced = named_entries(store, draft.supersedes)
+    links = tuple(("supersedes", one.lore.id) for one in replaced)
+    draft = draft._replace(relations=tuple(dict.fromkeys([*draft.relations, *links])))
+    if not draft.same_as:
+        return draft, replaced, None
+    (same,) = named_entries(store, [draft.same_as])
+    refuse_contradiction(prepare(store, draft)[0], same.lore)
+    return draft, replaced, same
+
+
+def _same_as(store: Store, same: There, there: There | None) -> There:
+    """Return the entry that the new one is the same as; one that this clone recorded with these words is folded into it."""
+    if there is None or there.lore.id == same.lore.id or there.lore.source_id != store.source_id:
+        return same
+    from engram.usecases.recording.twins import fold_into
+
+    return fold_into(store, same, there)
+
+
+def _superseding(store: Store, replaced: Sequence[There]) -> list[Change]:
+    if not replaced:
+        return []
+    from engram.usecases.recording.twins import superseding
+
+    return superseding(store, replaced)
+
+
+def _confirmed(
+    store: Store, draft: Draft, lore: Lore, there: There, replaced: Sequence[There], near: Sequence[Similar],
+    redacted: int, began: int,
+) -> Recorded:  # fmt: skip
+    """Confirm the entry that says it already, and let it take the place of those that the new one was to supersede."""
+    over = [one.lore.id for one in replaced]
+    if there.lore.id in over:
+        raise UsageError(
+            f"{there.lore.id} says just that already; there is nothing to take its place.",
+            "Record it without supersedes.",
+        )
+    found = confirm(store, there, lore._replace(entities=draft.entities), over)
+    if replaced and found.lore.status == ACTIVE:
+        changes = _superseding(store, replaced)
+        subject = f"record: {found.lore.title} (supersedes {', '.join(over)})"
+        entry_writer.write(store, [entry_writer.operation_for(store, found.lore, subject, changes)])
+    _note(store, found.lore, began, known=1)
+    twins = _twins(near, [found.lore.id, *over])
+    instead = found.replaced_by.id if found.replaced_by else ""
+    return Recorded(
+        found.lore, found.path, twins, KNOWN, redacted, confirmed=found.confirmed, was=found.was, replaced_by=instead,
+        scope=store.places.scope,
+    )  # fmt: skip
+
+
+def _twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
+    """Return the near entries that are in use and were not named by the caller."""
+    return tuple(one for one in near if one.status in (ACTIVE, PENDING) and one.id not in but)
+
+
+def _there(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
+    return None if draft.keys else find_same(store, lore, [twin.path for twin in twins])
+
+
+def describe_known(done: Recorded) -> str:
+    """Return what recording what is known already did; "" where nothing."""
+    if done.replaced_by:
+        return f"{done.replaced_by} superseded it; if it holds again, record it as what supersedes that."
+    parts = [f"It was {done.was} and is in use again."] if done.was and done.lore.status == ACTIVE else []
+    parts += ["It waits for review."] if done.lore.status == PENDING else []
+    return " ".join([*parts, *(["Saying it again counts as a confirmation."] if done.confirmed else [])])
+
+
+def _note(store: Store, lore: Lore, began: int, *, known: int) -> None:
     took = activity_log.milliseconds_since(store, began)
     activity_log.note(
-        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"merged": merged}
+        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"known": known}
     )
-
-
-def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
-    """Return the lore that took in the new one; None where none does, or somebody is changing it just now."""
-    if admission.host is None or admission.folded is None:
-        return None
-    file, host = admission.host, admission.folded
-    content = entry_writer.rewritten(store, file, host)
-    details = [("Engram-Folded", lore.id)]
-    subject = f"record: {lore.title} (the same as {host.id})"
-    operation = entry_writer.operation_for(
-        store, host, subject, [Change(admission.path, content, atomic.digest(file.raw))], details
-    )
-    try:
-        entry_writer.write(store, [operation])
-    except ConflictError:
-        return None
-    judgements.say_again(store, host, lore.id)
-    return judgements.with_tally(store, host)
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:

@@ -22,7 +22,7 @@ def is_captured(item: Item) -> bool:
 
 def find_captured(store: Store) -> list[Item]:
     """Return an item for each captured entry, newest first."""
-    return [_item(store, lore) for lore in captured.captured(store)]
+    return [_item(store, lore) for lore in captured.lessons(store)]
 
 
 def _item(store: Store, lore: Lore) -> Item:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from datetime import timedelta
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.captured_table import CapturedTable
-from engram.domain.entry.lore import PENDING
+from engram.domain.entry.lore import PENDING, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 DAYS = 14
 MOST = 100
 ORIGIN = "captured"
+OUTCOME = "tool-outcome"  # the tag of what a tool came to, which is no lesson and waits for nobody
 CONTEXT = "captured at "  # begins the line of its context that says at which event
 _DAY = 86_400
 
@@ -51,6 +53,16 @@ def captured(store: Store) -> list[Lore]:
     return found
 
 
+def is_outcome(lore: Lore) -> bool:
+    """Return whether a captured entry is what a tool came to, and no lesson."""
+    return OUTCOME in lore.tags
+
+
+def lessons(store: Store) -> list[Lore]:
+    """Return the captured entries that a person may decide about, newest first."""
+    return [lore for lore in captured(store) if not is_outcome(lore)]
+
+
 def find(store: Store, lore_id: str) -> Lore | None:
     """Return the captured entry with an id; None where there is none."""
     return next((lore for lore in captured(store) if lore.id == lore_id), None)
@@ -59,6 +71,17 @@ def find(store: Store, lore_id: str) -> Lore | None:
 def drop(store: Store, lore_id: str) -> bool:
     """Delete a captured entry; False where it was gone. Raises StoreError."""
     return CapturedTable(store.state).remove(lore_id)
+
+
+def drop_same(store: Store, lore: Lore) -> None:
+    """Delete the captured entries that say what was just recorded: it is an entry now."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        table, mark = CapturedTable(store.state), words_mark(lore.content)
+        for lore_id, raw in table.rows(store.clock.now().timestamp()):
+            if lore.title in raw:
+                found = codec.read(raw.encode(), f"{lore_id}.md", store.categories, store.clock.now()).lore
+                if words_mark(found.content) == mark:
+                    table.remove(lore_id)
 
 
 def when(lore: Lore, now: datetime) -> str:

@@ -20,6 +20,7 @@ from engram.domain.entry.confidence import (
     clamp,
     decay,
 )
+from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
@@ -50,11 +51,28 @@ def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
     return append(store, drafts)
 
 
-def say_again(store: Store, host: Lore, other: str) -> None:
-    """Append that this clone said the same as an entry, by recording `other`: it confirms what another source said."""
-    kind = SAME if host.source_id == store.source_id else CONFIRMED
-    agent = plain_name(store.caller.agent)
-    append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent)])
+def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) -> bool:
+    """Append that somebody here says the same as an entry, and return True; only once per author and day, else False.
+
+    Its author said it on the day it was recorded. `agent` is who says it now (default: the caller). With `once` it counts
+    only if nobody here has said it before, on whatever day. Raises StoreError.
+    """
+    agent = agent or store.caller.agent
+    agent = "" if agent == HUMAN else plain_name(agent)
+    today = tallies.day_of(store.clock.now())
+    said = {
+        (line.source, line.agent, tallies.day_of(moment_of(line)))
+        for line in tallies.live(_said(store, [lore.id]).lines)
+        if line.kind in (CONFIRMED, SAME)
+    }
+    author = "" if lore.agent == HUMAN else plain_name(lore.agent)
+    said.add((lore.source_id, author, tallies.day_of(lore.created_at)))
+    if (store.source_id, agent, today) in said or (
+        once and store.source_id in {source for source, _, _ in said}
+    ):
+        return False
+    append(store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent)])
+    return True
 
 
 def confirm_own(store: Store, entries: Iterable[Lore]) -> None:

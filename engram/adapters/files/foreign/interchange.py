@@ -28,7 +28,10 @@ _HOLDERS, _MAX_HOLDERS = ("data", "result", "response", "graph", "export"), 4
 
 
 class ImportRow(NamedTuple):
-    """The lore fields found in one row, by name, and where it was (`file.jsonl:12`, `file.json#3`)."""
+    """The lore fields found in one row, by name, and where it was (`file.jsonl:12`, `file.json#3`).
+
+    A row that is an entity has the one field `entity`, a `tool_rows.EntityRow`.
+    """
 
     fields: dict[str, object]
     where: str
@@ -70,6 +73,9 @@ def _read(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], 
             break
         if isinstance(found, tool_rows.Left):
             problems += [_problem(where, f"Left out: {found.message}.", found.hint)] if found.hint else []
+            continue
+        if isinstance(found, tool_rows.EntityRow):
+            rows.append(ImportRow({"entity": found}, where))
             continue
         if isinstance(found, RowError):
             problems.append(_problem(where, found.message, found.hint))

@@ -5,11 +5,14 @@ Each tool's rows are told by the keys that only it uses, so that nobody has to s
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
 from engram.domain.entry.categories import OTHER_WORDS
-from engram.domain.exchange.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
+from engram.domain.exchange.memory_kinds import EXPERIENCE, FACTS, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
+from engram.domain.graph.entity import TYPES
+from engram.domain.graph.entity_rules import name_of_id
 from engram.domain.typed import NamedTuple
 
 Row = Mapping[str, object]
@@ -32,6 +35,9 @@ _LESSONS = (
 _TASKS = ("task", "task_description", "situation", "problem", "issue", "goal", "primary_goal", "context")
 _DEEDS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
 _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation")
+_OF_ENTITIES = {
+    "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
+}  # fmt: skip
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
@@ -40,6 +46,16 @@ class Left(NamedTuple):
 
     message: str
     hint: str = ""
+
+
+class EntityRow(NamedTuple):
+    """A row that is an entity: what it is called and is, its further facts, and (name, kind, since) of those it is related to."""
+
+    name: str
+    alias: str
+    type: str
+    metadata: tuple[tuple[str, str], ...] = ()
+    related: tuple[tuple[str, str, str], ...] = ()
 
 
 def detect_kind(name: str, values: Sequence[object]) -> str:
@@ -71,6 +87,8 @@ def _kind_of(row: object) -> str:
     if not isinstance(row, Mapping):
         return ""
     keys = set(row)
+    if "factType" in keys or {"content", "importanceScore"} <= keys or {"entityId", "name"} <= keys:
+        return FACTS
     if {"entityType", "observations"} <= keys or "relationType" in keys:
         return MCP_MEMORY
     if {"session_id", "type", "title", "content"} <= keys:
@@ -159,6 +177,53 @@ def _memory(row: Row) -> object:
     }
 
 
+def _fact(row: Row) -> object:
+    """Return a fact with its type, entities, importance and author; an entity as one."""
+    if "entityId" in row and "content" not in row:
+        return _known_entity(row)
+    ids, source = row.get("entityIds"), row.get("source")
+    fields = {key: row[key] for key in ("content", "tags", "timestamp", "_id", "id") if row.get(key)}
+    return {
+        **fields,
+        "category": row.get("factType"),
+        "importance": row.get("importanceScore"),
+        "agent": row.get("createdBy"),
+        "context": [source] if isinstance(source, str) and source else [],
+        "entities": [name_of_id(one) for one in ids if isinstance(one, str)] if isinstance(ids, list) else [],
+    }
+
+
+def _known_entity(row: Row) -> object:
+    name, alias = row.get("name") or row.get("entityId"), row.get("entityId")
+    if not isinstance(name, str) or not name.strip() or not isinstance(alias, str):
+        return Left("an entity without a name", "Give it a `name`.")
+    kind = str(row.get("type") or "").lower()
+    facts = dict(_named_values(row.get("metadata")))
+    facts |= {own: str(row[key]) for key, own in _OF_ENTITIES.items() if row.get(key) not in (None, "")}
+    facts |= {"kind": kind} if kind and kind not in TYPES else {}
+    ways = row.get("relationships")
+    related = [
+        (name_of_id(str(one.get("targetId") or one.get("toEntityId") or "")), str(one.get("relationType") or ""),
+         str(one.get("since") or ""))
+        for one in (ways if isinstance(ways, list) else [])
+        if isinstance(one, Mapping)
+    ]  # fmt: skip
+    return EntityRow(
+        name.strip(), name_of_id(alias), kind if kind in TYPES else "", tuple(facts.items()),
+        tuple(one for one in related if one[0]),
+    )  # fmt: skip
+
+
+def _named_values(value: object) -> list[tuple[str, str]]:
+    """Return the facts of an object of any keys as texts."""
+    found = value if isinstance(value, Mapping) else {}
+    return [
+        (re.sub(r"\W", "_", str(key)), one if isinstance(one, str) else json.dumps(one, ensure_ascii=False))
+        for key, one in found.items()
+        if one not in (None, "")
+    ]
+
+
 def _experience(row: Row) -> object:
     lesson, task = _said(row, _LESSONS), _said(row, _TASKS)
     done, result = _said(row, _DEEDS), _said(row, _RESULTS)
@@ -194,4 +259,5 @@ _TRANSLATE: dict[str, Callable[[Row], object]] = {
     RECALL: _recalled,
     MEM0: _memory,
     EXPERIENCE: _experience,
+    FACTS: _fact,
 }

@@ -14,6 +14,8 @@ from engram.operations.record import RECORD
 if TYPE_CHECKING:
     import argparse
 
+    from engram.usecases.recording.record import Recorded
+
 DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
 EXAMPLES = (
     'engram record "Staging rejects uploads of more than 1 MB, because its nginx has the default limit"',
@@ -35,25 +37,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Record it and say where it is."""
-    from engram.usecases.recording.record import Draft, record
+    from engram.usecases.recording.record import KNOWN, Draft, describe_known, record
 
     values = given(call.arguments, RECORD)
     draft = Draft(**{**values, "content": text_or_stdin(values["content"], "text")})
     done = record(call.store, draft)
     call.wrote = True
-    twins = [twin._asdict() for twin in done.similar]
+    twins = [
+        {name: value for name, value in twin._asdict().items() if name != "status"} for twin in done.similar
+    ]
     call.output.document(
         {
             "lore": lore_json(call, done.lore, done.path),
             "similar": twins,
             "status": done.status,
+            "confirmed": done.confirmed,
+            "was": done.was,
+            "replaced_by": done.replaced_by,
+            "scope": done.scope,
             "redacted": done.redacted,
             "why": done.why,
             "contradictions": [found._asdict() for found in done.contradictions],
         }
     )
-    did = "Recorded" if done.status == "recorded" else "The same is known already; it was merged into"
+    did = "Known already:" if done.status == KNOWN else "Recorded"
     call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
+    if done.status == KNOWN and describe_known(done):
+        call.output.line(describe_known(done))
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
     if call.store.stand.scope == USER and not call.store.stand.named:
         call.output.rule("In your own store, as there is none here; `engram init` makes one.")
@@ -63,6 +73,18 @@ def run(call: Call) -> int:
         call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
         call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
-    for twin in [twin for twin in done.similar if twin.id != done.lore.id]:
-        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
+    _name_twins(call, done)
     return 0
+
+
+def _name_twins(call: Call, done: Recorded) -> None:
+    from engram.usecases.recording.record import RECORDED
+
+    for twin in done.similar:
+        differs = safe_text(f"; {twin.differs}") if twin.differs else ""
+        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}{differs}):")
+        call.output.rule(safe_text(twin.content, lines=True))
+    if done.similar and done.status == RECORDED:
+        call.output.line(
+            "If one says the same, record yours again with --same-as; if yours takes its place, with --supersedes."
+        )

@@ -1,0 +1,160 @@
+"""What tools came to in a session: commands that failed, and what was changed until they passed, as captured entries.
+
+A hook is called after every tool, so the usual case, a tool that did its work, costs a look at the session's marks and no
+more. Kept is what could matter later: at most four failures a session and thirty in all, each for two weeks, private to
+this clone. One becomes an observation when the same command (program and subcommand) passes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.state.hook_memory import CHANGED, FAILED, PASSED, SHOWN, HookMemory
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.store.store import Store
+
+MOST_A_SESSION = 4
+MOST = 30
+_MOST_FILES = 8
+_CONFIDENCE = 0.4
+_OF_SERVERS = "mcp__"  # how the names of tools of MCP servers begin
+
+
+class Use(NamedTuple):
+    """A tool that was used: its name, its command line ("" for none), the files it changed, the folder it ran in."""
+
+    tool: str
+    command: str = ""
+    changed: tuple[str, ...] = ()
+    working: str = ""
+
+
+def note_failure(store: Store, use: Use, output: str) -> None:
+    """Keep that a command, or a tool of another MCP server, failed with this output, if it says how. Raises StoreError."""
+    if use.changed or not store.settings.flag("hooks.capture"):
+        return
+    keys = _keys(use)
+    memory, session = HookMemory(store.state), store.caller.session
+    open_ = _open_failures(memory, session)
+    if not keys or not memory.is_on_disk or open_.keys() & keys.keys():
+        return  # the first failure stands for those that follow it
+    content = _content(store, [*keys.values()][-1], output)
+    if not content or len({_id(mark) for mark in memory.marked(FAILED, session)}) >= MOST_A_SESSION:
+        return
+    lore_id = _keep(store, content)
+    now = store.clock.now().timestamp()
+    for key in keys if lore_id else ():
+        memory.mark(FAILED, session, f"{key}\n{lore_id}", now)
+    if lore_id:
+        memory.mark(SHOWN, session, lore_id, now)  # who saw it happen need not be told
+
+
+def note_success(store: Store, use: Use) -> None:
+    """Note the files that a tool changed, or that a command passed which had failed in this session. Raises StoreError."""
+    memory, session = HookMemory(store.state), store.caller.session
+    if use.changed:
+        for file in use.changed[:_MOST_FILES]:
+            memory.mark(CHANGED, session, file, store.clock.now().timestamp(), anew_after=0.0)
+        return
+    open_ = _open_failures(memory, session)
+    passed = [open_[key] for key in _keys(use) if key in open_] if open_ else []
+    for lore_id, failed_at in dict.fromkeys(passed):
+        if memory.mark(PASSED, session, lore_id, store.clock.now().timestamp()):
+            _resolve(store, lore_id, _below(memory.marked_since(CHANGED, session, failed_at), use.working))
+
+
+def _keys(use: Use) -> Mapping[str, str]:
+    """Return what identifies what was run, and how it is named."""
+    from engram.domain.agents.fixes import keys_of
+
+    if use.tool.startswith(_OF_SERVERS):
+        return {use.tool: use.tool}
+    return {" ".join(key).strip(): name for key, name in keys_of(use.command).items()}
+
+
+def _open_failures(memory: HookMemory, session: str) -> dict[str, tuple[str, float]]:
+    """Return the failures of a session that nothing passed since: id of the entry and time of each, by key."""
+    failed = memory.times(FAILED, session)
+    passed = memory.marked(PASSED, session) if failed else set()
+    return {
+        mark.partition("\n")[0]: (_id(mark), at) for mark, at in failed.items() if _id(mark) not in passed
+    }
+
+
+def _id(mark: str) -> str:
+    return mark.partition("\n")[2]
+
+
+def _content(store: Store, name: str, output: str) -> str:
+    """Return the text of a failure, without secrets; "" where the output does not say what went wrong."""
+    from engram.domain.admission.secrets import find_secrets, redact
+    from engram.domain.agents.fence import remove_frames
+    from engram.domain.agents.fixes import seen
+    from engram.domain.agents.signals import complains, identifying_error
+
+    output = remove_frames(output)
+    if not complains(output):
+        return ""
+    text = f"Seen: {seen(name, identifying_error(output).removeprefix('E '))}"
+    return redact(text, find_secrets(text, store.allowed_secrets))
+
+
+def _keep(store: Store, content: str) -> str:
+    """Keep a failure, unless an earlier session left the same; returns the id of the entry, "" where it is refused."""
+    from engram.domain.errors import ConflictError, EngramError, StoreError
+    from engram.usecases.recording.record import Draft, prepare
+    from engram.usecases.store import activity_log, captured
+
+    known = [lore for lore in captured.captured(store) if captured.is_outcome(lore)]
+    same = next((lore for lore in known if _line(lore) == content), None)
+    if same is not None:
+        return same.id
+    draft = Draft(
+        content, "FAILURE", context=(f"{captured.CONTEXT}tool-failure",), confidence=_CONFIDENCE,
+        tags=(captured.ORIGIN, captured.OUTCOME), agent=store.caller.agent, redact=True,
+    )  # fmt: skip
+    try:
+        lore = captured.keep(store, prepare(store, draft)[0])
+    except (ConflictError, StoreError):
+        raise
+    except EngramError:
+        return ""
+    for old in known[MOST - 1 :]:
+        captured.drop(store, old.id)
+    activity_log.note(store, "capture", query=content[:200], details={"kept": 1})
+    return lore.id
+
+
+def _resolve(store: Store, lore_id: str, files: Sequence[str]) -> None:
+    """Turn a failure into the observation that the same command passed, and after which changes."""
+    from engram.usecases.store import captured
+
+    lore = captured.find(store, lore_id)
+    if lore is None:
+        return
+    names = ", ".join(f"`{file}`" for file in files)
+    ended = f"It passed after changes to {names}." if files else "It passed later with no file changed."
+    captured.keep(
+        store,
+        lore._replace(content=f"{_line(lore)}\n\n{ended}", category="OBSERVATION", files=tuple(files)),
+    )
+
+
+def _line(lore: Lore) -> str:
+    """Return what was seen to fail."""
+    return lore.content.partition("\n")[0]
+
+
+def _below(files: Sequence[str], working: str) -> list[str]:
+    """Return files as paths from the top of the repository that was worked in; those outside of it are left out."""
+    from engram.adapters.git.run.layout import find_repository
+
+    repository = find_repository(working) if working else None
+    top = os.path.realpath(repository.worktree if repository is not None else working)
+    below = [os.path.relpath(os.path.realpath(os.path.join(working, file)), top) for file in files]
+    return [path.replace(os.sep, "/") for path in below if not path.startswith("..")][-_MOST_FILES:]
