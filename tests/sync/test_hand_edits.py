@@ -12,6 +12,7 @@ from sync_kit import SOON, Clones, settled
 
 import engram
 from engram.usecases.index import freshness
+from engram.usecases.store import sync_consent
 from engram.usecases.sync import auto_sync
 from engram.usecases.sync.sync import preview, sync
 from tests.opening.test_branch_placement import BRANCH, hidden, made, record
@@ -60,7 +61,11 @@ def test_a_file_edited_in_place_in_a_large_store_is_pushed_by_the_next_sync(clon
     clones.assert_equal()
 
 
-def test_an_automatic_sync_of_a_large_store_pushes_a_file_edited_in_place(clones: Clones) -> None:
+def test_an_automatic_sync_of_a_large_store_pushes_a_file_edited_in_place(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENGRAM_SYNC_SECONDS")
+    sync_consent.give(clones["a"].store, "origin")
     path = edit_in_place(clones.root("a"))
     done = auto_sync.sync_now(clones["a"].store)
     assert done is not None

@@ -160,9 +160,9 @@ def wait_until_quiet(store: Store) -> bool:
 
     One process waits at a time, and none for a remote that failed lately. The store may be closed meanwhile.
     """
-    quiet = quiet_seconds()
-    if not 0 < _until_sent(store) <= quiet:
-        return is_due(store)
+    quiet, wait = quiet_seconds(), _until_sent(store)
+    if wait == NEVER or not 0 < wait <= quiet:
+        return wait <= 0
     lock = _lock(store, "sync-wait.lock")
     try:
         if not lock.try_acquire():
@@ -170,8 +170,9 @@ def wait_until_quiet(store: Store) -> bool:
     except OSError:
         return False
     try:
-        while 0 < (wait := _until_sent(store)) <= quiet:
+        while wait != NEVER and 0 < wait <= quiet:
             time.sleep(wait)
+            wait = _until_sent(store)
     finally:
         lock.release()
     return wait <= quiet
