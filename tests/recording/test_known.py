@@ -18,7 +18,7 @@ from mcp_kit import ok as mcp_ok
 
 from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.agents import session_capture
-from engram.usecases.recording.record import Draft
+from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import captured, judgements
 from engram.usecases.store.store import Clock
 
@@ -293,3 +293,27 @@ def test_a_copy_of_the_text_in_a_file_nobody_has_read_yet_is_found(tmp_path: Pat
     with opened(root, clock=Clock()) as store:
         assert store.record(TIDES).lore.id == second.lore.id
         assert store.record(QUEUE).lore.id == first.lore.id
+
+
+def test_an_answer_shows_each_thing_once_and_says_how_many_more_there_are(tmp_path: Path) -> None:
+    with opened(tmp_path, clock=Clock()) as store:
+        for text in (QUEUE, QUEUE, QUEUE.replace("brokers deliver", "the brokers deliver"), TIDES):
+            record(store.store, Draft(text, "FACT"), again=True)
+        found = store.query("queue consumer patterns idempotent handler")
+        (queue,) = [hit for hit in found.lore if "idempotent" in hit.lore.content]
+        assert len(queue.twins) == 2
+        assert "L1: and 2 that say the same" in found.notes
+
+
+async def test_an_agent_is_told_where_it_was_recorded_and_how_to_have_a_store_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with inside(None) as client:
+        done = await mcp_ok(client, "recall_record", content=QUEUE)
+    assert done["scope"] == "user"
+    assert "`engram init`" in done["note"]
+    async with inside(plain(tmp_path / "store")) as client:
+        done = await mcp_ok(client, "recall_record", content=QUEUE)
+    assert done["scope"] == "project"
+    assert "note" not in done
