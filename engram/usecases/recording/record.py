@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SETTING = "graph.detect"
 _FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
+_AHEAD = timedelta(days=1)  # clocks differ, but not more
 _MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
 
 
@@ -54,7 +56,8 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
 class Draft(NamedTuple):
     """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
 
-    `keys` are for its file and no fields of lore; an entry that has some is never taken into another.
+    `keys` are for its file and no fields of lore; an entry that has some is never taken into another. `client` is the
+    source that a client of a server names; it may give the entry its `id` (a ULID) and say when it was `created_at`.
     """
 
     content: str
@@ -74,6 +77,9 @@ class Draft(NamedTuple):
     redact: bool = False
     keys: Mapping[str, str | tuple[str, ...]] = {}
     when: tuple[str, ...] = ()
+    id: str = ""
+    created_at: datetime | None = None
+    client: str = ""
 
 
 class Recorded(NamedTuple):
@@ -120,13 +126,13 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) 
     """
     began = store.clock.nanoseconds()
     lore, redacted = prepare(store, draft, lore_id)
-    if lore_id:  # whenever the id is from
+    if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
         entry_writer.check_allowed(store, "record", lore.category)
-        merged = _merge(store, lore, admission) if fold and not draft.keys else None
+        merged = merge_into(store, lore, admission) if fold and not draft.keys else None
         if merged is not None:
             _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)
@@ -146,7 +152,7 @@ def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
     )
 
 
-def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
+def merge_into(store: Store, lore: Lore, admission: Admission) -> Lore | None:
     """Return the lore that took in the new one; None where none does, or somebody is changing it just now."""
     if admission.host is None or admission.folded is None:
         return None
@@ -161,7 +167,7 @@ def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
         entry_writer.write(store, [operation])
     except ConflictError:
         return None
-    judgements.say_again(store, host, lore.id)
+    judgements.say_again(store, host, lore.id, next(iter(lore.sources), ""))
     return judgements.with_tally(store, host)
 
 
@@ -171,8 +177,8 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
     category = _category(store, draft)
-    lore_id = lore_id or store.clock.new_id()
-    created = times.whole_seconds(ulid.moment(lore_id))
+    lore_id = lore_id or (checked_id(store, draft.id) if draft.id else store.clock.new_id())
+    created = _created(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
     prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
     lore = Lore(
         id=lore_id,
@@ -193,10 +199,32 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         expires_at=draft.expires_at,
         agent=speaker(store, draft.agent),
         source_id=store.source_id,
+        sources=(draft.client,) if draft.client else (),
         when=stated(draft.when) if draft.when else (),
     )
     check(lore, store.categories)
     return lore, redacted
+
+
+def checked_id(store: Store, lore_id: str) -> str:
+    """Return an id that somebody else made, in capitals. Raises ValidationError for what is none, or is from the future."""
+    name = lore_id.upper()
+    if not ulid.is_valid(name):
+        raise ValidationError(
+            "id",
+            f"'{lore_id[:40]}' is not an entry id (a ULID of 26 characters).",
+            "Make one with a ULID library.",
+        )
+    if ulid.moment(name) > store.clock.now() + _AHEAD:
+        raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
+    return name
+
+
+def _created(store: Store, draft: Draft) -> datetime:
+    assert draft.created_at is not None
+    if draft.created_at > store.clock.now() + _AHEAD:
+        raise ValidationError("created_at", f"created_at is {draft.created_at:%Y-%m-%d}, in the future.")
+    return times.whole_seconds(draft.created_at)
 
 
 def tidy(content: str) -> str:

@@ -43,18 +43,22 @@ _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 
 def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
     """Append a line for each entry and kind of judgement; they are on disk when this returns. Raises StoreError."""
-    agent = plain_name(store.caller.agent)
+    agent, client = plain_name(store.caller.agent), store.caller.client
     drafts = [
-        Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent) for lore, kind in judged
+        Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent, client=client)
+        for lore, kind in judged
     ]
     return append(store, drafts)
 
 
-def say_again(store: Store, host: Lore, other: str) -> None:
-    """Append that this clone said the same as an entry, by recording `other`: it confirms what another source said."""
-    kind = SAME if host.source_id == store.source_id else CONFIRMED
+def say_again(store: Store, host: Lore, other: str, client: str = "") -> None:
+    """Append that this clone said the same as an entry, by recording `other`: it confirms what another source said.
+
+    So does the `client` of a server that sent it, once.
+    """
+    kind = SAME if host.source_id == store.source_id and not client else CONFIRMED
     agent = plain_name(store.caller.agent)
-    append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent)])
+    append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent, client=client)])
 
 
 def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
