@@ -18,6 +18,7 @@ from engram.domain.recall.budget import tokens
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
 from engram.usecases.agents.shown import remember
+from engram.usecases.recording.record import KNOWN, describe_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,29 +96,39 @@ def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Seq
 
 
 def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
-    """What was recorded, and what says nearly the same; of a twin that waits for a person only the id.
+    """What was recorded or known, and what says nearly the same; of a twin that waits for a person only the id.
 
     `scope` is where it was recorded, "" for the store at hand.
     """
     lore, twins = done.lore, [_twin(engram, twin) for twin in done.similar]
-    lines = [f"Recorded {lore.id} · {lore.category} · {f'{scope}: ' if scope else ''}{done.path}"]
+    known = done.status == KNOWN
+    did = "Known already:" if known else "Recorded"
+    lines = [f"{did} {lore.id} · {lore.category} · {f'{scope}: ' if scope else ''}{done.path}"]
+    if known:
+        lines += [quote(_title(engram, lore.id, lore.title))]
+        lines += [describe_known(done)] if describe_known(done) else []
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
     lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quote(twin.title)}" for twin in twins]
     lines += ["If one says the same: judge that one helpful, forget this one."] if twins else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
-        similar=twins, scope=scope,
+        similar=twins, scope=scope, status=done.status,
     )  # fmt: skip
     return answer("\n".join(lines), data)
 
 
 def _twin(engram: Engram, twin: Similar) -> results.Similar:
-    try:
-        trust, _ = _readable(engram.get(twin.id), engram)
-        title = neutralize(twin.title, is_checked=trust.is_checked)
-    except EngramError:
-        title = "(it waits for a person)"
+    title = _title(engram, twin.id, twin.title)
     return results.Similar(id=twin.id, similarity=twin.similarity, title=title)
+
+
+def _title(engram: Engram, lore_id: str, title: str) -> str:
+    """A title as an agent may read it."""
+    try:
+        trust, _ = _readable(engram.get(lore_id), engram)
+    except EngramError:
+        return "(it waits for a person)"
+    return neutralize(title, is_checked=trust.is_checked)
 
 
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:

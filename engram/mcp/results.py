@@ -34,7 +34,7 @@ class Similar(BaseModel):
 
 
 class Recorded(BaseModel):
-    """A new lore; `scope` says in which store, where that is another than the one at hand."""
+    """A new entry, or one that says it already (`known`); `scope` says in which store, where not the one at hand."""
 
     id: str
     category: str
@@ -43,6 +43,7 @@ class Recorded(BaseModel):
     similar: list[Similar] = []
     redacted: int = 0
     scope: str = ""
+    status: str = "recorded"
 
 
 class Judgement(BaseModel):

@@ -79,7 +79,10 @@ def test_record(root: Path) -> None:
     assert set(first["lore"]) >= LORE
     assert (first["similar"], first["status"]) == ([], "recorded")
     ok("reindex", cwd=root)
-    twin = ok("record", QUEUE, "-c", "fact", "--context", "again", "--json", cwd=root).json
+    again = ok("record", QUEUE, "-c", "fact", "--context", "again", "--json", cwd=root).json
+    assert (again["status"], again["lore"]["id"], again["confirmed"]) == ("known", first["lore"]["id"], False)
+    near = QUEUE.replace("every handler", "each handler")
+    twin = ok("record", near, "-c", "fact", "--context", "again", "--json", cwd=root).json
     assert set(twin["similar"][0]) == {"id", "similarity", "title", "path"}
     assert twin["similar"][0]["id"] == first["lore"]["id"]
     assert twin["lore"]["context"] == "again"

@@ -104,7 +104,8 @@ async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(
 async def test_near_twins_are_told_as_advice(root: Path) -> None:
     async with inside(root) as client:
         first = await ok(client, "recall_record", content=QUEUE, category="fact")
-        again = await client.call_tool("recall_record", {"content": QUEUE, "category": "fact"})
+        near = QUEUE.replace("deliver", "redeliver")
+        again = await client.call_tool("recall_record", {"content": near, "category": "fact"})
     assert [twin["id"] for twin in again.structured_content["similar"]] == [first["id"]]
     assert f"Very like {first['id']}" in text(again)
     assert len(lore_files(root)) == 2

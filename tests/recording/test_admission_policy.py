@@ -10,9 +10,7 @@ from http_kit import asked, serving
 from mcp_kit import inside, ok
 
 from engram.domain.errors import SecretFoundError, ValidationError
-from engram.usecases.recording.admission_policy import admit
 from engram.usecases.recording.edit import Edit
-from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
@@ -162,32 +160,24 @@ def test_what_speaks_against_a_trusted_entry_is_recorded_and_reported(
         assert store.record(QUEUE, category="fact").contradictions == ()
 
 
-def test_what_another_clone_says_already_takes_in_what_is_recorded_here(root: Path) -> None:
+def test_what_another_clone_says_already_is_confirmed_and_not_recorded_here(root: Path) -> None:
     file = from_elsewhere(root)
+    before = file.read_bytes()
     with opened(root, agent="bot") as store:
         store.refresh()
-        done = store.record(NEEDED, category="fact", tags=["broker"])
-        assert (done.status, done.lore.id, done.path, done.why) == ("merged", ID, "lore/elsewhere.md", "")
-        assert store.get(ID).lore.tags == ("broker",)
+        done = store.record(NEEDED, category="decision")
+        assert (done.status, done.lore.id, done.path, done.why) == ("known", ID, "lore/elsewhere.md", "")
+        assert (done.lore.confidence, done.confirmed) == (0.8, True)
+        assert file.read_bytes() == before
+        assert store.record(NEEDED, category="fact", tags=["broker"]).confirmed is False
+        assert (store.get(ID).lore.tags, store.get(ID).lore.confidence) == (("broker",), 0.8)
         assert store.list().total == 1
     assert lore_files(root) == [file]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"source": ""},
-        {"fields": "status: archived\n"},
-        {"fields": "status: pending\n"},
-        {"text": NOT_NEEDED},
-        {"text": NEEDED.replace("jitter", "patience")},
-    ],
-    ids=str,
-)
-def test_what_is_not_the_same_or_not_of_another_clone_takes_nothing_in(
-    root: Path, other: dict[str, str]
-) -> None:
-    file = from_elsewhere(root, **other)
+@pytest.mark.parametrize("text", [NOT_NEEDED, NEEDED.replace("jitter", "patience")], ids=str)
+def test_what_says_something_else_is_a_new_entry(root: Path, text: str) -> None:
+    file = from_elsewhere(root, text=text)
     before = file.read_bytes()
     with opened(root, agent="bot") as store:
         store.refresh()
@@ -195,44 +185,22 @@ def test_what_is_not_the_same_or_not_of_another_clone_takes_nothing_in(
     assert file.read_bytes() == before
 
 
-def test_a_twin_whose_file_holds_another_entry_by_now_takes_nothing_in(root: Path) -> None:
-    file = from_elsewhere(root)
-    with opened(root, agent="bot") as store:
-        new = store.record(QUEUE, category="fact").lore._replace(content=NEEDED)
-        twin = Similar(ID, 1.0, NEEDED, "lore/elsewhere.md")
-        source = new._replace(source_id=ELSEWHERE[:-1] + "D")
-        assert admit(store.store, source, [twin]).path == twin.path
-        assert admit(store.store, source, [twin._replace(id=ID[:-1] + "B")]).path == ""
-        file.write_text(f"{NEEDED}\n")
-        assert admit(store.store, source, [twin]).path == ""
-        file.unlink()
-        assert admit(store.store, source, [twin]) == ("active", "", "", None, None, ())
-
-
-def test_only_the_model_that_all_clones_have_can_tell_that_texts_are_the_same(root: Path) -> None:
-    from_elsewhere(root)
-    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n\n[embedding]\nprovider = "none"\n')
-    with opened(root, agent="bot") as store:
-        new = store.record(QUEUE, category="fact").lore._replace(content=NEEDED)
-        twin = Similar(ID, 1.0, NEEDED, "lore/elsewhere.md")
-        assert admit(store.store, new, [twin]) == ("active", "", "", None, None, ())
-
-
-def test_what_an_agent_records_waits_and_is_taken_in_by_nothing_until_then(root: Path) -> None:
+def test_what_waits_for_review_is_let_in_by_a_person_who_records_it_and_by_no_agent(root: Path) -> None:
     (root / ".engram.toml").write_text(HELD)
-    before = from_elsewhere(root).read_bytes()
     with opened(root, agent="bot") as bot:
-        bot.refresh()
-        done = bot.record(NEEDED, category="fact")
-        assert (done.status, done.lore.status, done.why) == (
-            "recorded",
+        first = bot.record(NEEDED, category="fact")
+        assert (first.lore.status, first.why) == ("pending", "what agents record waits for review here")
+        again = bot.record(NEEDED, category="fact")
+        assert (again.status, again.lore.id, again.lore.status, again.was) == (
+            "known",
+            first.lore.id,
             "pending",
-            "what agents record waits for review here",
+            "pending",
         )
         assert bot.record(TIDES, category="fact", status="archived").why == ""
-    assert (root / "lore" / "elsewhere.md").read_bytes() == before
-    with opened(root, agent="human") as person:
-        assert person.record(NEEDED, category="fact").status == "merged"
+    with opened(root, agent="human", clock=Clock()) as person:
+        done = person.record(NEEDED, category="fact")
+        assert (done.status, done.lore.id, done.lore.status) == ("known", first.lore.id, "active")
 
 
 def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(root: Path) -> None:

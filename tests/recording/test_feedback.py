@@ -167,7 +167,7 @@ def test_one_bad_name_stops_the_whole_call(store: Engram) -> None:
 
 def test_feedback_moves_an_entry_in_the_ranking_and_out_of_recall(store: Engram) -> None:
     first = store.record("The broker delivers twice", category="FACT", confidence=0.6).lore.id
-    second = store.record("The broker delivers twice", category="FACT", confidence=0.6).lore.id
+    second = store.record("The broker delivers it twice again", category="FACT", confidence=0.6).lore.id
     store.feedback(helpful=second, incorrect=first)
     assert [hit.lore.id for hit in store.query("broker delivers twice").lore] == [second]
     assert len(store.query("broker delivers twice", min_confidence=0).lore) == 2

@@ -11,6 +11,7 @@ from sync_kit import Clones
 from engram.domain.entry.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import undo
+from engram.usecases.recording.record import Draft, record
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.sync import sync as syncing
 
@@ -189,6 +190,7 @@ def test_of_three_alike_the_oldest_takes_in_the_others(tmp_path: Path) -> None:
 
 def test_what_one_clone_said_twice_is_not_folded_by_itself(clones: Clones) -> None:
     clones.record("b", HERE)
-    clones.record("b", HERE)
+    clones.clock.advance(seconds=1)
+    record(clones["b"].store, Draft(HERE, "FACT"), again=True)
     clones.settle()
     assert len(clones["a"].list().lore) == 2

@@ -13,6 +13,7 @@ from functools import partial
 from engram.adapters.index import row_details
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import DECAY_LOSS, DECAY_MONTH
+from engram.domain.entry.lore import words_mark
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
-FORMAT = 15
+FORMAT = 16
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -36,7 +37,7 @@ CREATE TABLE files (
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
     agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT, "when" TEXT,
     conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, believed INTEGER, modest INTEGER,
-    line_check INTEGER NOT NULL
+    words_mark INTEGER, line_check INTEGER NOT NULL
 );
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
@@ -46,6 +47,7 @@ _INDEXES = """
 CREATE UNIQUE INDEX IF NOT EXISTS files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_id ON files (id, path) WHERE id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_created ON files (created_at) WHERE row IS NOT NULL;
+CREATE INDEX IF NOT EXISTS files_words_mark ON files (words_mark) WHERE words_mark IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_conflicts ON files (path) WHERE conflicts > 0;
 CREATE INDEX IF NOT EXISTS files_when ON files (path) WHERE "when" != '';
 CREATE INDEX IF NOT EXISTS files_error ON files (path) WHERE error IS NOT NULL;
@@ -60,7 +62,7 @@ COLUMNS = (
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
     "length", "files", '"when"', "conflicts", "full", "anchor", "accounts",
-    "believed", "modest",
+    "believed", "modest", "words_mark",
 )  # fmt: skip
 _SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
 _ROW = COLUMNS.index("row")
@@ -290,6 +292,16 @@ class Catalog:
         query = "SELECT path FROM row_merged JOIN files USING (row)"
         return found | {row[0] for row in self.where_in(query, "row_merged.id", ids)}
 
+    def paths_with_mark(self, mark: int) -> list[str]:
+        """Return the files of entries whose content has this `words_mark`."""
+        query = "SELECT path FROM files WHERE words_mark = ? AND shadowed = 0 ORDER BY path"
+        return [path for (path,) in self.connection.execute(query, (mark,))]
+
+    def paths_relating(self, kind: str, lore_id: str) -> list[str]:
+        """Return the files of entries that name an entry in a relation of this kind."""
+        query = "SELECT path FROM row_relations JOIN files USING (row) WHERE row_relations.id = ? AND kind = ? ORDER BY path"
+        return [path for (path,) in self.connection.execute(query, (lore_id, kind))]
+
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """Return the ids of the entries in these files."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "path", paths) if row[0]}
@@ -428,7 +440,7 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
-        "\n".join(lore.when), len(lore.conflicts), *_before_decay(lore),
+        "\n".join(lore.when), len(lore.conflicts), *_before_decay(lore), words_mark(lore.content),
     )  # fmt: skip
 
 

@@ -142,7 +142,9 @@ _NO_LESSON = re.compile(
     r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
-_ANAPHORA = re.compile(rf"^(?!it turn|{_HERE} )(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE)
+_ANAPHORA = re.compile(
+    rf"^(?!it turn|{_HERE} )(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE
+)
 _SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_])")
 # Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
 _REMARK = re.compile(

@@ -13,6 +13,7 @@ from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, U
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import similar
+from engram.usecases.similarity.same_words import find_same
 from engram.usecases.store.code_repository import code_repository
 
 if TYPE_CHECKING:
@@ -61,13 +62,19 @@ def read_source(path: str) -> bytes:
 
 
 def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
-    """Record a draft, or the id of what says nearly the same already. Raises EngramError where it is refused."""
+    """Record a draft, or the id of what says nearly the same already, which is confirmed if it says just that.
+
+    Raises EngramError where it is refused.
+    """
     lore, _ = recording.prepare(store, draft)
     bare = lore._replace(
         context=(), tags=(), files=(), entities=()
     )  # somebody may have recorded it without these
     twins = similar(store, lore) or similar(store, bare)
-    return (None, twins[0].id) if twins else (recording.record(store, draft), "")
+    if twins and find_same(store, lore, [twin.path for twin in twins]) is None:
+        return None, twins[0].id
+    done = recording.record(store, draft)
+    return (None, done.lore.id) if done.status == recording.KNOWN else (done, "")
 
 
 def _turns(raw: bytes) -> list[Turn]:

@@ -182,6 +182,26 @@ def folders_changed(store: Store, generation: Generation) -> bool:
     return next(_changed(generation, root), None) is not None
 
 
+def unread_files(store: Store, generation: Generation | None, prefix: str) -> list[str]:
+    """Return the entry files whose names begin with a prefix, in all folders that changed since the index read them."""
+    known = generation.folders if generation is not None else {}
+    folders = [*_changed(generation, store.places.root)] if generation and known else [store.places.folder]
+    found = []
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(f"{store.places.root}/{folder}") as entries:
+                for entry in entries:
+                    if entry.name.startswith(prefix) and entry.name.endswith(".md"):
+                        found.append(f"{folder}/{entry.name}")
+                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                        inner = f"{folder}/{entry.name}"
+                        folders += [inner] if inner not in known else []
+        except OSError:
+            continue
+    return found
+
+
 def _changed(generation: Generation, root: str) -> Iterator[str]:
     """Yield the folders whose time differs, or that are gone."""
     lstat, prefix = os.lstat, root + "/"

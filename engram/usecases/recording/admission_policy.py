@@ -6,8 +6,7 @@ from engram.domain.admission.junk import why_junk
 from engram.domain.entry.confidence import state
 from engram.domain.entry.lore import ACTIVE, HUMAN, PENDING, Lore
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.similarity.deduplicate import fold, may_fold
-from engram.domain.similarity.equivalence import CONTRADICTION, NEAR, SAME, compare
+from engram.domain.similarity.equivalence import CONTRADICTION, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
 
@@ -32,13 +31,10 @@ class Contradiction(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """What becomes of a new entry: with which status it is written and why not as it asked, or which lore takes it in."""
+    """What becomes of a new entry: with which status it is written, why not as it asked, and what it speaks against."""
 
     status: str
     why: str = ""
-    path: str = ""
-    host: LoreFile | None = None
-    folded: Lore | None = None
     contradictions: tuple[Contradiction, ...] = ()
 
 
@@ -57,14 +53,6 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
         verdict = compare(lore.content, file.lore.content)
         if verdict.kind == CONTRADICTION and state(file.lore.thousandths) in _TRUSTED:
             against.append(Contradiction(twin.id, twin.title, verdict.why))
-        elif (
-            verdict.kind == SAME
-            and may_fold(file.lore, lore._replace(status=status))
-            and _near(store, lore, file.lore)
-        ):
-            folded = fold(file.lore, lore)
-            if folded is not None:
-                return Admission(status, "", twin.path, file, folded)
     return Admission(status, why, contradictions=tuple(against))
 
 
@@ -111,11 +99,3 @@ def _loaded(store: Store, twin: Similar) -> LoreFile | None:
     except EngramError:
         return None
     return file if file.lore.id == twin.id and file.adopted else None
-
-
-def _near(store: Store, one: Lore, other: Lore) -> bool:
-    """Return whether the texts alone are near enough; only the model that all clones have can tell."""
-    embedder = store.embedder
-    if embedder is None or embedder.name != "bundled":
-        return False
-    return round(embedder.similarities(one.content, [other.content])[0], 4) >= NEAR

@@ -76,15 +76,14 @@ def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "
 
 
 def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
-    """Return what an attempt that was cut off recorded, also where another entry has taken it in."""
+    """Return what an attempt that was cut off recorded."""
     if not attempt.again:
         return None
     try:
         found = resolve(store, attempt.id)
     except NotFoundError:
         return None
-    status = "recorded" if found.id == attempt.id else "merged"
-    return Recorded(entry_writer.load(found.store, found.path).lore, found.path, (), status, 0)
+    return Recorded(entry_writer.load(found.store, found.path).lore, found.path, (), record.RECORDED, 0)
 
 
 def _packed(store: Store, shown: Shown) -> dict[str, object]:

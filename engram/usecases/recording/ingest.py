@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from engram.domain.errors import ConflictError, EngramError
-from engram.domain.similarity.deduplicate import fold, may_fold, sources_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
-from engram.usecases.recording.admission_policy import Admission
-from engram.usecases.recording.record import merge_into, prepare, record
-from engram.usecases.similarity.near_duplicates import similar
+from engram.usecases.recording.record import KNOWN, checked_id, record, tidy
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
@@ -44,21 +40,17 @@ def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
 
 def _ingest(store: Store, draft: Draft, here: dict[str, str], gone: Mapping[str, float]) -> Ingested:
     try:
-        lore, _ = prepare(store, draft)
-        if draft.id and lore.id in here:
-            return _sent_again(store, lore, here[lore.id])
-        if draft.id and lore.id in gone:
-            raise ConflictError(f"{lore.id} was deleted here.", "Send it without its id to record it anew.")
-        twin = _same(store, lore)
-        if twin is not None:
-            _confirm(store, lore, twin.path)
-            return Ingested(MERGED, twin.id, twin.path)
-        done = _ingested(record(store, draft))
+        lore_id = checked_id(store, draft.id) if draft.id else ""
+        if lore_id in here:
+            return _sent_again(store, draft, lore_id, here[lore_id])
+        if lore_id in gone:
+            raise ConflictError(f"{lore_id} was deleted here.", "Send it without its id to record it anew.")
+        done = record(store, draft)
     except EngramError as error:
         return Ingested(REJECTED, error=error)
-    if draft.id:
-        here[lore.id] = done.path
-    return done
+    if lore_id:
+        here[lore_id] = done.path
+    return _ingested(done)
 
 
 def _paths(store: Store, ids: Sequence[str]) -> dict[str, str]:
@@ -72,36 +64,17 @@ def _paths(store: Store, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _sent_again(store: Store, lore: Lore, path: str) -> Ingested:
+def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
     """Return what becomes of an entry whose id is here. Raises ConflictError where it says something else."""
     there = entry_writer.load(store, path).lore
-    if lore.id in there.merged_from or (there.content, there.category) == (lore.content, lore.category):
+    if lore_id in there.merged_from or there.content == tidy(draft.content):
         return Ingested(MERGED, there.id, path)
     raise ConflictError(
-        f"{lore.id} is here and says something else.",
-        f"PUT /lore/{lore.id} replaces it, a new id records another.",
+        f"{lore_id} is here and says something else.",
+        f"PUT /lore/{lore_id} replaces it; without an id it is another entry.",
     )
 
 
-def _confirm(store: Store, lore: Lore, path: str) -> None:
-    """Have the entry at this path take in what a client says that is no source of it yet: it is confirmed by that."""
-    file = entry_writer.load(store, path)
-    if lore.sources and not {*lore.sources} & {*sources_of(file.lore)} and may_fold(file.lore, lore):
-        merge_into(store, lore, Admission(lore.status, "", path, file, fold(file.lore, lore)))
-
-
 def _ingested(done: Recorded) -> Ingested:
-    outcome = MERGED if done.status == "merged" else ACCEPTED
+    outcome = MERGED if done.status == KNOWN else ACCEPTED
     return Ingested(outcome, done.lore.id, done.path, done.similar, done.why)
-
-
-def _same(store: Store, lore: Lore) -> Similar | None:
-    """Return the lore of the same category whose text is the same to the letter."""
-    for twin in similar(store, lore):
-        try:
-            there = entry_writer.load(store, twin.path).lore
-        except EngramError:
-            continue
-        if there.id == twin.id and (there.content, there.category) == (lore.content, lore.category):
-            return twin
-    return None

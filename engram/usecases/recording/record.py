@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
+from engram.domain.entry.lore import (
+    ACTIVE,
+    PENDING,
+    STATUSES,
+    Lore,
+    Relation,
+    check,
+    check_content,
+    check_fraction,
+)
 from engram.domain.entry.moments import stated
-from engram.domain.errors import ConflictError, ValidationError
+from engram.domain.errors import ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
+from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
+from engram.usecases.recording.known import Known, confirm
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
+from engram.usecases.similarity.same_words import There, find_same
 from engram.usecases.store import activity_log, entry_writer, judgements
 
 if TYPE_CHECKING:
@@ -82,11 +92,15 @@ class Draft(NamedTuple):
     client: str = ""
 
 
+RECORDED, KNOWN = "recorded", "known"
+
+
 class Recorded(NamedTuple):
     """The lore as written, its path, entries that say nearly the same, and how many secrets were masked.
 
-    `status` is "recorded", or "merged" where `lore` is an older one of another clone that took in the new one;
-    `why` says why it is pending though it was to be active; `contradictions` are trusted entries that say otherwise.
+    `status` is "recorded", or "known" where `lore` was there already and says it: then `confirmed` says whether that
+    counted, `was` how it was out of use before, `replaced_by` the id of what superseded it. `why` says why it is pending
+    though it was to be active; `contradictions` are trusted entries that say otherwise.
     """
 
     lore: Lore
@@ -96,14 +110,17 @@ class Recorded(NamedTuple):
     redacted: int
     why: str = ""
     contradictions: tuple[Contradiction, ...] = ()
+    confirmed: bool = False
+    was: str = ""
+    replaced_by: str = ""
 
 
 class Weighed(NamedTuple):
-    """What recording a draft would answer: as `Recorded`; `merged_into` is the lore that would take it in, or None."""
+    """What recording a draft would answer: as `Recorded`; `known` is the entry that says it already, or None."""
 
     lore: Lore
     similar: tuple[Similar, ...]
-    merged_into: Lore | None
+    known: Lore | None
     why: str
     contradictions: tuple[Contradiction, ...]
 
@@ -113,62 +130,68 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     lore, _ = prepare(store, draft)
     with store.lock:
         twins = tuple(similar(store, lore))
+        there = _there(store, draft, lore, twins)
         admission = admit(store, lore, twins)
-    host = admission.host.lore if admission.host is not None and admission.folded is not None else None
     lore = lore._replace(status=admission.status)
-    return Weighed(lore, twins, host, admission.why, admission.contradictions)
+    return Weighed(lore, twins, there.lore if there else None, admission.why, admission.contradictions)
 
 
-def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) -> Recorded:
-    """Write a new entry, with an id that is free where one is given; without `fold` no other lore takes it in.
+def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False) -> Recorded:
+    """Write a new entry, with an id that is free where one is given; what is there already is confirmed instead.
 
-    Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then nothing was written.
+    With `again` it is written even then. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then
+    nothing was written.
     """
     began = store.clock.nanoseconds()
     lore, redacted = prepare(store, draft, lore_id)
     if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
-    with store.lock:
+    entry_writer.check_writable(store)
+    with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
         entry_writer.check_allowed(store, "record", lore.category)
-        merged = merge_into(store, lore, admission) if fold and not draft.keys else None
-        if merged is not None:
-            _note(store, merged, began, merged=1)
-            return Recorded(merged, admission.path, twins, "merged", redacted)
+        there = None if again else _there(store, draft, lore, twins)
+        if there is not None:
+            said = lore._replace(status=admission.status, entities=draft.entities)
+            found = confirm(store, there, said, is_named=bool(draft.id))
+            _note(store, found.lore, began, known=1)
+            return _known(found, twins, redacted)
         lore = lore._replace(status=admission.status)
         path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
         entry_writer.write(store, [operation])
         remember(store, lore, path)
-        _note(store, lore, began, merged=0)
+        _note(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
-    return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
+    return Recorded(lore, path, twins, RECORDED, redacted, admission.why, admission.contradictions)
 
 
-def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
+def _there(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
+    return None if draft.keys else find_same(store, lore, [twin.path for twin in twins])
+
+
+def _known(found: Known, twins: Sequence[Similar], redacted: int) -> Recorded:
+    others = tuple(twin for twin in twins if twin.id != found.lore.id)
+    instead = found.replaced_by.id if found.replaced_by else ""
+    return Recorded(
+        found.lore, found.path, others, KNOWN, redacted, confirmed=found.confirmed, was=found.was, replaced_by=instead
+    )  # fmt: skip
+
+
+def describe_known(done: Recorded) -> str:
+    """Return what recording what is known already did; "" where nothing."""
+    if done.replaced_by:
+        return f"{done.replaced_by} superseded it; if it holds again, record it as what supersedes that."
+    parts = [f"It was {done.was} and is in use again."] if done.was and done.lore.status == ACTIVE else []
+    parts += ["It waits for review."] if done.lore.status == PENDING else []
+    return " ".join([*parts, *(["Saying it again counts as a confirmation."] if done.confirmed else [])])
+
+
+def _note(store: Store, lore: Lore, began: int, *, known: int) -> None:
     took = activity_log.milliseconds_since(store, began)
     activity_log.note(
-        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"merged": merged}
+        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"known": known}
     )
-
-
-def merge_into(store: Store, lore: Lore, admission: Admission) -> Lore | None:
-    """Return the lore that took in the new one; None where none does, or somebody is changing it just now."""
-    if admission.host is None or admission.folded is None:
-        return None
-    file, host = admission.host, admission.folded
-    content = entry_writer.rewritten(store, file, host)
-    details = [("Engram-Folded", lore.id)]
-    subject = f"record: {lore.title} (the same as {host.id})"
-    operation = entry_writer.operation_for(
-        store, host, subject, [Change(admission.path, content, atomic.digest(file.raw))], details
-    )
-    try:
-        entry_writer.write(store, [operation])
-    except ConflictError:
-        return None
-    judgements.say_again(store, host, lore.id, next(iter(lore.sources), ""))
-    return judgements.with_tally(store, host)
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:

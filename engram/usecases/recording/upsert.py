@@ -43,7 +43,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         if not hits:
             if digest:
                 raise StaleError(f"There is no entry {lore_id}.", "Omit the digest to create it.")
-            done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, fold=False)
+            done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, again=True)
             there = atomic.digest(store.files.read(done.path))
             return Put(Shown(done.lore, done.path, "", store.places.scope, there), True, done.why)
         found = Found(lore_id, hits[0].path, "", store)

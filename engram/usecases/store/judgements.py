@@ -20,6 +20,7 @@ from engram.domain.entry.confidence import (
     clamp,
     decay,
 )
+from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
@@ -51,14 +52,43 @@ def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
     return append(store, drafts)
 
 
-def say_again(store: Store, host: Lore, other: str, client: str = "") -> None:
-    """Append that this clone said the same as an entry, by recording `other`: it confirms what another source said.
+def confirm(store: Store, lore: Lore, agent: str = "") -> bool:
+    """Append that somebody here says the same as an entry, and return True; only once per author and day, else False.
 
-    So does the `client` of a server that sent it, once.
+    Its author said it on the day it was recorded. `agent` is who says it now (default: the caller). Raises StoreError.
     """
-    kind = SAME if host.source_id == store.source_id and not client else CONFIRMED
+    agent = agent or store.caller.agent
+    agent = "" if agent == HUMAN else plain_name(agent)
+    today = tallies.day_of(store.clock.now())
+    said = {
+        (line.source, line.agent, tallies.day_of(moment_of(line)))
+        for line in tallies.live(_said(store, [lore.id]).lines)
+        if line.kind in (CONFIRMED, SAME)
+    }
+    author = "" if lore.agent == HUMAN else plain_name(lore.agent)
+    said.add((lore.source_id, author, tallies.day_of(lore.created_at)))
+    if (store.source_id, agent, today) in said:
+        return False
+    append(store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent)])
+    return True
+
+
+def confirm_for(store: Store, lore: Lore, client: str) -> bool:
+    """Append that a client of a server says the same as an entry, and return True; only once for each, else False.
+
+    Raises StoreError.
+    """
+    if any(
+        line.client == client
+        for line in tallies.live(_said(store, [lore.id]).lines)
+        if line.kind == CONFIRMED
+    ):
+        return False
     agent = plain_name(store.caller.agent)
-    append(store, [Judgement("", host.id, kind, other, ledger.words_digest(host), agent, client=client)])
+    append(
+        store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent, client=client)]
+    )
+    return True
 
 
 def confirm_own(store: Store, entries: Iterable[Lore]) -> None:

@@ -11,6 +11,7 @@ from engram.domain.errors import ValidationError
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import Edit, rewrite
 from engram.usecases.recording.editor import kept_if_refused
+from engram.usecases.recording.record import KNOWN, describe_known
 from engram_tui.shell.command import Command
 from engram_tui.widgets.format import entries, fraction, quoted
 
@@ -130,8 +131,8 @@ def record(fields: Mapping[str, object], recorded: Callable[[], None]) -> Comman
         done = store.record(**fields)  # type: ignore[arg-type]
         recorded()
         title = quoted(done.lore.title)
-        if done.status == "merged":
-            return f"{title} says the same already; yours was merged into it"
+        if done.status == KNOWN:
+            return f"{title} is known already. {describe_known(done)}".strip()
         against = f"; it contradicts {quoted(done.contradictions[0].title)}" if done.contradictions else ""
         return f"{title} waits for review: {done.why}" if done.why else f"{title} is recorded{against}"
 

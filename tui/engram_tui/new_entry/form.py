@@ -174,8 +174,8 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
 def preview_lines(weighed: Weighed) -> list[str]:
     """Say what recording would do, a line each."""
     found = []
-    if weighed.merged_into:
-        found.append(f"= says the same as “{weighed.merged_into.title}”: would be merged into that entry")
+    if weighed.known:
+        found.append(f"= is known already: “{weighed.known.title}” would be confirmed")
     if weighed.why:
         found.append(f"… would wait for review: {weighed.why}")
     found += [f"≠ contradicts “{one.title}”: {one.why}" for one in weighed.contradictions]

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Record it and say where it is."""
-    from engram.usecases.recording.record import Draft, record
+    from engram.usecases.recording.record import KNOWN, Draft, describe_known, record
 
     values = given(call.arguments, RECORD)
     draft = Draft(**{**values, "content": text_or_stdin(values["content"], "text")})
@@ -47,13 +47,18 @@ def run(call: Call) -> int:
             "lore": lore_json(call, done.lore, done.path),
             "similar": twins,
             "status": done.status,
+            "confirmed": done.confirmed,
+            "was": done.was,
+            "replaced_by": done.replaced_by,
             "redacted": done.redacted,
             "why": done.why,
             "contradictions": [found._asdict() for found in done.contradictions],
         }
     )
-    did = "Recorded" if done.status == "recorded" else "The same is known already; it was merged into"
+    did = "Known already:" if done.status == KNOWN else "Recorded"
     call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
+    if done.status == KNOWN and describe_known(done):
+        call.output.line(describe_known(done))
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
     if call.store.stand.scope == USER and not call.store.stand.named:
         call.output.rule("In your own store, as there is none here; `engram init` makes one.")
