@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain, variables
-from http_kit import TOKEN, get, lore, post, serving
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain
+from http_kit import TOKEN, get, lore, served, serving
 
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
@@ -336,21 +334,11 @@ def test_the_document_says_what_the_tools_say() -> None:
 
 
 def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
-    root = dedicated(tmp_path / "store")
-    command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root)]
-    process = subprocess.Popen(command, env=variables(), stderr=subprocess.PIPE, text=True)
-    try:
-        said = process.stderr.readline()
-        url, place = said.split()[1], said.rpartition(": ")[2].strip()
-        assert url.startswith("http://127.0.0.1:")
-        key = {"authorization": f"Bearer {Path(place).read_text().strip()}"}
-        assert get(f"{url}/lore").status_code == 401
-        assert post(f"{url}/lore", json=lore(QUEUE), headers=key).status_code == 201
-        assert get(f"{url}/lore", headers=key).json()["total"] == 1
-    finally:
-        process.terminate()
-        process.wait(20)
-        process.stderr.close()
+    with served(dedicated(tmp_path / "store")) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert get(f"{server.url}/lore").status_code == 401
+        server.ask("POST", "/lore", lore(QUEUE), 201)
+        assert server.ask("GET", "/lore").json()["total"] == 1
 
 
 def test_what_keeps_it_from_serving_is_said(root: Path, tmp_path: Path) -> None:
