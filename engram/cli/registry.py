@@ -78,7 +78,7 @@ COMMANDS = (
     Command("config", "store.config", "see and change settings"),
     Command("demo", "placement.demo", "show two clones that disagree, and the merge"),
     Command("mcp", "interfaces.mcp", "serve this memory to a coding agent (MCP)"),
-    Command("serve", "interfaces.serve", "serve this memory by an HTTP API"),
+    Command("serve", "interfaces.serve", "serve this memory by an HTTP API", ("start",)),
     Command("agents", "agents.agents", "list the coding agents found here, and which are connected"),
     Command("connect", "agents.connect", "let a coding agent use Engram"),
     Command("disconnect", "agents.disconnect", "remove what connect added"),
