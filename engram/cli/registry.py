@@ -31,6 +31,7 @@ COMMANDS = (
     Command(
         "worth", "consolidation.worth", "show how often entries were shown and helped, and what they cost"
     ),
+    Command("bisect", "recall.bisect", "find the commit that changed the answer to a query"),
     Command("undo", "history.undo", "undo the last operations"),
     Command("redo", "history.redo", "redo what the last undo took back"),
     Command("log", "history.log", "show the history of an entry, from git"),
