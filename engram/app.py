@@ -91,9 +91,16 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         expires_at: datetime | None = None,
         redact: bool = False,
         when: Words = (),
+        supersedes: Words = (),
+        same_as: str = "",
+        scope: str = "",
         key: str = "",
     ) -> Recorded:
         """Write a new entry and return it with its near twins; it is durable when this returns.
+
+        What is there already makes no second entry: `.status` is "known" with that entry, which this confirms.
+        `supersedes` names entries whose place it takes, `same_as` the one that says it in other words, `scope` where it
+        goes (default: the store at hand).
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's (by default guessed from the
         text), `confidence` 0..1 (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
@@ -104,7 +111,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         draft = recording.Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
-            when=words(when),
+            when=words(when), supersedes=words(supersedes), same_as=same_as, scope=scope,
         )  # fmt: skip
         if key:
             from engram.usecases.recording.idempotent_writes import record_once
@@ -159,9 +166,15 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         return answer
 
     def feedback(
-        self, *, helpful: Words = (), not_relevant: Words = (), incorrect: Words = (), again: bool = False
+        self,
+        *,
+        helpful: Words = (),
+        not_relevant: Words = (),
+        incorrect: Words = (),
+        again: bool = False,
+        scope: str = "",
     ) -> list[Judged]:
-        """Judge lore by session ref, id, id prefix or words of it.
+        """Judge lore by session ref, id, id prefix or words of it; with a `scope` only what is there.
 
         helpful +0.08, incorrect −0.15, not_relevant 0; once a session and kind unless `again`.
         Raises NotFoundError, AmbiguousError, UsageError.
@@ -171,6 +184,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
             helpful=words(helpful),
             not_relevant=words(not_relevant),
             incorrect=words(incorrect),
+            scope=scope,
             again=again,
         )
         self._changed()

@@ -12,6 +12,7 @@ from engram.domain.typed import NamedTuple
 
 SESSION, PROJECT, USER = BUILT_IN_SCOPES
 TEAM = "team"
+_PRIVATE = ("personal", "private", "local")  # what other programs call what only one person reads
 _DAY = 86_400.0
 
 
@@ -65,11 +66,20 @@ def scope_names(settings: Settings) -> tuple[str, ...]:
 
 
 def checked_scope(settings: Settings, name: str) -> str:
-    """`name`, if there is such a scope. Raises UsageError."""
-    known = scope_names(settings)
-    if name not in known:
-        raise UsageError(f"'{name}' is not a scope.", f"Scopes here: {', '.join(known)}.")
-    return name
+    """Return the scope of that name, also where another program's word for it is given. Raises UsageError."""
+    known, teams = scope_names(settings), settings.teams()
+    if name in known:
+        return name
+    if name in _PRIVATE:
+        return USER
+    if name == TEAM and len(teams) == 1:
+        return teams[0]
+    if name == TEAM and not teams:
+        raise UsageError(
+            "There is no team's scope here.",
+            "Add one: engram scope add NAME URL. A repository's team shares `project`.",
+        )
+    raise UsageError(f"'{name[:60]}' is not a scope.", f"Scopes here: {', '.join(known)}.")
 
 
 def checked_team_name(name: str) -> str:

@@ -37,14 +37,14 @@ AS_OF_HEADER, CURSOR_HEADER = "engram-as-of", "engram-cursor"
 async def query(request: Request) -> Response:
     """Recall lore by words and meaning."""
     given = arguments_of(TOOLS["recall_query"], await body_of(request))
-    text = given.pop("query")
+    text, scope = given.pop("query"), given.pop("scope")
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.history.origin import known_origins
         from engram.usecases.opening.scopes import reach
         from engram.usecases.recall.answer_json import answer_json
 
-        found = engram.query(text, **given)
+        found = engram.query(text, **given, scopes=scope or ())
         origins = [known_origins(reach(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
         return answer_json(found, [hit.lore.content for hit in found.lore], origins)
 

@@ -185,6 +185,7 @@ class TakenIn(BaseModel):
     id: str = ""
     path: str = ""
     digest: str = ""
+    scope: str = ""
     similar: list[dict[str, Any]] = []
     pending: str = Field(default="", description="Why it waits for review, if it does")
     error: dict[str, Any] | None = None

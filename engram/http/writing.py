@@ -12,6 +12,7 @@ from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
 from engram.http.shapes import Batch, FeedbackList, Sent
 from engram.mcp.tools.core import TOOLS
+from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.ingest import ACCEPTED, MERGED, REJECTED, Ingested
 from engram.usecases.recording.record import Draft
 from engram.usecases.store.judgements import plain_name
@@ -103,7 +104,9 @@ def _outcome(engram: Engram, number: int, one: Ingested | ProblemError) -> dict[
     if isinstance(one, ProblemError):
         return {"index": number, "outcome": REJECTED, "error": one.error.as_dict()}
     outcome: dict[str, Any] = {"index": number, "outcome": one.outcome, "id": one.id, "path": one.path}
-    outcome["digest"] = atomic.current_digest(engram.store.files.absolute(one.path)) or "" if one.path else ""
+    where = reach(engram.store, one.scope)
+    outcome["digest"] = atomic.current_digest(where.files.absolute(one.path)) or "" if one.path else ""
+    outcome["scope"] = one.scope
     outcome["similar"] = [twin._asdict() for twin in one.similar]
     outcome |= {"pending": one.pending} if one.pending else {}
     return outcome | ({"error": one.error.as_dict()} if one.error else {})

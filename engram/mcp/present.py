@@ -21,10 +21,10 @@ from engram.domain.agents.framing import (
 )
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
-from engram.domain.entry.categories import Categories
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
+from engram.domain.scopes import USER
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
 from engram.usecases.agents.shown import remember
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from engram.usecases.recording.record import Recorded
     from engram.usecases.similarity.near_duplicates import Similar
 
-CATEGORIES = "One of " + ", ".join(Categories().names)
-
 _NOTHING = "Nothing relevant is known here."
 _NAMED = 5  # titles in a question
 _MOST_WEAK = 3  # entries of an answer that is only weakly related
+_MOST_TWINS = 2
+CHOICES = "If one says the same, record yours again with same_as; if yours takes its place, with supersedes; else leave both."
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
     "votes conflicts settled source_id sources importance title state agent confirmed".split()  # noqa: SIM905 - names
@@ -109,40 +109,49 @@ def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Seq
     )
 
 
-def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
-    """What was recorded or known, and what says nearly the same; of a twin that waits for a person only the id.
-
-    `scope` is where it was recorded, "" for the store at hand.
-    """
-    lore, twins = done.lore, [_twin(engram, twin) for twin in done.similar]
-    known = done.status == KNOWN
+def recorded(engram: Engram, done: Recorded) -> CallToolResult:
+    """What was recorded or known and where, and what says nearly the same, whole, with what can be done about it."""
+    lore, known = done.lore, done.status == KNOWN
     did = "Known already:" if known else "Recorded"
-    lines = [f"{did} {lore.id} · {lore.category} · {f'{scope}: ' if scope else ''}{done.path}"]
+    lines = [f"{did} {lore.id} · {lore.category} · {done.scope}: {done.path}"]
     if known:
-        lines += [quote(_title(engram, lore.id, lore.title))]
+        lines += [quote(_readable_text(engram, lore.id, lore.title))]
         lines += [describe_known(done)] if describe_known(done) else []
+    lines += [why for why in (where_to(engram, done),) if why]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
-    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quote(twin.title)}" for twin in twins]
-    lines += ["If one says the same: judge that one helpful, forget this one."] if twins else []
+    twins = [_twin(engram, twin) for twin in done.similar[:_MOST_TWINS]]
+    for twin in twins:
+        differs = f"; {twin.differs}" if twin.differs else ""
+        lines += [f"Very like {twin.id} ({twin.similarity:.2f}{differs}):", quote(twin.text)]
+    lines += [CHOICES] if twins and not known else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
-        similar=twins, scope=scope, status=done.status,
+        similar=twins, scope=done.scope, status=done.status, note=where_to(engram, done),
     )  # fmt: skip
     return answer("\n".join(lines), data)
 
 
 def _twin(engram: Engram, twin: Similar) -> results.Similar:
-    title = _title(engram, twin.id, twin.title)
-    return results.Similar(id=twin.id, similarity=twin.similarity, title=title)
+    title, text = (_readable_text(engram, twin.id, one) for one in (twin.title, twin.content))
+    differs = neutralize(twin.differs, is_checked=False)
+    return results.Similar(id=twin.id, similarity=twin.similarity, title=title, text=text, differs=differs)
 
 
-def _title(engram: Engram, lore_id: str, title: str) -> str:
-    """A title as an agent may read it."""
+def where_to(engram: Engram, done: Recorded) -> str:
+    """What to do where project knowledge may have gone to somebody's own store, for want of another; "" elsewhere."""
+    stand = engram.store.stand
+    if done.scope != USER or stand.scope != USER or stand.named:
+        return ""
+    return "This is the user's own store, as the project has none: `engram init` there makes one, then promote it."
+
+
+def _readable_text(engram: Engram, lore_id: str, text: str) -> str:
+    """Words of an entry as an agent may read them."""
     try:
         trust, _ = _readable(engram.get(lore_id), engram)
     except EngramError:
         return "(it waits for a person)"
-    return neutralize(title, is_checked=trust.is_checked)
+    return neutralize(text, lines=True, is_checked=trust.is_checked)
 
 
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:

@@ -27,15 +27,17 @@ class Found(BaseModel):
 
 
 class Similar(BaseModel):
-    """An entry that says nearly the same as a new one."""
+    """An entry that says nearly the same as a new one; `differs` says what keeps the two from being the same."""
 
     id: str
     similarity: float
     title: str
+    text: str = ""
+    differs: str = ""
 
 
 class Recorded(BaseModel):
-    """A new entry, or one that says it already (`known`); `scope` says in which store, where not the one at hand."""
+    """A new entry, or one that says it already (`known`); `scope` says in which store."""
 
     id: str
     category: str
@@ -45,6 +47,7 @@ class Recorded(BaseModel):
     redacted: int = 0
     scope: str = ""
     status: str = "recorded"
+    note: str = ""
 
 
 class Judgement(BaseModel):

@@ -21,8 +21,9 @@ class Parameter(NamedTuple):
     """One parameter of an operation, under the name that the use case has for it.
 
     `people` are the words of help and reference pages, `agents` those of schemas, where an agent pays for each. `low`
-    and `high` limit a number, or the length of a text or list. `choices` are the only values there are, `values` says
-    what to complete from. `one` is what a single item of a list is called. `only` are the front ends that offer it.
+    and `high` limit a number, or the length of a text or list. `choices` are the only values there are, `usual` those
+    that schemas list although a store may have more; `values` says what to complete from. `one` is what a single item
+    of a list is called. `only` are the front ends that offer it.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Parameter(NamedTuple):
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
     values: str = ""
     one: str = ""
     only: tuple[str, ...] = EVERYWHERE

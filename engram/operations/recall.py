@@ -35,6 +35,8 @@ QUERY = Operation("query", "Recall the lore that answers a question, by words an
     text("strategy", "hybrid, words (no model) or scan (no index)", default="hybrid",
          choices=("hybrid", "words", "scan"), only=(CLI,)),
     text("as_of", "query the store as of a commit, tag or date", only=(CLI,)),
+    texts("scopes", "scope", "only this scope", values=SCOPE, agents="session, project, user or a team's; default all",
+          only=(MCP,)),
     flag("hop", "also entries one step away in the entity graph", default=None, only=(CLI,)),
 ))  # fmt: skip
 

@@ -348,16 +348,25 @@ def test_what_keeps_it_from_serving_is_said(root: Path, tmp_path: Path) -> None:
     assert cli("serve", "--store", str(tmp_path / "nowhere")).code == 3
 
 
-async def test_a_scope_that_would_not_be_honoured_is_an_error_and_nothing_is_written(root: Path) -> None:
+async def test_a_scope_is_honoured_or_an_error_and_never_another_place(root: Path, home: Path) -> None:
     salaries = {"content": "Salaries are discussed on Fridays.", "category": "FACT"}
     async with serving(root) as client:
-        for path in ("/lore", "/lore?scope=user", "/query"):
-            body = {"query": "salaries"} if path == "/query" else salaries
-            asked_for = body if "?" in path else {**body, "scope": "user"}
-            said = await posted(client, path, asked_for, 422)
-            assert "scope" in said["error"]["message"], path
-        batch = await posted(client, "/lore", {"lore": [{**salaries, "scope": "user"}]})
-        assert batch["rejected"] == 1
+        for scope in ("team", "somebody"):
+            for path, body in (
+                ("/lore", salaries),
+                ("/query", {"query": "salaries"}),
+                ("/lore/feedback", {"helpful": ["L1"]}),
+            ):
+                said = await posted(client, path, {**body, "scope": scope}, 422)
+                assert said["error"]["hint"], (path, scope)
+            batch = await posted(client, "/lore", {"lore": [{**salaries, "scope": scope}]})
+            assert batch["rejected"] == 1
+        assert (await posted(client, "/lore", {**salaries, "scope": "private"}, 201))["lore"][0][
+            "scope"
+        ] == "user"
+        assert (await posted(client, "/query", {"query": "salaries", "scope": "project"}))["lore"] == []
+        assert len((await posted(client, "/query", {"query": "salaries", "scope": "user"}))["lore"]) == 1
+        assert "scope" in (await posted(client, "/lore?scope=user", salaries, 422))["error"]["message"]
         await posted(client, "/lore?user_id=alex", {"lore": [salaries]}, 422)
         for path in ("/lore", "/lore/delta", "/lore/snapshot"):
             said = await got(client, path, 422, scope="user")

@@ -29,7 +29,9 @@ async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, e
         (judged,) = (await ok(client, "recall_feedback", helpful=["L1"]))["updated"]
         (whole,) = (await ok(client, "recall_get", refs=["L1"]))["lore"]
         state = await ok(client, "recall_status")
-        again = await client.call_tool("recall_query", {"query": "how do queue consumers cope with redelivery?"})
+        again = await client.call_tool(
+            "recall_query", {"query": "how do queue consumers cope with redelivery?"}
+        )
     shown = {"ref": "L1", "about": "fact · mcp · today", "text": QUEUE, "context": "billing"}
     assert again.structured_content["lore"][0]["about"] == "fact · mcp · today · helped 1×, last today"
     assert "> Learned: billing" in text(again)
@@ -63,7 +65,7 @@ async def test_the_tools_say_what_they_do_before_they_are_called(root: Path) -> 
     assert kinds["recall_record"] == (None, False)
     assert listed["recall_get"].input_schema["properties"]["refs"]["maxItems"] == 20
     assert all(
-        name in listed["recall_record"].input_schema["properties"]["category"]["description"]
+        name in listed["recall_record"].input_schema["properties"]["category"]["enum"]
         for name in ("FACT", "WORKFLOW")
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.mcp.memory import Memory
 
-MOST_TOKENS = 1500
+MOST_TOKENS, MOST_WITHOUT_OUTPUTS = 1800, 1050
 
 
 @pytest.fixture
@@ -46,6 +46,8 @@ async def test_the_core_set_costs_an_agent_little_context(root: Path) -> None:
     tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     assert len(tools) == len(CORE) <= 6
     assert budget.tokens(json.dumps(tools, separators=(",", ":")) + INSTRUCTIONS) <= MOST_TOKENS
+    bare = [{name: value for name, value in tool.items() if name != "outputSchema"} for tool in tools]
+    assert budget.tokens(json.dumps(bare, separators=(",", ":"))) <= MOST_WITHOUT_OUTPUTS
 
 
 async def test_an_answer_keeps_to_the_budget(root: Path) -> None:

@@ -158,10 +158,12 @@ def listed(items: list[str]) -> str:
 
 
 class RecentText(NamedTuple):
-    """An entry's id, title, file and searchable text, and the meaningful words of that text."""
+    """An entry's id, title, file and searchable text, the meaningful words of that text, its content and status."""
 
     id: str
     title: str
     path: str
     text: str
     words: frozenset[str]
+    content: str
+    status: str

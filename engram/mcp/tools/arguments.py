@@ -81,7 +81,8 @@ def annotation(parameter: Parameter) -> Any:
         kind = Annotated[kind, Field(ge=parameter.low, le=parameter.high)]
     if parameter.default is None and not parameter.required:
         kind = kind | None
-    return Annotated[kind, Field(description=parameter.agents or None)]
+    more: Any = {"enum": [*parameter.usual]} if parameter.usual else None
+    return Annotated[kind, Field(description=parameter.agents or None, json_schema_extra=more)]
 
 
 def _whole(limit: float | None) -> int | None:

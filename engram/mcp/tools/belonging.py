@@ -5,13 +5,14 @@ Other memories keep users, agents and projects apart by such arguments. Here onl
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.entry.lore import slug
 from engram.domain.errors import UsageError
 from engram.domain.scopes import PROJECT as PROJECT_SCOPE
-from engram.domain.scopes import USER
+from engram.domain.scopes import checked_scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,6 @@ PRIVATE = "private"  # whether others may not read it: refused where they may no
 _LONGEST = 60
 _DEFAULT = ("", "default", "main", "current")  # "main" is the project that basic-memory begins with
 _EVERYTHING = ("all", "*")
-_PERSONAL = {"personal": USER}
 _OPEN = (None, False, "", "public", "shared", "project", "team", "default")
 _OWNERS = ("user_id", "agent_id", "app_id", "run_id", "org_id", "project_id", "session_id", "workspace")
 _METADATA = {"scope": PRIVATE, "visibility": PRIVATE, "private": PRIVATE}
@@ -88,7 +88,9 @@ def _names_owner(filters: object) -> bool:
 def _checked_scope(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> str:
     from engram.usecases.opening.scopes import known
 
-    name = _PERSONAL.get(str(one.value), str(one.value)).strip()
+    name = str(one.value).strip()
+    with contextlib.suppress(UsageError):  # what is none is refused below, with the words of this tool
+        name = checked_scope(engram.store.settings, name)
     if name == engram.store.places.scope:
         return name if takes_scope else ""
     if not takes_scope or name not in known(engram.store):

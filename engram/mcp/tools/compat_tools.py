@@ -90,7 +90,7 @@ async def compat_record(
         )  # fmt: skip
         done = record(where, draft)
         engram.edited()
-        return present.recorded(engram, done, scope)
+        return present.recorded(engram, done)
 
     return await use(work, index=False)
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
 
+from engram.domain.entry.categories import Categories
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.captured import with_captured
 from engram.mcp.tools.arguments import SomeRefs, takes
+from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
 from engram.operations.description import TEXT
@@ -21,14 +23,23 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-@takes(QUERY, text={"name": "query"}, limit={"name": "k", "default": 5, "high": 20})
+_SCOPED = {"scope": SCOPE}
+
+
+@takes(
+    QUERY,
+    text={"name": "query"},
+    limit={"name": "k", "default": 5, "high": 20},
+    scopes={"name": "scope", "type": TEXT, "default": ""},
+)
 async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolResult, results.Found]:
     """Recall lore of earlier sessions and other people. Call before you start, and when something surprises you."""
 
     def work(engram: Engram) -> CallToolResult:
         budget = int(engram.store.settings.number("recall.budget"))
-        answer = present.found(engram, engram.query(query, k, **given, budget=budget))
-        narrows = any(value for name, value in given.items() if name != "files")
+        scope = given.pop("scope", "")
+        answer = present.found(engram, engram.query(query, k, **given, scopes=scope or (), budget=budget))
+        narrows = scope or any(value for name, value in given.items() if name != "files")
         return answer if narrows else with_captured(engram, answer, query)
 
     return await use(work)
@@ -36,11 +47,11 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
 
 @takes(
     RECORD,
-    category={"agents": f"{present.CATEGORIES}; by default guessed"},
+    category={"usual": Categories().names, "agents": "By default guessed"},
     context={"type": TEXT, "default": ""},
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
-    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. Reports near duplicates."""
+    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. What is known is confirmed."""
     return await use(lambda engram: present.recorded(engram, engram.record(**given)), index=False)
 
 
@@ -66,9 +77,9 @@ async def recall_status() -> Annotated[CallToolResult, results.Status]:
 TOOLS = {
     tool.name: tool
     for tool in (
-        lore_tool(recall_query, "Recall lore", reading()),
-        lore_tool(recall_record, "Record lore", writing()),
-        lore_tool(recall_feedback, "Judge lore", writing(idempotent=True)),
+        lore_tool(recall_query, "Recall lore", reading(), belonging=_SCOPED),
+        lore_tool(recall_record, "Record lore", writing(), belonging=_SCOPED),
+        lore_tool(recall_feedback, "Judge lore", writing(idempotent=True), belonging=_SCOPED),
         lore_tool(recall_get, "Read lore", reading()),
         lore_tool(recall_forget, "Forget lore", writing(destructive=True)),
         lore_tool(recall_status, "Memory status", reading()),

@@ -8,12 +8,13 @@ import stat
 from engram.adapters.agents import transcript
 from engram.domain.agents import fence
 from engram.domain.agents.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
-from engram.domain.entry.lore import PENDING
+from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.similarity.same_words import find_same
+from engram.usecases.store import judgements
 from engram.usecases.store.code_repository import code_repository
 
 if TYPE_CHECKING:
@@ -71,10 +72,12 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
         context=(), tags=(), files=(), entities=()
     )  # somebody may have recorded it without these
     twins = similar(store, lore) or similar(store, bare)
-    if twins and find_same(store, lore, [twin.path for twin in twins]) is None:
-        return None, twins[0].id
-    done = recording.record(store, draft)
-    return (None, done.lore.id) if done.status == recording.KNOWN else (done, "")
+    there = find_same(store, lore, [twin.path for twin in twins])
+    if there is not None and there.lore.status == ACTIVE:
+        judgements.confirm(store, there.lore, lore.agent, once=True)
+    if there is not None or twins:
+        return None, there.lore.id if there is not None else twins[0].id
+    return recording.record(store, draft), ""
 
 
 def _turns(raw: bytes) -> list[Turn]:

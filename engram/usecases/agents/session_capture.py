@@ -12,19 +12,20 @@ import os
 
 from engram.adapters.agents import transcript, transcript_steps
 from engram.adapters.files.durable.job_queue import JobQueue
-from engram.adapters.state.hook_memory import CAPTURED, HookMemory
+from engram.adapters.state.hook_memory import CAPTURED, SHOWN, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
 from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
 from engram.domain.agents.fixes import fixes
-from engram.domain.entry.lore import PENDING
+from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.store import activity_log, captured
+from engram.usecases.similarity.same_words import find_same
+from engram.usecases.store import activity_log, captured, judgements
 from engram.usecases.store.captured import ORIGIN
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ def _persist(store: Store, job: dict[str, object]) -> int:
         if summary and key in memory.marked(CAPTURED, report.session):
             continue  # a session that was resumed ends several times
         kept = (
-            _kept(store, draft) if draft.category not in _FILED else _recorded(store, draft, anyway=summary)
+            _kept(store, draft, report.session)
+            if draft.category not in _FILED
+            else _recorded(store, draft, anyway=summary)
         )
         if kept:
             memory.mark(CAPTURED, report.session, key, now)
@@ -126,13 +129,31 @@ def _persist(store: Store, job: dict[str, object]) -> int:
     return count
 
 
-def _kept(store: Store, draft: recording.Draft) -> bool:
-    """Keep a lesson as a captured entry, unless the store or a captured entry says nearly the same already, or it is refused."""
+def _was_shown(store: Store, session: str, lore_id: str) -> bool:
+    return any(key.startswith(lore_id) for key in HookMemory(store.state).marked(SHOWN, session))
+
+
+def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
+    """Keep a lesson as a captured entry, unless the store or a captured entry says nearly the same already, or it is refused.
+
+    One that the store has in these words is confirmed by this, unless the session was shown it: that would be its echo.
+    """
     try:
         lore, _ = recording.prepare(store, draft)
         bare = lore._replace(context=(), tags=(), files=())
         twins = similar(store, lore) or similar(store, bare)
-        if twins or any(say_alike(lore.content, other.content) for other in captured.captured(store)):
+        there = find_same(store, lore, [twin.path for twin in twins])
+        if (
+            there is not None
+            and there.lore.status == ACTIVE
+            and not _was_shown(store, session, there.lore.id)
+        ):
+            judgements.confirm(store, there.lore, lore.agent)
+        if (
+            there is not None
+            or twins
+            or any(say_alike(lore.content, other.content) for other in captured.captured(store))
+        ):
             return False
         captured.keep(store, lore)
     except (ConflictError, StoreError):  # not now: the report stays in the queue

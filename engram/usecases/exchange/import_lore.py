@@ -149,11 +149,16 @@ class _Run:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        verdict, twin = self._verdict(source, family, fresh, [one.id for one in versions.values()])
+        again = [(here[lore.id], lore) for lore in family if here[lore.id] not in ("", lore.id)]
+        verdict, twin = self._verdict(family, fresh, [one.id for one in versions.values()])
         first = family[0]
         self._seen.append(
             Seen(source.where, source.kind, first.title, first.category, len(family), verdict, twin)
         )
+        again += [(twin, family[0])] if verdict == ALIKE else []
+        if not self._options.dry_run:
+            for lore_id, lore in again:
+                self._present.confirm(lore_id, lore)
         if verdict in (KNOWN, ALIKE):
             self._skipped += 1
             return
@@ -201,13 +206,11 @@ class _Run:
                 )
         return paths
 
-    def _verdict(
-        self, source: Source, family: list[Lore], fresh: list[Lore], earlier: list[str]
-    ) -> tuple[str, str]:
-        """Return whether a source is new here; what another tool kept may also be known in other words."""
+    def _verdict(self, family: list[Lore], fresh: list[Lore], earlier: list[str]) -> tuple[str, str]:
+        """Return whether a source is new here, or known in other words."""
         if not fresh:
             return KNOWN, ""
-        if source.kind and len(family) == 1:
+        if len(family) == 1:
             for twin in similar(self._store, family[0]._replace(context=())):
                 if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
                     return ALIKE, twin.id

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation, searchable, text_digest
+from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.similarity.equivalence import SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
+from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -53,16 +56,18 @@ class Present:
         """Brings the index up to date."""
         self._store = store
         self.ids: set[str] = set()
-        self._by_digest: dict[str, str] = {}
+        self._by_mark: dict[int, str] = {}
+        self._paths: dict[str, str] = {}
         self._titled: dict[str, list[str]] = {}
         refresh(store)
         generation = store.index.look()
         if generation is None:
             return
-        query = "SELECT id, text_digest, title, path FROM files WHERE row IS NOT NULL"
-        for lore_id, digest, title, path in generation.catalog.connection.execute(query):
+        query = "SELECT id, words_mark, title, path FROM files WHERE row IS NOT NULL ORDER BY status = 'active', id DESC"
+        for lore_id, mark, title, path in generation.catalog.connection.execute(query):
             self.ids.add(lore_id)
-            self._by_digest[digest] = lore_id
+            self._by_mark[mark] = lore_id
+            self._paths[lore_id] = path
             self._titled.setdefault(title, []).append(path)
 
     def id_of(self, lore: Lore) -> str:
@@ -72,7 +77,7 @@ class Present:
         """
         if lore.id in self.ids:
             return lore.id
-        found = self._by_digest.get(text_digest(searchable(lore)), "")
+        found = self._by_mark.get(words_mark(lore.content), "")
         named = list(self._named(lore.title))
         same = [file.lore for _, file in named if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
@@ -107,7 +112,14 @@ class Present:
     def add(self, family: Sequence[Lore]) -> None:
         """Remember what is about to be written."""
         self.ids |= {lore.id for lore in family}
-        self._by_digest |= {text_digest(searchable(lore)): lore.id for lore in family}
+        self._by_mark |= {words_mark(lore.content): lore.id for lore in family}
+
+    def confirm(self, lore_id: str, again: Lore) -> None:
+        """Count that what is imported says what an entry here says, unless somebody here said so before."""
+        with contextlib.suppress(EngramError):
+            there = entry_writer.load(self._store, self._paths.get(lore_id, "")).lore
+            if there.status == ACTIVE and not is_quarantined(self._store, there):
+                judgements.confirm(self._store, there, again.agent, once=True)
 
     def says(self, path: str, content: str) -> bool:
         """Return whether the lore at `path` says the same as a text."""

@@ -26,6 +26,9 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     """
     if name in ("", store.places.scope):
         return store
+    name = checked_scope(store.settings, name)
+    if name == store.places.scope:
+        return store
     # A server has many sessions: each has a store of its own under the one name.
     key = f"{SESSION}:{store.caller.session}" if name == SESSION else name
     if key not in store.others:

@@ -7,6 +7,7 @@ from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.resolve import Found, resolve
+from engram.usecases.opening.scopes import reach
 from engram.usecases.store import activity_log, entry_writer, judgements
 from engram.usecases.store.judgement_words import _WORDS
 
@@ -34,9 +35,11 @@ def feedback(
     helpful: Sequence[str] = (),
     not_relevant: Sequence[str] = (),
     incorrect: Sequence[str] = (),
+    scope: str = "",
     again: bool = False,
 ) -> list[Judged]:
     """Judge lore by ref, id, id prefix or words of it. The same judgement of an entry counts once a session unless `again`.
+    With a `scope` only lore of it is meant.
 
     All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError, NotAllowedError.
     """
@@ -44,6 +47,7 @@ def feedback(
     wanted += [(NOT_RELEVANT, name) for name in not_relevant]
     if not wanted:
         raise UsageError("No feedback was given.", "For example: engram feedback --helpful L1 --incorrect L2")
+    store = reach(store, scope)
     with store.lock:
         found = [(kind, resolve(store, name)) for kind, name in wanted]
         _refuse_contradiction(found)

@@ -14,6 +14,7 @@ from engram.domain.errors import ConflictError, EngramError, NotFoundError, Stor
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
+from engram.usecases.opening import scopes
 from engram.usecases.recording import edit, forget, record, upsert
 from engram.usecases.recording.admission_policy import Contradiction
 from engram.usecases.recording.record import Recorded
@@ -36,12 +37,12 @@ def record_once(store: Store, draft: Draft, key: str) -> Recorded:
 
     def do(attempt: Attempt) -> dict[str, object]:
         done = _made_before(store, attempt) or record.record(store, draft, attempt.id)
-        return {**done._asdict(), "lore": _text(store, done.lore)}
+        return {**done._asdict(), "lore": _text(scopes.reach(store, done.scope), done.lore)}
 
     found = once(store, key, ["record", draft._asdict()], do).answer
     twins = tuple(Similar(*twin) for twin in found["similar"])
     against = tuple(Contradiction(*one) for one in found["contradictions"])
-    lore = _lore(store, found["lore"], found["path"])
+    lore = _lore(scopes.reach(store, found.get("scope", "")), found["lore"], found["path"])
     return Recorded(**{**found, "lore": lore, "similar": twins, "contradictions": against})
 
 
@@ -83,7 +84,8 @@ def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
         found = resolve(store, attempt.id)
     except NotFoundError:
         return None
-    return Recorded(entry_writer.load(found.store, found.path).lore, found.path, (), record.RECORDED, 0)
+    lore, scope = entry_writer.load(found.store, found.path).lore, found.store.places.scope
+    return Recorded(lore, found.path, (), record.RECORDED, 0, scope=scope)
 
 
 def _packed(store: Store, shown: Shown) -> dict[str, object]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from engram.domain.errors import ConflictError, EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
 from engram.usecases.recording.record import KNOWN, checked_id, record, tidy
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.similarity.near_duplicates import Similar
@@ -27,41 +28,54 @@ class Ingested(NamedTuple):
     path: str = ""
     similar: tuple[Similar, ...] = ()
     pending: str = ""
+    scope: str = ""
     error: EngramError | None = None
+
+
+class _Ids(NamedTuple):
+    """Of the ids that the drafts of a scope have: where entries of them are, and which were deleted, in its store."""
+
+    store: Store
+    here: dict[str, str]
+    gone: Collection[str]
 
 
 def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
     """Record each draft; one that is refused stops no other. The same again changes nothing. Raises StoreError."""
     with store.lock:
-        here = _paths(store, [draft.id.upper() for draft in drafts if draft.id])
-        gone = dict(store.state.tombstones.all()) if len(here) < sum(bool(one.id) for one in drafts) else {}
-        return [_ingest(store, draft, here, gone) for draft in drafts]
+        known: dict[str, _Ids] = {}
+        return [_ingest(store, draft, drafts, known) for draft in drafts]
 
 
-def _ingest(store: Store, draft: Draft, here: dict[str, str], gone: Mapping[str, float]) -> Ingested:
+def _ingest(store: Store, draft: Draft, drafts: Sequence[Draft], known: dict[str, _Ids]) -> Ingested:
     try:
-        lore_id = checked_id(store, draft.id) if draft.id else ""
+        if not draft.id:
+            return _ingested(record(store, draft))
+        lore_id = checked_id(store, draft.id)
+        if draft.scope not in known:
+            ids = [one.id.upper() for one in drafts if one.id and one.scope == draft.scope]
+            known[draft.scope] = _ids(scopes.reach(store, draft.scope, make=True), ids)
+        home, here, gone = known[draft.scope]
         if lore_id in here:
-            return _sent_again(store, draft, lore_id, here[lore_id])
+            return _sent_again(home, draft, lore_id, here[lore_id])
         if lore_id in gone:
             raise ConflictError(f"{lore_id} was deleted here.", "Send it without its id to record it anew.")
         done = record(store, draft)
+        here[lore_id] = done.path
     except EngramError as error:
         return Ingested(REJECTED, error=error)
-    if lore_id:
-        here[lore_id] = done.path
     return _ingested(done)
 
 
-def _paths(store: Store, ids: Sequence[str]) -> dict[str, str]:
-    """Return where the entries are that have these ids."""
+def _ids(store: Store, ids: Sequence[str]) -> _Ids:
     found = dict[str, str]()
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
         where = f"id IN ({','.join('?' * len(some))})"
         hits = consult(store, lambda one: one.catalog.select(where, some), thorough=not start)  # noqa: B023 - at once
         found |= {hit.id: hit.path for hit in hits}
-    return found
+    gone = {lore_id for lore_id, _ in store.state.tombstones.all()} if len(found) < len(set(ids)) else ()
+    return _Ids(store, found, gone)
 
 
 def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
@@ -77,4 +91,4 @@ def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested
 
 def _ingested(done: Recorded) -> Ingested:
     outcome = MERGED if done.status == KNOWN else ACCEPTED
-    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why)
+    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why, done.scope)

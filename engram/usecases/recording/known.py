@@ -10,6 +10,8 @@ from engram.usecases.similarity.same_words import There, replacement_of
 from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -30,17 +32,19 @@ class Known(NamedTuple):
     replaced_by: Lore | None = None
 
 
-def confirm(store: Store, there: There, again: Lore, *, is_named: bool = False) -> Known:
+def confirm(
+    store: Store, there: There, again: Lore, over: Collection[str] = (), *, is_named: bool = False
+) -> Known:
     """Count that `again` says what an entry says, and add what is new in its lists to the entry.
 
     `again` has the status with which it would have been recorded: what is out of use comes back with it, unless another
-    entry superseded it. If its id `is_named` by whoever sent it, the entry answers to that id, too. Raises StoreError,
-    ConflictError.
+    entry (but those of `over`) superseded it. If its id `is_named` by whoever sent it, the entry answers to that id, too.
+    Raises StoreError, ConflictError.
     """
     before = there.lore
     was = _out_of_use(store, before)
     instead = replacement_of(store, before.id) if was == SUPERSEDED else None
-    if instead is not None:
+    if instead is not None and instead.id not in over:
         return Known(before, there.path, confirmed=False, was=was, replaced_by=instead)
     client = again.sources[0] if again.sources else ""
     confirmed = False

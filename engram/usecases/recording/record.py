@@ -20,19 +20,21 @@ from engram.domain.entry.lore import (
     check_fraction,
 )
 from engram.domain.entry.moments import stated
-from engram.domain.errors import ValidationError
+from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.opening import scopes
 from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
-from engram.usecases.recording.known import Known, confirm
+from engram.usecases.recording.known import confirm
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.similarity.same_words import There, find_same
-from engram.usecases.store import activity_log, entry_writer, judgements
+from engram.usecases.store import activity_log, captured, entry_writer, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
+    from engram.adapters.files.durable.write import Change
     from engram.usecases.store.store import Store
 
 # Detect known entities in the text of a new entry, and add them to those given; never creates an entity.
@@ -66,8 +68,9 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
 class Draft(NamedTuple):
     """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
 
-    `keys` are for its file and no fields of lore; an entry that has some is never taken into another. `client` is the
-    source that a client of a server names; it may give the entry its `id` (a ULID) and say when it was `created_at`.
+    `keys` are for its file and no fields of lore; an entry that has some is recorded whatever is there. `supersedes` names
+    entries whose place it takes, `same_as` the one that says it in other words, `scope` the store that it goes to. `client`
+    is the source that a client of a server names; it may give the entry its `id` (a ULID) and say when it was `created_at`.
     """
 
     content: str
@@ -87,6 +90,9 @@ class Draft(NamedTuple):
     redact: bool = False
     keys: Mapping[str, str | tuple[str, ...]] = {}
     when: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    same_as: str = ""
+    scope: str = ""
     id: str = ""
     created_at: datetime | None = None
     client: str = ""
@@ -100,7 +106,7 @@ class Recorded(NamedTuple):
 
     `status` is "recorded", or "known" where `lore` was there already and says it: then `confirmed` says whether that
     counted, `was` how it was out of use before, `replaced_by` the id of what superseded it. `why` says why it is pending
-    though it was to be active; `contradictions` are trusted entries that say otherwise.
+    though it was to be active; `contradictions` are trusted entries that say otherwise; `scope` is where it is.
     """
 
     lore: Lore
@@ -113,6 +119,7 @@ class Recorded(NamedTuple):
     confirmed: bool = False
     was: str = ""
     replaced_by: str = ""
+    scope: str = ""
 
 
 class Weighed(NamedTuple):
@@ -129,53 +136,119 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     """Return what `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
-        twins = tuple(similar(store, lore))
-        there = _there(store, draft, lore, twins)
-        admission = admit(store, lore, twins)
+        near = similar(store, lore)
+        there = _there(store, draft, lore, near)
+        admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
+    twins = _twins(near, [there.lore.id] if there else [])
     return Weighed(lore, twins, there.lore if there else None, admission.why, admission.contradictions)
 
 
 def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False) -> Recorded:
     """Write a new entry, with an id that is free where one is given; what is there already is confirmed instead.
 
-    With `again` it is written even then. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then
-    nothing was written.
+    With `again` it is written even then. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError, for a scope
+    or an entry that is named NotFoundError, AmbiguousError and UsageError; then nothing was written.
     """
     began = store.clock.nanoseconds()
+    store = scopes.reach(store, draft.scope, make=True)
+    entry_writer.check_writable(store)
+    draft, replaced, same = _chosen(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
     if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
-    entry_writer.check_writable(store)
     with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
-        twins = tuple(similar(store, lore))
-        admission = admit(store, lore, twins)
-        entry_writer.check_allowed(store, "record", lore.category)
-        there = None if again else _there(store, draft, lore, twins)
-        if there is not None:
-            said = lore._replace(status=admission.status, entities=draft.entities)
-            found = confirm(store, there, said, is_named=bool(draft.id))
-            _note(store, found.lore, began, known=1)
-            return _known(found, twins, redacted)
+        near = similar(store, lore)
+        admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
+        entry_writer.check_allowed(store, "record", lore.category)
+        there = None if again else _there(store, draft, lore, near)
+        there = _same_as(store, same, there) if same else there
+        if there is not None:
+            return _confirmed(store, draft, lore, there, replaced, near, redacted, began)
         path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
+        if lore.status == ACTIVE:
+            operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
         entry_writer.write(store, [operation])
         remember(store, lore, path)
+        captured.drop_same(store, lore)
         _note(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
-    return Recorded(lore, path, twins, RECORDED, redacted, admission.why, admission.contradictions)
+    twins = _twins(near, [one.lore.id for one in replaced])
+    return Recorded(
+        lore, path, twins, RECORDED, redacted, admission.why, admission.contradictions, scope=store.places.scope
+    )  # fmt: skip
+
+
+def _chosen(store: Store, draft: Draft) -> tuple[Draft, list[There], There | None]:
+    """Return the draft with its relations, the entries that it supersedes, and the one that it says again."""
+    if not (draft.supersedes or draft.same_as):
+        return draft, [], None
+    from engram.usecases.recording.twins import named_entries, refuse_contradiction
+
+    if draft.supersedes and draft.same_as:
+        raise UsageError(
+            "An entry cannot both say the same as another and take its place.", "Give one of the two."
+        )
+    replaced = named_entries(store, draft.supersedes)
+    links = tuple(("supersedes", one.lore.id) for one in replaced)
+    draft = draft._replace(relations=tuple(dict.fromkeys([*draft.relations, *links])))
+    if not draft.same_as:
+        return draft, replaced, None
+    (same,) = named_entries(store, [draft.same_as])
+    refuse_contradiction(prepare(store, draft)[0], same.lore)
+    return draft, replaced, same
+
+
+def _same_as(store: Store, same: There, there: There | None) -> There:
+    """Return the entry that the new one is the same as; one that this clone recorded with these words is folded into it."""
+    if there is None or there.lore.id == same.lore.id or there.lore.source_id != store.source_id:
+        return same
+    from engram.usecases.recording.twins import fold_into
+
+    return fold_into(store, same, there)
+
+
+def _superseding(store: Store, replaced: Sequence[There]) -> list[Change]:
+    if not replaced:
+        return []
+    from engram.usecases.recording.twins import superseding
+
+    return superseding(store, replaced)
+
+
+def _confirmed(
+    store: Store, draft: Draft, lore: Lore, there: There, replaced: Sequence[There], near: Sequence[Similar],
+    redacted: int, began: int,
+) -> Recorded:  # fmt: skip
+    """Confirm the entry that says it already, and let it take the place of those that the new one was to supersede."""
+    over = [one.lore.id for one in replaced]
+    if there.lore.id in over:
+        raise UsageError(
+            f"{there.lore.id} says just that already; there is nothing to take its place.",
+            "Record it without supersedes.",
+        )
+    found = confirm(store, there, lore._replace(entities=draft.entities), over, is_named=bool(draft.id))
+    if replaced and found.lore.status == ACTIVE:
+        changes = _superseding(store, replaced)
+        subject = f"record: {found.lore.title} (supersedes {', '.join(over)})"
+        entry_writer.write(store, [entry_writer.operation_for(store, found.lore, subject, changes)])
+    _note(store, found.lore, began, known=1)
+    twins = _twins(near, [found.lore.id, *over])
+    instead = found.replaced_by.id if found.replaced_by else ""
+    return Recorded(
+        found.lore, found.path, twins, KNOWN, redacted, confirmed=found.confirmed, was=found.was, replaced_by=instead,
+        scope=store.places.scope,
+    )  # fmt: skip
+
+
+def _twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
+    """Return the near entries that are in use and were not named by the caller."""
+    return tuple(one for one in near if one.status in (ACTIVE, PENDING) and one.id not in but)
 
 
 def _there(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
     return None if draft.keys else find_same(store, lore, [twin.path for twin in twins])
-
-
-def _known(found: Known, twins: Sequence[Similar], redacted: int) -> Recorded:
-    others = tuple(twin for twin in twins if twin.id != found.lore.id)
-    instead = found.replaced_by.id if found.replaced_by else ""
-    return Recorded(
-        found.lore, found.path, others, KNOWN, redacted, confirmed=found.confirmed, was=found.was, replaced_by=instead
-    )  # fmt: skip
 
 
 def describe_known(done: Recorded) -> str:

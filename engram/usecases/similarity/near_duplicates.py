@@ -10,9 +10,9 @@ import contextlib
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
-from engram.domain.entry.lore import searchable
+from engram.domain.entry.lore import ACTIVE, searchable
 from engram.domain.errors import EngramError
-from engram.domain.similarity.equivalence import RecentText
+from engram.domain.similarity.equivalence import RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
@@ -31,12 +31,18 @@ _SHORT_JOURNAL = 32_768
 
 
 class Similar(NamedTuple):
-    """An entry near another: its id, the cosine of the two texts, its title and file."""
+    """An entry near another: its id, the cosine of the two texts, its title and file, its text and status.
+
+    `differs` says in a clause what keeps the two from being the same, if that can be told.
+    """
 
     id: str
     similarity: float
     title: str
     path: str
+    content: str = ""
+    status: str = ACTIVE
+    differs: str = ""
 
 
 def similar(store: Store, lore: Lore) -> list[Similar]:
@@ -52,10 +58,10 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
     if not near:
         return []
     cosines = _nearness(store, new, list(near.values()))
-    found = [
-        Similar(other.id, cosine, other.title, other.path)
-        for other, cosine in zip(near.values(), cosines, strict=True)
-    ]
+    found = []
+    for other, cosine in zip(near.values(), cosines, strict=True):
+        why = compare(lore.content, other.content).why
+        found.append(Similar(other.id, cosine, other.title, other.path, other.content, other.status, why))
     return sorted([one for one in found if one.similarity >= NEAR], key=lambda one: (-one.similarity, one.id))
 
 
@@ -96,7 +102,8 @@ def _load(store: Store, paths: list[str]) -> list[RecentText]:
 
 def _recent_text(lore: Lore, path: str) -> RecentText:
     text = searchable(lore)
-    return RecentText(lore.id, lore.title, path, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
+    words = frozenset(refs.fold(text).split()) - STOP_WORDS
+    return RecentText(lore.id, lore.title, path, text, words, lore.content, lore.status)
 
 
 def _overlap(one: RecentText, other: RecentText) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from datetime import timedelta
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.captured_table import CapturedTable
-from engram.domain.entry.lore import PENDING
+from engram.domain.entry.lore import PENDING, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -59,6 +60,17 @@ def find(store: Store, lore_id: str) -> Lore | None:
 def drop(store: Store, lore_id: str) -> bool:
     """Delete a captured entry; False where it was gone. Raises StoreError."""
     return CapturedTable(store.state).remove(lore_id)
+
+
+def drop_same(store: Store, lore: Lore) -> None:
+    """Delete the captured entries that say what was just recorded: it is an entry now."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        table, mark = CapturedTable(store.state), words_mark(lore.content)
+        for lore_id, raw in table.rows(store.clock.now().timestamp()):
+            if lore.title in raw:
+                found = codec.read(raw.encode(), f"{lore_id}.md", store.categories, store.clock.now()).lore
+                if words_mark(found.content) == mark:
+                    table.remove(lore_id)
 
 
 def when(lore: Lore, now: datetime) -> str:

@@ -52,10 +52,11 @@ def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
     return append(store, drafts)
 
 
-def confirm(store: Store, lore: Lore, agent: str = "") -> bool:
+def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) -> bool:
     """Append that somebody here says the same as an entry, and return True; only once per author and day, else False.
 
-    Its author said it on the day it was recorded. `agent` is who says it now (default: the caller). Raises StoreError.
+    Its author said it on the day it was recorded. `agent` is who says it now (default: the caller). With `once` it counts
+    only if nobody here has said it before, on whatever day. Raises StoreError.
     """
     agent = agent or store.caller.agent
     agent = "" if agent == HUMAN else plain_name(agent)
@@ -67,7 +68,9 @@ def confirm(store: Store, lore: Lore, agent: str = "") -> bool:
     }
     author = "" if lore.agent == HUMAN else plain_name(lore.agent)
     said.add((lore.source_id, author, tallies.day_of(lore.created_at)))
-    if (store.source_id, agent, today) in said:
+    if (store.source_id, agent, today) in said or (
+        once and store.source_id in {source for source, _, _ in said}
+    ):
         return False
     append(store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent)])
     return True

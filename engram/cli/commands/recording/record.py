@@ -14,6 +14,8 @@ from engram.operations.record import RECORD
 if TYPE_CHECKING:
     import argparse
 
+    from engram.usecases.recording.record import Recorded
+
 DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
 EXAMPLES = (
     'engram record "Staging rejects uploads of more than 1 MB, because its nginx has the default limit"',
@@ -41,7 +43,9 @@ def run(call: Call) -> int:
     draft = Draft(**{**values, "content": text_or_stdin(values["content"], "text")})
     done = record(call.store, draft)
     call.wrote = True
-    twins = [twin._asdict() for twin in done.similar]
+    twins = [
+        {name: value for name, value in twin._asdict().items() if name != "status"} for twin in done.similar
+    ]
     call.output.document(
         {
             "lore": lore_json(call, done.lore, done.path),
@@ -50,6 +54,7 @@ def run(call: Call) -> int:
             "confirmed": done.confirmed,
             "was": done.was,
             "replaced_by": done.replaced_by,
+            "scope": done.scope,
             "redacted": done.redacted,
             "why": done.why,
             "contradictions": [found._asdict() for found in done.contradictions],
@@ -68,6 +73,18 @@ def run(call: Call) -> int:
         call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
         call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
-    for twin in [twin for twin in done.similar if twin.id != done.lore.id]:
-        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
+    _name_twins(call, done)
     return 0
+
+
+def _name_twins(call: Call, done: Recorded) -> None:
+    from engram.usecases.recording.record import RECORDED
+
+    for twin in done.similar:
+        differs = safe_text(f"; {twin.differs}") if twin.differs else ""
+        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}{differs}):")
+        call.output.rule(safe_text(twin.content, lines=True))
+    if done.similar and done.status == RECORDED:
+        call.output.line(
+            "If one says the same, record yours again with --same-as; if yours takes its place, with --supersedes."
+        )
