@@ -38,7 +38,9 @@ async def test_a_plan_is_shown_then_carried_out_once(root: Path) -> None:
         assert done["applied"]["done"] == {"merge": 1}
         again = await asked(client, "POST", "/consolidate", body, idempotency_key="k")
         assert (again.json(), again.headers["idempotency-replayed"]) == (done, "true")
-        assert (await asked(client, "POST", "/consolidate", {"only": ["merge"]})).json()["plan"]["steps"] == []
+        assert (await asked(client, "POST", "/consolidate", {"only": ["merge"]})).json()["plan"][
+            "steps"
+        ] == []
         assert (await asked(client, "GET", "/lore")).json()["total"] == 1
         await asked(client, "POST", "/consolidate", {"only": ["tidy"]}, 422)
         await asked(client, "POST", "/consolidate", {"skip": ["nothing"]}, 404)
