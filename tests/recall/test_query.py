@@ -214,8 +214,8 @@ def test_a_pinned_entry_does_not_fade(tmp_path: Path) -> None:
 
 def test_confidence_decides_between_equals(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        for confidence in (0.6, 0.9, 0.7):
-            store.record("Brokers deliver twice.", category="FACT", confidence=confidence)
+        for number, confidence in enumerate((0.6, 0.9, 0.7), 1):
+            store.record(f"Broker {number} delivers twice.", category="FACT", confidence=confidence)
         hits = store.query("brokers deliver twice").lore
         assert [hit.lore.confidence for hit in hits] == [0.9, 0.7, 0.6]
 

@@ -28,8 +28,9 @@ _CHANGED = (
 def may_fold(one: Lore, other: Lore) -> bool:
     """Test whether two entries may be folded if they say the same: of two sources, of one category, both active.
 
-    Entries of one clone are of two sources if they came from two clients of its server. Of a text that is equal the category does not matter: it is often guessed. That of the older stays.
-    An entry that was folded into the other before and exists again was restored by somebody.
+    Entries of one clone are of two sources if they came from two clients of its server. Of a text that is equal the
+    category does not matter: it is often guessed. That of the older stays. An entry that was
+    folded into the other before and exists again was restored by somebody.
     """
     return (
         one.id != other.id
