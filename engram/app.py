@@ -325,10 +325,13 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         self.store.close()
 
     @contextmanager
-    def calling(self, session: str, agent: str, via: str = "python") -> Iterator[None]:
-        """Within this, calls are those of another session and agent, by way of `via`; those of other threads wait."""
+    def calling(self, session: str, agent: str, via: str = "python", client: str = "") -> Iterator[None]:
+        """Within this, calls are those of another session and agent, by way of `via`; those of other threads wait.
+
+        `client` is the source that a client of a server names: judgements count as its own.
+        """
         with self.store.lock:
-            before, self.store.caller = self.store.caller, Caller(session, agent, via)
+            before, self.store.caller = self.store.caller, Caller(session, agent, via, client)
             try:
                 yield
             finally:

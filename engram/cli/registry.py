@@ -31,6 +31,7 @@ COMMANDS = (
     Command(
         "worth", "consolidation.worth", "show how often entries were shown and helped, and what they cost"
     ),
+    Command("bisect", "recall.bisect", "find the commit that changed the answer to a query"),
     Command("undo", "history.undo", "undo the last operations"),
     Command("redo", "history.redo", "redo what the last undo took back"),
     Command("log", "history.log", "show the history of an entry, from git"),
@@ -78,7 +79,7 @@ COMMANDS = (
     Command("config", "store.config", "see and change settings"),
     Command("demo", "placement.demo", "show two clones that disagree, and the merge"),
     Command("mcp", "interfaces.mcp", "serve this memory to a coding agent (MCP)"),
-    Command("serve", "interfaces.serve", "serve this memory by an HTTP API"),
+    Command("serve", "interfaces.serve", "serve this memory by an HTTP API", ("start",)),
     Command("agents", "agents.agents", "list the coding agents found here, and which are connected"),
     Command("connect", "agents.connect", "let a coding agent use Engram"),
     Command("disconnect", "agents.disconnect", "remove what connect added"),

@@ -13,6 +13,7 @@ from engram.domain.errors import ValidationError
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.http.problems import ProblemError, of_shape, refused
 from engram.mcp.memory import Caller
+from engram.usecases.store.judgements import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,14 +39,21 @@ async def work(request: Request, do: Callable[[Engram], T], *, index: bool = Tru
 
 
 def caller_of(request: Request) -> Caller:
-    """Who does not name a session has one with all others from its address."""
+    """Who names no session has one with all others of its `source_id`, or from its address."""
+    client = getattr(request.state, "client", "")
     address = request.client.host if request.client else "unknown"
-    session = _name(request, SESSION_HEADER) or f"http-{address}"
-    return Caller(session, _name(request, AGENT_HEADER) or "http", _nobody_listens, "http")
+    session = _plain(request.headers.get(SESSION_HEADER, "")) or f"http-{client or address}"
+    agent = _plain(request.headers.get(AGENT_HEADER, "")) or client or "http"
+    return Caller(session, agent, _nobody_listens, "http", client)
 
 
-def _name(request: Request, header: str) -> str:
-    return " ".join(safe_text(request.headers.get(header, "")).split())[:_LONGEST_NAME]
+def sent_by(request: Request, source_id: str) -> None:
+    """Note whom the body names as the client that sends the request."""
+    request.state.client = plain_name(source_id)
+
+
+def _plain(name: str) -> str:
+    return " ".join(safe_text(name).split())[:_LONGEST_NAME]
 
 
 async def _nobody_listens(_done: float, _total: float, _message: str) -> None:

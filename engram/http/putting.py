@@ -1,4 +1,4 @@
-"""The resources that change one entry: put, patch, delete; and bringing the clone and its remote together."""
+"""The resources that change one entry: put, patch, delete; and tidying the store up, and syncing it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engram.domain.errors import UsageError
 from engram.http.calls import MERGE_PATCH, Json, body_of, shaped, work
 from engram.http.conditions import Reply, entity_tag, expected, lore_json, must_be_new, write
 from engram.http.names import checked_name
-from engram.http.shapes import Changes, RelationTo, Syncing, Whole
+from engram.http.shapes import Changes, RelationTo, Syncing, Tidying, Whole
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -74,6 +74,20 @@ async def delete(request: Request) -> Response:
         return Reply({"deleted": gone.lore.id, "undo": undo})
 
     return await write(request, None, do)
+
+
+async def consolidate(request: Request) -> Response:
+    """Plan what would tidy the store up, rehearsed on past queries; with `apply` do it, as one commit."""
+    wanted = shaped(Tidying, await body_of(request) if await request.body() else {})
+
+    def do(engram: Engram) -> Reply:
+        from engram.usecases.consolidation.plan_json import applied_json, plan_json
+
+        plan = engram.consolidate(kinds=wanted.only, skip=wanted.skip, confirm=wanted.confirm, to=wanted.to)
+        done = engram.apply(plan) if wanted.apply and plan.selected else None
+        return Reply({"plan": plan_json(engram.store, plan), "applied": applied_json(done)})
+
+    return await write(request, wanted.model_dump(), do)
 
 
 async def sync(request: Request) -> Response:

@@ -9,12 +9,13 @@ from starlette.responses import Response, StreamingResponse
 
 from engram.domain.agents.framing import NOTICE
 from engram.domain.entry import times
-from engram.domain.errors import EngramError, ValidationError
+from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.domain.explore.metrics import CONTENT_TYPE, prometheus
 from engram.domain.text.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
 from engram.http.conditions import entity_tag, is_known, lore_json
 from engram.http.names import checked_name
+from engram.http.problems import ProblemError
 from engram.mcp.tools.core import TOOLS
 from engram.operations.description import HTTP, TEXTS, WHOLE, Operation
 from engram.operations.lookup import DELTA, LIST
@@ -22,6 +23,7 @@ from engram.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from datetime import datetime
     from typing import Any
 
     from starlette.requests import Request
@@ -87,7 +89,10 @@ async def changed(request: Request) -> Response:
     options = _asked(request, DELTA)
 
     def do(engram: Engram) -> dict[str, object]:
-        found = engram.delta(**options)
+        try:
+            found = engram.delta(**options)
+        except (ValidationError, UsageError) as error:  # what `since` says is no cursor and no time that was
+            raise ProblemError(400, error) from None
         return {
             "lore": [lore_json(shown) for shown in found.lore],
             "created_ids": list(found.created_ids),
@@ -109,6 +114,7 @@ async def everything(request: Request) -> Response:
         found = snapshot(engram.store)
         request.state.parts = found.parts
         headers = {AS_OF_HEADER: times.render(found.as_of), CURSOR_HEADER: found.cursor}
+        headers["content-disposition"] = 'attachment; filename="lore.jsonl"'
         return headers, next(found.parts, None)
 
     headers, first = await work(request, begin)
@@ -127,7 +133,7 @@ async def health(request: Request) -> Response:
     found: dict[str, Any] = {"status": "healthy", "version": __version__}
     if request.state.known:
         try:
-            state = await work(request, lambda engram: engram.status(thorough=False), index=False)
+            state, snapshot_at = await work(request, _state, index=False)
         except EngramError:
             return Json({**found, "status": "degraded"})
         index = state["index"]
@@ -138,8 +144,15 @@ async def health(request: Request) -> Response:
         found |= {
             "strategy": index.get("strategy", "scan"),
             "status": "healthy" if index["ok"] else "degraded",
+            "last_snapshot": times.render(snapshot_at) if snapshot_at else None,
         }
     return Json(found)
+
+
+def _state(engram: Engram) -> tuple[dict[str, Any], datetime | None]:
+    from engram.usecases.history.change_feed import last_snapshot
+
+    return engram.status(thorough=False), last_snapshot(engram.store)
 
 
 async def metrics(request: Request) -> Response:

@@ -69,11 +69,15 @@ def _query_string(operation: Operation) -> tuple[dict[str, Any], ...]:
 _RECORD, _QUERY, _FEEDBACK = (
     TOOLS[name].parameters for name in ("recall_record", "recall_query", "recall_feedback")
 )
+_ENTRY = {
+    **_RECORD,
+    "properties": {**_RECORD["properties"], **shapes.Sent.model_json_schema()["properties"]},
+}
 _SEVERAL = {
     **shapes.Batch.model_json_schema(),
     "properties": {
         **shapes.Batch.model_json_schema()["properties"],
-        "lore": {"type": "array", "items": _RECORD, "minItems": 1, "maxItems": shapes.MOST_LORE},
+        "lore": {"type": "array", "items": _ENTRY, "minItems": 1, "maxItems": shapes.MOST_LORE},
     },
 }
 
@@ -89,7 +93,7 @@ _TOOLS = [
     for tool in tools.tools()
 ]  # fmt: skip
 RESOURCES = (
-    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), (409, *_SENT), True, _ONCE),
+    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
     Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
     Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
     Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
@@ -104,6 +108,10 @@ RESOURCES = (
     ),
     Resource("DELETE", "/lore/{id}", putting.delete, "deleteLore", shapes.Deleted, (), (), (412, *_NAMED), False, _STILL),
     Resource("POST", "/query", reading.query, "recallLore", shapes.Answered, (_QUERY,), (), _SENT),
+    Resource(
+        "POST", "/consolidate", putting.consolidate, "consolidateLore", shapes.Tidied, (shapes.Tidying,), (), (*_NAMED, *_SENT),
+        headers=_ONCE, body_needed=False,
+    ),
     Resource(
         "POST", "/sync", putting.sync, "syncStore", shapes.SyncDone, (shapes.Syncing,), (), (409, 502, *_SENT), body_needed=False
     ),

@@ -38,7 +38,9 @@ class FeedbackList(Shape):
     """Judgements one by one, as clients of recall send them."""
 
     feedback: Annotated[list[Outcome], Field(min_length=1, max_length=MOST_FEEDBACK)]
-    source_id: str = ""
+    source_id: str = Field(
+        default="", max_length=40, description="The client that judges: its word counts as its own"
+    )
 
 
 class RelationTo(Shape):
@@ -83,11 +85,41 @@ Whole = shape("Whole", _Replacing, RECORD, status={"default": "", "choices": (""
 Syncing = shape("Syncing", _Syncing, SYNC, timeout={"default": 60, "high": 600})
 
 
+class Tidying(Shape):
+    """Which steps to plan, and whether to carry them out; nothing is changed unless `apply` is true."""
+
+    apply: bool = Field(default=False, description="Carry the plan out")
+    only: list[Literal["merge", "supersede", "archive", "promote", "decay"]] = Field(
+        default=[], description="Kinds of steps; none: all"
+    )
+    skip: list[str] = Field(default=[], description="Steps to leave out: id, start of one, or kind")
+    confirm: list[str] = Field(default=[], description="Steps to do that wait for a word: id, start, kind")
+    to: str = Field(default="", description="The scope that promotions go to")
+
+
+class Tidied(BaseModel):
+    """A plan, how it would change the answers to past queries, and what was done of it (null: nothing)."""
+
+    plan: dict[str, Any]
+    applied: dict[str, Any] | None
+
+
+SourceId = Annotated[str, Field(max_length=40, description="The client that sends this: a ULID or a name")]
+
+
+class Sent(Shape):
+    """What a client may say of an entry besides: the id that it gave it, when it was learned, and who says so."""
+
+    id: str = Field(default="", description="A ULID made by the client; sent again it is known")
+    created_at: str = Field(default="", description="RFC 3339")
+    source_id: SourceId = ""
+
+
 class Batch(Shape):
-    """Several entries, each taken or refused on its own. `source_id` names who sends them; `flush` means nothing here."""
+    """Several entries, each taken or refused on its own. `flush` means nothing here: what is answered is on disk."""
 
     lore: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_LORE)]
-    source_id: str = ""
+    source_id: SourceId = ""
     flush: bool = False
 
 
@@ -246,6 +278,7 @@ class Health(BaseModel):
     lore_count: int | None = None
     embedding_model: str | None = None
     strategy: str | None = None
+    last_snapshot: str | None = Field(default=None, description="When a client last took a snapshot")
 
 
 class Problem(BaseModel):

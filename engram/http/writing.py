@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.adapters.files.durable import atomic
-from engram.http.calls import arguments_of, body_of, shaped
+from engram.domain.entry import times
+from engram.domain.errors import ValidationError
+from engram.http.calls import arguments_of, body_of, sent_by, shaped
 from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
-from engram.http.shapes import Batch, FeedbackList
+from engram.http.shapes import Batch, FeedbackList, Sent
 from engram.mcp.tools.core import TOOLS
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.ingest import ACCEPTED, MERGED, REJECTED, Ingested
 from engram.usecases.recording.record import Draft
+from engram.usecases.store.judgements import plain_name
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -28,8 +33,9 @@ async def take_in(request: Request) -> Response:
     body = await body_of(request)
     several = isinstance(body, list) or (isinstance(body, dict) and "lore" in body)
     batch = shaped(Batch, {"lore": body} if isinstance(body, list) else body) if several else None
-    items = batch.lore if batch else [body]
-    read = [_read(item, f"lore[{number}]" if several else "", batch) for number, item in enumerate(items)]
+    items, source_id = (batch.lore, batch.source_id) if batch else ([body], "")
+    sent_by(request, source_id)
+    read = [_read(item, f"lore[{number}]" if several else "", source_id) for number, item in enumerate(items)]
     drafts = [one for one in read if isinstance(one, Draft)]
     for one in read:
         if isinstance(one, ProblemError) and not several:
@@ -48,7 +54,7 @@ async def take_in(request: Request) -> Response:
             else {"location": f"{request.url.path}/{outcomes[0]['id']}", **entity_tag(outcomes[0]["digest"])}
         )
         sums = _sums(outcomes)
-        return Reply(sums, 201 if sums[ACCEPTED] else 200, only)
+        return Reply(sums, 201 if only and sums[ACCEPTED] else 200, only)
 
     return await write(request, body, do, index=False)
 
@@ -61,14 +67,37 @@ def _sums(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _read(item: Any, at: str, batch: Batch | None) -> Draft | ProblemError:
+def _read(item: Any, at: str, source_id: str) -> Draft | ProblemError:
     """An entry that was sent as a draft; in a batch a wrong one stops no other."""
     try:
-        found = arguments_of(TOOLS["recall_record"], item, at)
+        own = item if isinstance(item, dict) else {}
+        sent = shaped(Sent, {name: own[name] for name in Sent.model_fields if own.get(name) is not None}, at)
+        rest = {
+            name: value for name, value in own.items() if name not in Sent.model_fields and value is not None
+        }
+        found = arguments_of(TOOLS["recall_record"], rest if own else item, at)
+        client = plain_name(sent.source_id or source_id)
+        context = (found["context"],) if found["context"] else ()
+        return Draft(
+            **{**found, "context": context},
+            id=sent.id.upper(),
+            created_at=_moment(sent.created_at, at),
+            client=client,
+        )
     except ProblemError as problem:
         return problem
-    context = (found["context"],) if found["context"] else ()
-    return Draft(**{**found, "context": context, "agent": batch.source_id if batch else ""})
+
+
+def _moment(text: str, at: str) -> datetime | None:
+    """Raises ProblemError for what is no time."""
+    try:
+        return times.parse(text) if text else None
+    except (ValueError, OverflowError):
+        field = f"{at}.created_at" if at else "created_at"
+        message = "created_at is not an RFC 3339 time."
+        raise ProblemError(
+            422, ValidationError(field, message, "For example 2026-01-28T10:00:00Z.")
+        ) from None
 
 
 def _outcome(engram: Engram, number: int, one: Ingested | ProblemError) -> dict[str, Any]:
@@ -97,6 +126,7 @@ async def feedback(request: Request) -> Response:
     body = await body_of(request)
     if isinstance(body, dict) and "feedback" in body:
         listed = shaped(FeedbackList, body)
+        sent_by(request, listed.source_id)
         judgements: dict[str, Any] = {
             name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES
         }

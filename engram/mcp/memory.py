@@ -45,12 +45,13 @@ class Opening(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling, where to tell of progress, and by which way the call comes."""
+    """Who is calling, where to tell of progress, and by which way the call comes; `client` is the source that it names."""
 
     session: str
     agent: str
     report: Report
     via: str = "mcp"
+    client: str = ""
 
 
 class StoppedError(Exception):
@@ -185,7 +186,7 @@ class Memory:
         engram = self.engram
         if apart:
             return work(engram)
-        with engram.calling(caller.session, caller.agent, caller.via):
+        with engram.calling(caller.session, caller.agent, caller.via, caller.client):
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without
                     engram.refresh(job.step)

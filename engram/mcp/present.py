@@ -8,7 +8,17 @@ from mcp_types import CallToolResult
 
 from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
-from engram.domain.agents.framing import IN_DATA, NOTICE, WEAK, also_text, as_text, frame, origin_of, quote
+from engram.domain.agents.framing import (
+    IN_DATA,
+    NOTICE,
+    WEAK,
+    also_text,
+    as_text,
+    context_text,
+    frame,
+    origin_of,
+    quote,
+)
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.errors import EngramError, NotFoundError
@@ -58,7 +68,10 @@ def listed(
     fitted = recalled(engram, answered, question, notes)
     remember(engram.store, fitted.items)
     strength = "" if answered.strength == ranking.STRONG else answered.strength
-    rows = [results.FoundLore(ref=one.ref, about=one.about, text=one.body) for one in fitted.items]
+    rows = [
+        results.FoundLore(ref=one.ref, about=one.about, text=one.body, context=one.context)
+        for one in fitted.items
+    ]
     data = results.Found(
         strength=strength, notice=IN_DATA if rows else nothing, lore=rows, also=dict(fitted.also), notes=list(notes)
     )  # fmt: skip
@@ -68,7 +81,8 @@ def listed(
 
 def as_answer(fitted: Fitted, said: Sequence[str]) -> str:
     """Lore as text, behind what Engram itself says."""
-    parts = ["\n".join(said), *map(as_text, fitted.items), also_text(fitted.also)]
+    shown = ["\n".join(filter(None, (as_text(one), context_text(one)))) for one in fitted.items]
+    parts = ["\n".join(said), *shown, also_text(fitted.also)]
     return "\n\n".join(part for part in parts if part)
 
 

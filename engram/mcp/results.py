@@ -8,11 +8,12 @@ from pydantic import BaseModel
 
 
 class FoundLore(BaseModel):
-    """An entry that answers a query: `about` is where it is from, `text` all of it or what answers the query."""
+    """An entry that answers: `about` is by whom and how it did, `text` all or what answers, `context` where it was learned."""
 
     ref: str
     about: str
     text: str
+    context: str = ""
 
 
 class Found(BaseModel):

@@ -67,6 +67,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "redo": [["redo"], ["redo", "x"]],
     "diff": [["diff"], ["diff", "L1"], ["diff", "a", "b", "c", "d"]],
     "blame": [["blame", "L1"], ["blame", "L9"], ["blame"]],
+    "bisect": [["bisect", "queue"], ["bisect", "queue", "--from", "nowhere"], ["bisect"]],
     "restore": [["restore", "L1", "--at", "HEAD"], ["restore", "L1"]],
     "session": [["session"], ["session", "x"]],
     "status": [["status"], ["status", "--scope", "x"]],

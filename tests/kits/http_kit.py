@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 import threading
 import time
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 import httpx2
+from apikit import variables
 
 from engram.http.routes import ROOT
 from engram.http.server import build
@@ -22,7 +26,6 @@ from engram.serving.rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
 
 TOKEN = "a-token-for-these-tests"
 KEY = {"authorization": f"Bearer {TOKEN}"}
@@ -64,6 +67,38 @@ async def asked(
     answer = await client.request(method, f"{ROOT}{path}", json=body, headers=named)
     assert answer.status_code == status, answer.text
     return answer
+
+
+class Served(NamedTuple):
+    """A server in a process of its own: where its API is, and what gets in."""
+
+    url: str
+    key: dict[str, str]
+
+    def ask(
+        self, method: str, path: str, body: Any = None, status: int = 200, **headers: str
+    ) -> httpx2.Response:
+        """The answer to a request with the token, which must have this status."""
+        with httpx2.Client(verify=False, headers={**self.key, **headers}) as client:
+            answer = client.request(method, f"{self.url}{path}", json=body)
+        assert answer.status_code == status, answer.text
+        return answer
+
+
+@contextmanager
+def served(root: Path, *options: str) -> Iterator[Served]:
+    """`engram serve` on a store, on a port of its own."""
+    command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root), *options]
+    process = subprocess.Popen(command, env=variables(), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        said = process.stderr.readline()
+        token = Path(said.rpartition(": ")[2].strip()).read_text("utf-8").strip()
+        yield Served(said.split()[1], {"authorization": f"Bearer {token}"})
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stderr.close()
 
 
 @contextmanager

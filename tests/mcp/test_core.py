@@ -29,7 +29,12 @@ async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, e
         (judged,) = (await ok(client, "recall_feedback", helpful=["L1"]))["updated"]
         (whole,) = (await ok(client, "recall_get", refs=["L1"]))["lore"]
         state = await ok(client, "recall_status")
-    shown = {"ref": "L1", "about": "fact · mcp · today", "text": QUEUE}
+        again = await client.call_tool(
+            "recall_query", {"query": "how do queue consumers cope with redelivery?"}
+        )
+    shown = {"ref": "L1", "about": "fact · mcp · today", "text": QUEUE, "context": "billing"}
+    assert again.structured_content["lore"][0]["about"] == "fact · mcp · today · helped 1×, last today"
+    assert "> Learned: billing" in text(again)
     assert found == {"notice": IN_DATA, "lore": [shown]}, "strong is not worth a word"
     assert (whole["ref"], whole["id"], whole["content"]) == ("L1", made["id"], QUEUE)
     assert (judged["previous"], judged["current"], judged["validation_count"]) == (0.7, 0.78, 1)

@@ -38,6 +38,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("log", ("log", "L1")),
     ("log --limit 1", ("log", "--limit", "1")),
     ("diff", ("diff", "L1")),
+    ("bisect", ("bisect", "redelivery after a missed ack", "-k", "1")),
     ("blame", ("blame", "L1")),
     ("undo", ("undo",)),
     ("redo", ("redo",)),

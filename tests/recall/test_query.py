@@ -214,8 +214,8 @@ def test_a_pinned_entry_does_not_fade(tmp_path: Path) -> None:
 
 def test_confidence_decides_between_equals(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        for confidence in (0.6, 0.9, 0.7):
-            store.record("Brokers deliver twice.", category="FACT", confidence=confidence)
+        for number, confidence in enumerate((0.6, 0.9, 0.7), 1):
+            store.record(f"Broker {number} delivers twice.", category="FACT", confidence=confidence)
         hits = store.query("brokers deliver twice").lore
         assert [hit.lore.confidence for hit in hits] == [0.9, 0.7, 0.6]
 
@@ -328,3 +328,18 @@ def test_two_files_with_one_id_are_one_entry_of_an_answer(tmp_path: Path) -> Non
         path = tmp_path / store.record(QUEUE, category="FACT").path
         (tmp_path / "lore" / "copy.md").write_bytes(path.read_bytes())
         assert found(store, "queue consumer") == [QUEUE]
+
+
+def test_an_empty_answer_says_what_was_left_out_for_its_confidence(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record("The broker runs on node one.", category="FACT", confidence=0.3)
+        found = store.query("on which node does the broker run")
+        assert (found.strength, found.lore) == ("none", ())
+        (note,) = found.notes
+        assert (
+            note
+            == "one entry that answers has a confidence below 0.50 and is left out: ask for less to see it"
+        )
+        assert store.query("tide tables of the harbour").notes == ()
+        (hit,) = store.query("on which node does the broker run", min_confidence=0.3).lore
+        assert hit.lore.confidence == 0.3

@@ -199,6 +199,22 @@ HOSTS = (
 NAMES = tuple(host.name for host in HOSTS)
 
 
+class Program(NamedTuple):
+    """A program for agents that no file connects: it calls the HTTP API. `port` is where it listens on this machine."""
+
+    name: str
+    title: str
+    homes: tuple[str, ...]
+    programs: tuple[str, ...]
+    port: int
+
+
+PROGRAMS = (
+    Program("n8n", "n8n", ("~/.n8n",), ("n8n",), 5678),
+    Program("ollama", "Ollama", ("~/.ollama",), ("ollama",), 11434),
+)
+
+
 def host_named(name: str) -> Host | None:
     """Return the agent of that name."""
     return next((host for host in HOSTS if host.name == name), None)

@@ -68,6 +68,15 @@ class Feed:
         self._note("mark", mark)
 
     @property
+    def snapshot_at(self) -> float:
+        """When the latest snapshot was taken (Unix seconds); 0 before there was one."""
+        return float(self._meta("snapshot") or 0)
+
+    def snapshot_taken(self, at: float) -> None:
+        """Record that a snapshot is taken at this time (Unix seconds)."""
+        self._note("snapshot", repr(at))
+
+    @property
     def last(self) -> int:
         """The number of the latest change; 0 before there was one."""
         return int(self._connection.execute("SELECT coalesce(max(number), 0) FROM feed").fetchone()[0])

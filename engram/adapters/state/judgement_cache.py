@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "judgements.db"
-_FORMAT = 2
+_FORMAT = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
     number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mark TEXT NOT NULL, malformed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS lines (
     entry TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, of TEXT NOT NULL, text TEXT NOT NULL,
-    agent TEXT NOT NULL, ledger INTEGER NOT NULL, PRIMARY KEY (entry, id, source, ledger)) WITHOUT ROWID;
+    agent TEXT NOT NULL, client TEXT NOT NULL, ledger INTEGER NOT NULL, PRIMARY KEY (entry, id, source, ledger)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger INTEGER NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 _TABLES = ("meta", "ledgers", "lines", "accounts", "people")  # made anew with each format
-_LINE = "id, entry, kind, of, text, agent, source"
+_LINE = "id, entry, kind, of, text, agent, source, client"
 _AT_ONCE = 400
 
 
@@ -235,7 +235,8 @@ def _add(
 def _rows(found: ledger.Parsed) -> list[tuple[object, ...]]:
     """Return what the tables have of these lines and accounts, but for their ledger."""
     lines = [
-        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent) for one in found.judgements
+        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent, one.client)
+        for one in found.judgements
     ]
     larger = ledger.larger_accounts(found.accounts).values()
     return [*lines, *[(one.entry, one.account, *one.vote, one.at) for one in larger]]
@@ -253,7 +254,7 @@ def _forget(connection: sqlite3.Connection, number: int) -> set[tuple[object, ..
 def _insert(connection: sqlite3.Connection, number: int, found: ledger.Parsed) -> None:
     rows = [(*row, number) for row in _rows(found)]
     lines, accounts = rows[: len(found.judgements)], rows[len(found.judgements) :]
-    connection.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
+    connection.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", lines)
     connection.executemany(
         "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry, account, ledger) DO UPDATE SET"
         " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n), at = max(at, excluded.at)",

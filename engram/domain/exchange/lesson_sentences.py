@@ -54,6 +54,7 @@ _BROKE = (
     r"|oom\w*|killed|slow\w*|stale|useless|cut off|tim(?:es|ed) out|refus\w*|denied|stuck|duplicat\w*|missing|evict\w*"
     r"|never match\w*|ignor\w*|\b[45]\d\d\b|exceed\w*|overw\w*|mismatch\w*|gaps?|rebalanc\w*)"
 )
+_HERE = r"this (?:repo|repository|project|codebase|package|team|service)"
 _NOT_MINE = r"(?![^.:]{0,30}\b(?:I|I'm|I've|I'll|we'll)\b)"
 
 
@@ -87,6 +88,12 @@ _TESTING = re.compile(r"\b(?:integration|unit|e2e|end-to-end)? ?tests? (?:live|n
 _INTERFACE = re.compile(r"\b(?:API|endpoint|webhook|SDK)\b[^.]{0,30}\b(?:returns?|expects?|answers?|sends?|takes?)\b", re.IGNORECASE)  # fmt: skip
 _RELEASED = re.compile(r"(?:`[\w./@-]+`|\b[A-Z][\w.-]+) v?\d+(?:\.\d+)*|\b(?:before|since|until|after|from) v?\d+\.\d+|\bby default\b")  # fmt: skip
 
+# Said of somebody or something that is understood: enough for the category of what is recorded, not to take it for a lesson.
+_BARE = (
+    _rule(r"^prefers? \S[^.]* (?:over|to|instead of|rather than) \S", RULE),
+    _rule(r"^(?:deploys?|releases?|publish(?:es)?|ships?) (?:via|with|through|by|from) ", STEPS),
+)
+
 # The first that fits decides.
 _RULES = (
     _rule(r"\b(?:I|we) (?:have )?(?:chose|chosen|picked|settled on|went with|(?:have )?decided|switched|migrated)\b.*\b(?:because|since)\b", CHOICE, of_persons=True),
@@ -96,9 +103,12 @@ _RULES = (
     _rule(r"^(?:please )?(?:always|never) \w+ [^.]{10,}(?:: |; | because | since | so | or | otherwise )", RULE, of_persons=True),
     _rule(r"^(?:please )?(?:always use|never use|never commit|never push|never force-push) \S", RULE, of_persons=True),
     _rule(r"(?:^|[,;] |\b(?:btw|and|also|that) )(?:(?!You\b|It\b|He\b|She\b|They\b)[A-Z]\w+|we|the (?:user|team|customer|client|maintainers?)) (?:all |strongly )?prefers?\b", RULE, of_persons=True, case=0),
-    _rule(r"\bthis (?:repo|repository|project|codebase|package|team|service) (?:always |only )?(?:uses?|keeps|requires|needs|follows|expects)\b", RULE, of_persons=True),
+    _rule(rf"\b{_HERE} (?:still )?(?:uses?|runs on) (?:`[^`]+`|[A-Z][\w.-]+) v?\d", GENERAL, of_persons=True),
+    _rule(rf"\b{_HERE} (?:always |only )?(?:uses?|keeps|requires|needs|follows|expects)\b", RULE, of_persons=True),
     _rule(r"^in this (?:repo|repository|project|codebase),? (?!I\b)", RULE, of_persons=True),
     _rule(r"\b(?:must not|must never|may not) be? ?\w+ here\b|\bmust not use \w+ here\b", RULE, of_persons=True),
+    _rule(r"^(?:we|" + _HERE + r") (?:always |only )?(?:deploys?|releases?|publish(?:es)?|ships?) (?:via|with|through|by|from) ", STEPS, of_persons=True),
+    _rule(r"\b(?:migration|move|switch|upgrade) (?:from [^.]{2,40} )?to [^.,]{2,40} (?:improved|cut|reduced|halved|doubled|sped up|slowed|broke)\b", RESULTS, of_persons=True),
     _rule(r"^(?:for reference,? |note:? |here,? |btw,? )?we (?:always |only )?(?:use|deploy|pin|store|log|host|run)\b (?!\w+ing\b)", GENERAL, of_persons=True),
     _rule(r"\bmake sure (?:to|that)\b.*" + _WHY, STEPS),
     _likely(r"\bmust (?:be )?(?:run|start|called|set|done|happen|published|deployed|executed|built)\b.*(?:\b(?:before|after|from|first)\b|" + _WHY + ")", STEPS),
@@ -132,7 +142,9 @@ _NO_LESSON = re.compile(
     r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
-_ANAPHORA = re.compile(r"^(?!it turn)(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE)
+_ANAPHORA = re.compile(
+    rf"^(?!it turn|{_HERE} )(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE
+)
 _SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_])")
 # Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
 _REMARK = re.compile(
@@ -180,7 +192,7 @@ def stated_category(text: str) -> str:
         if labelled:
             return labelled
         for sentence in sentences(paragraph):
-            rule = next((one for one in _RULES if one.pattern.search(sentence)), None)
+            rule = next((one for one in (*_RULES, *_BARE) if one.pattern.search(sentence)), None)
             category = _refined(sentence, rule.category if rule is not None else "")
             if category:
                 return category

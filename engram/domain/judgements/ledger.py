@@ -39,7 +39,8 @@ _LEGACY_PATH = rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl"
 class Judgement(NamedTuple):
     """One line: what `source` (a ULID, known from the file's path) said of an entry, at the time in the line's own id.
 
-    `of` is the line taken back, or the entry folded into this one. `text` is a digest of the words judged.
+    `of` is the line taken back, or the entry folded into this one. `text` is a digest of the words judged. `client` is
+    the client of a server that said it, in whose name the source passes it on.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Judgement(NamedTuple):
     text: str = ""
     agent: str = ""
     source: str = ""
+    client: str = ""
 
 
 class LegacyAccount(NamedTuple):
@@ -128,7 +130,7 @@ def person_name(raw: bytes) -> str:
 def render(judgement: Judgement) -> bytes:
     """Return the line of a judgement."""
     said = {"id": judgement.id, "entry": judgement.entry, "kind": judgement.kind, "of": judgement.of}
-    said |= {"text": judgement.text, "agent": judgement.agent}
+    said |= {"text": judgement.text, "agent": judgement.agent, "client": judgement.client}
     return _dump({key: value for key, value in said.items() if value})
 
 
@@ -239,10 +241,10 @@ def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
         return None
     if not source:
         return _account(said)
-    values = get("kind"), get("of", ""), get("text", ""), get("agent", "")
+    values = get("kind"), get("of", ""), get("text", ""), get("agent", ""), get("client", "")
     if not all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in values):
         return None
-    return Judgement(line_id, entry, *values, source)  # type: ignore[arg-type]
+    return Judgement(line_id, entry, *values[:4], source, values[4])  # type: ignore[arg-type]
 
 
 def _account(said: Mapping[str, object]) -> LegacyAccount | None:

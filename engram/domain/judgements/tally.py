@@ -188,9 +188,9 @@ class _Replay:
             gain, self.count = HELPFUL_GAIN, self.count + 1
         elif line.kind == INCORRECT:
             gain = -INCORRECT_LOSS
-        elif line.kind == CONFIRMED and line.source not in self._confirmed:
+        elif line.kind == CONFIRMED and (voice := line.client or line.source) not in self._confirmed:
             gain = CONFIRMED_GAIN
-            self._confirmed.add(line.source)
+            self._confirmed.add(voice)
         if line.kind in (HELPFUL, CONFIRMED):
             self.last = max(self.last, min(_milliseconds(line.id), (today + 1) * 86_400_000 - 1))
         before, self.value = self.value, clamp(self.value + gain)
@@ -200,16 +200,21 @@ class _Replay:
 
     def _is_first_of_person(self, line: Judgement) -> bool:
         """Return whether a person other than the author speaks for the present words for the first time."""
-        if line.text != self._words or line.source == self._lore.source_id:
+        if line.text != self._words or (line.source == self._lore.source_id and not line.client):
             return False
-        person = self._belief.person(line.source)
+        person = "" if line.client else self._belief.person(line.source)
         if person in self._raised:
             return False
         self._raised.add(person)
         return True
 
     def weigh(self, line: Judgement) -> None:
-        """Note what the line says of the words as they are now, unless it is the author's own."""
+        """Note what the line says of the words as they are now, unless it is the author's own.
+
+        Who a client of a server is, nobody knows: its word moves the confidence, and makes no supporter.
+        """
+        if line.client:
+            return
         sign = {HELPFUL: 1, CONFIRMED: 1, INCORRECT: -1}.get(line.kind, 0)
         if sign and line.text == self._words and line.source != self._lore.source_id:
             self._verdicts[line.source] = self._verdicts.get(line.source, 0) + sign

@@ -26,17 +26,18 @@ _CHANGED = (
 
 
 def may_fold(one: Lore, other: Lore) -> bool:
-    """Test whether two entries may be folded if they say the same: of two clones, of one category, both active.
+    """Test whether two entries may be folded if they say the same: of two sources, of one category, both active.
 
-    Of a text that is equal the category does not matter: it is often guessed. That of the older stays.
-    An entry that was folded into the other before and exists again was restored by somebody.
+    Entries of one clone are of two sources if they came from two clients of its server. Of a text that is equal the
+    category does not matter: it is often guessed. That of the older stays. An entry that was
+    folded into the other before and exists again was restored by somebody.
     """
     return (
         one.id != other.id
         and (one.category == other.category or words_mark(one.content) == words_mark(other.content))
         and one.status == other.status == ACTIVE
         and bool(one.source_id and other.source_id)
-        and one.source_id != other.source_id
+        and (one.source_id != other.source_id or not {*sources_of(one)} & {*sources_of(other)})
         and one.id not in other.merged_from
         and other.id not in one.merged_from
     )
@@ -48,7 +49,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
     `updated_at` becomes the later of the two, as when versions are merged. What was said of the younger counts for the
     older from then on, as its `merged_from` says.
     """
-    sources = _joined(_sources(older), _sources(younger))
+    sources = _joined(_clones(older, younger), _clones(younger, older))
     folded = older._replace(
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
         context=_joined(older.context, younger.context),
@@ -79,8 +80,16 @@ def may_follow(before: Lore, after: Lore) -> bool:
     return (grown or archived) and after._replace(**{name: getattr(before, name) for name in names}) == before
 
 
-def _sources(lore: Lore) -> tuple[str, ...]:
+def sources_of(lore: Lore) -> tuple[str, ...]:
+    """Return who said it: clones, and clients of servers."""
     return lore.sources or ((lore.source_id,) if lore.source_id else ())
+
+
+def _clones(lore: Lore, other: Lore) -> tuple[str, ...]:
+    """Return its sources; beside an entry of another clone with the clone itself, whatever client it had it from."""
+    is_of_another = bool(lore.source_id) and lore.source_id != other.source_id
+    clone = (lore.source_id,) if is_of_another else ()
+    return _joined(clone, sources_of(lore))
 
 
 def _joined(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:

@@ -10,7 +10,7 @@ import sys
 
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
-from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
+from engram.adapters.agents.hosts import HOSTS, NAMES, PROGRAMS, Host, host_named
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of, server_part
 from engram.adapters.agents.refusal import CannotEditError
 from engram.adapters.agents.servers import SERVER_NAME, chosen_name
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.usecases.store.store import Clock
+
+
+_PATIENCE_SECONDS = 0.2  # for a port of this machine, which answers at once or never
 
 
 class Change(NamedTuple):
@@ -112,6 +115,12 @@ def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish
 def agent_named(name: str) -> Host:
     """Find an agent by name. Raises UsageError."""
     host = host_named(name)
+    by_http = next((one.title for one in PROGRAMS if one.name == name), "")
+    if by_http:
+        raise UsageError(
+            f"{by_http} has no configuration file that Engram could be put into.",
+            "Have it call the HTTP API: `engram serve`, docs/http-api.md.",
+        )
     if host is None:
         raise UsageError(f"There is no agent '{name}'.", f"Agents: {', '.join(NAMES)}.")
     return host
@@ -121,6 +130,38 @@ def presence(wanted: Wish) -> list[Presence]:
     """Return the state of every agent."""
     known = connections.load()
     return [_presence(host, _with_server_name(host, wanted, known)) for host in HOSTS]
+
+
+class Program(NamedTuple):
+    """The state of a program that calls the HTTP API: whether it is installed, and whether it listens on its port."""
+
+    name: str
+    title: str
+    installed: bool
+    running: bool
+    port: int
+
+
+def programs() -> list[Program]:
+    """Return the state of every such program; asks this machine alone."""
+    import shutil
+
+    found = []
+    for one in PROGRAMS:
+        homes = [resolve(home, "") for home in one.homes]
+        installed = any(map(os.path.isdir, homes)) or any(map(shutil.which, one.programs))
+        found.append(Program(one.name, one.title, installed, _listens(one.port), one.port))
+    return found
+
+
+def _listens(port: int) -> bool:
+    import socket
+
+    try:
+        socket.create_connection(("127.0.0.1", port), _PATIENCE_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import UTC, datetime
 
 from engram.adapters.files.durable.atomic import digest
 from engram.adapters.state.durable import FEED, DurableDatabase
@@ -24,7 +25,6 @@ from engram.usecases.store.quarantine import quarantined_texts, without_quaranti
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from engram.adapters.index.catalog import Hit, Text
     from engram.adapters.index.index import Generation
@@ -107,6 +107,7 @@ def snapshot(store: Store) -> Snapshot:
         def begin(connection: sqlite3.Connection) -> str:
             feed = Feed(connection)
             _update(store, feed)
+            feed.snapshot_taken(as_of.timestamp())
             return f"{feed.name}-{max(feed.last, feed.floor)}"
 
         cursor = _feed(store).transact(begin)
@@ -114,6 +115,12 @@ def snapshot(store: Store) -> Snapshot:
         shown = without_quarantined(store, hits)
         _report_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
         return Snapshot(_parts(store, shown), as_of, cursor)
+
+
+def last_snapshot(store: Store) -> datetime | None:
+    """Return when the latest snapshot of this clone was taken; None before there was one. Raises StoreError."""
+    at = _feed(store).transact(lambda connection: Feed(connection).snapshot_at)
+    return datetime.fromtimestamp(at, UTC) if at else None
 
 
 def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:

@@ -12,6 +12,7 @@ import sqlite3
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
+from engram.domain.entry.confidence import two_decimals
 from engram.domain.errors import StoreError, UsageError, ValidationError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
@@ -83,6 +84,8 @@ def query(store: Store, question: Question) -> Answer:
         with _as_of(asked, question) as stores:
             searches = _search_stores(stores, question, limit, notes)
             shown, weak = _select(searches, limit, notes)
+            if not shown and question.keep:
+                notes += _withheld_for_confidence(stores, question, limit, searches)
         strategy = _weakest_strategy(searches, shown)
         if store.settings.flag("graph.hop") if question.hop is None else question.hop:
             from engram.usecases.recall.graph_expansion import expand
@@ -250,6 +253,26 @@ def _select(
     near = [hit.id for one in searches.values() for hit in one.candidates[: max(limit, _MAX_WEAK)]]
     weak = [lore_id for lore_id in near if lore_id not in strong]
     return list(shown.values()), tuple(weak[:_MAX_WEAK])
+
+
+def _withheld_for_confidence(
+    stores: Sequence[Store], question: Question, limit: int, searches: Mapping[str, Search]
+) -> list[str]:
+    """Say that an empty answer would not be empty without the lowest confidence, if that is so."""
+    lowest = min((one.criteria.where.min_confidence for one in searches.values()), default=0)
+    if lowest <= 0:
+        return []
+    shown, _ = _select(_search_stores(stores, question._replace(min_confidence=0), limit, []), limit, [])
+    if not shown:
+        return []
+    asked = two_decimals(lowest)
+    if len(shown) == 1:
+        return [
+            f"one entry that answers has a confidence below {asked} and is left out: ask for less to see it"
+        ]
+    return [
+        f"{len(shown)} entries that answer have a confidence below {asked} and are left out: ask for less to see them"
+    ]
 
 
 def best_first(found: Sequence[Found], weightings: Mapping[str, Weighting]) -> Sequence[Found]:

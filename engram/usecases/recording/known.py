@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED
 from engram.domain.errors import NotAllowedError
-from engram.domain.similarity.deduplicate import fold
+from engram.domain.similarity.deduplicate import fold, sources_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.similarity.same_words import There, replacement_of
 from engram.usecases.store import entry_writer, judgements
@@ -32,17 +32,26 @@ class Known(NamedTuple):
     replaced_by: Lore | None = None
 
 
-def confirm(store: Store, there: There, again: Lore, over: Collection[str] = ()) -> Known:
+def confirm(
+    store: Store, there: There, again: Lore, over: Collection[str] = (), *, is_named: bool = False
+) -> Known:
     """Count that `again` says what an entry says, and add what is new in its lists to the entry.
 
     `again` has the status with which it would have been recorded: what is out of use comes back with it, unless another
-    entry (but those of `over`) superseded it. Raises StoreError, ConflictError.
+    entry (but those of `over`) superseded it. If its id `is_named` by whoever sent it, the entry answers to that id, too.
+    Raises StoreError, ConflictError.
     """
     before = there.lore
     was = _out_of_use(store, before)
     instead = replacement_of(store, before.id) if was == SUPERSEDED else None
     if instead is not None and instead.id not in over:
         return Known(before, there.path, confirmed=False, was=was, replaced_by=instead)
+    client = again.sources[0] if again.sources else ""
+    confirmed = False
+    if client and client not in sources_of(before) and _may_judge(store, there.path):
+        confirmed = judgements.confirm_for(store, before, client)
+    if is_named and again.id != before.id:
+        again = again._replace(merged_from=(again.id,))
     after = _brought_back(before, again, was)
     if after != before:
         subject = f"record: {before.title} (again)"
@@ -50,7 +59,8 @@ def confirm(store: Store, there: There, again: Lore, over: Collection[str] = ())
             store, there.path, before.id, lambda lore: _brought_back(lore, again, was), subject
         )
         after = changed.after
-    confirmed = _may_judge(store, there.path) and judgements.confirm(store, after, again.agent)
+    if not client:
+        confirmed = _may_judge(store, there.path) and judgements.confirm(store, after, again.agent)
     return Known(judgements.with_tally(store, after), there.path, confirmed, was)
 
 
@@ -65,8 +75,10 @@ def _brought_back(before: Lore, again: Lore, was: str) -> Lore:
     folded = fold(
         before, again._replace(relations=tuple(one for one in again.relations if one.id != before.id))
     )
+    merged = tuple(dict.fromkeys([*before.merged_from, *again.merged_from]))
+    sources = tuple(dict.fromkeys([*sources_of(before), *again.sources])) if again.sources else before.sources
     after = before if folded is None else folded._replace(
-        merged_from=before.merged_from, sources=before.sources, created_at=before.created_at, updated_at=before.updated_at
+        merged_from=merged, sources=sources, created_at=before.created_at, updated_at=before.updated_at
     )  # fmt: skip
     if was in (ARCHIVED, SUPERSEDED) or (was == PENDING and again.status == ACTIVE):
         after = after._replace(status=again.status)

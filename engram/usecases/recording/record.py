@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.admission.secrets import find_secrets, redact, refuse
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 SETTING = "graph.detect"
 _FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
+_AHEAD = timedelta(days=1)  # clocks differ, but not more
 _MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
 
 
@@ -67,7 +69,8 @@ class Draft(NamedTuple):
     """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
 
     `keys` are for its file and no fields of lore; an entry that has some is recorded whatever is there. `supersedes` names
-    entries whose place it takes, `same_as` the one that says it in other words, `scope` the store that it goes to.
+    entries whose place it takes, `same_as` the one that says it in other words, `scope` the store that it goes to. `client`
+    is the source that a client of a server names; it may give the entry its `id` (a ULID) and say when it was `created_at`.
     """
 
     content: str
@@ -90,6 +93,9 @@ class Draft(NamedTuple):
     supersedes: tuple[str, ...] = ()
     same_as: str = ""
     scope: str = ""
+    id: str = ""
+    created_at: datetime | None = None
+    client: str = ""
 
 
 RECORDED, KNOWN = "recorded", "known"
@@ -149,7 +155,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
     entry_writer.check_writable(store)
     draft, replaced, same = _chosen(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
-    if lore_id:  # whenever the id is from
+    if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
         near = similar(store, lore)
@@ -222,7 +228,7 @@ def _confirmed(
             f"{there.lore.id} says just that already; there is nothing to take its place.",
             "Record it without supersedes.",
         )
-    found = confirm(store, there, lore._replace(entities=draft.entities), over)
+    found = confirm(store, there, lore._replace(entities=draft.entities), over, is_named=bool(draft.id))
     if replaced and found.lore.status == ACTIVE:
         changes = _superseding(store, replaced)
         subject = f"record: {found.lore.title} (supersedes {', '.join(over)})"
@@ -267,8 +273,8 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
     category = _category(store, draft)
-    lore_id = lore_id or store.clock.new_id()
-    created = times.whole_seconds(ulid.moment(lore_id))
+    lore_id = lore_id or (checked_id(store, draft.id) if draft.id else store.clock.new_id())
+    created = _created(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
     prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
     lore = Lore(
         id=lore_id,
@@ -289,10 +295,32 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         expires_at=draft.expires_at,
         agent=speaker(store, draft.agent),
         source_id=store.source_id,
+        sources=(draft.client,) if draft.client else (),
         when=stated(draft.when) if draft.when else (),
     )
     check(lore, store.categories)
     return lore, redacted
+
+
+def checked_id(store: Store, lore_id: str) -> str:
+    """Return an id that somebody else made, in capitals. Raises ValidationError for what is none, or is from the future."""
+    name = lore_id.upper()
+    if not ulid.is_valid(name):
+        raise ValidationError(
+            "id",
+            f"'{lore_id[:40]}' is not an entry id (a ULID of 26 characters).",
+            "Make one with a ULID library.",
+        )
+    if ulid.moment(name) > store.clock.now() + _AHEAD:
+        raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
+    return name
+
+
+def _created(store: Store, draft: Draft) -> datetime:
+    assert draft.created_at is not None
+    if draft.created_at > store.clock.now() + _AHEAD:
+        raise ValidationError("created_at", f"created_at is {draft.created_at:%Y-%m-%d}, in the future.")
+    return times.whole_seconds(draft.created_at)
 
 
 def tidy(content: str) -> str:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
-from engram.domain.entry import ulid
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.errors import StaleError, ValidationError
+from engram.domain.errors import StaleError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
 from engram.usecases.recording.edit import Edit, edit_resolved
-from engram.usecases.recording.record import prepare, record
+from engram.usecases.recording.record import checked_id, prepare, record
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
-
-_AHEAD = timedelta(days=1)  # clocks differ, but not more
 
 
 class Put(NamedTuple):
@@ -41,7 +37,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
 
     Raises ValidationError, SecretFoundError, StaleError, StoreError; then nothing was written.
     """
-    lore_id = _checked(store, lore_id)
+    lore_id = checked_id(store, lore_id)
     with store.lock, FileLock(os.path.join(store.places.state, "put.lock")):
         hits = hits_by_id(store, lore_id)
         if not hits:
@@ -74,17 +70,3 @@ def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
         relations=tuple((one.kind, one.id) for one in lore.relations), type=lore.type, importance=lore.importance,
         expires_at=lore.expires_at, when=lore.when, unset=tuple(unset),
     )  # fmt: skip
-
-
-def _checked(store: Store, lore_id: str) -> str:
-    """Return the id in capitals. Raises ValidationError for what is none, or is from the future."""
-    name = lore_id.upper()
-    if not ulid.is_valid(name):
-        raise ValidationError(
-            "id",
-            f"'{lore_id[:40]}' is not an entry id (a ULID of 26 characters).",
-            "Make one with a ULID library.",
-        )
-    if ulid.moment(name) > store.clock.now() + _AHEAD:
-        raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
-    return name

@@ -44,9 +44,10 @@ _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 
 def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
     """Append a line for each entry and kind of judgement; they are on disk when this returns. Raises StoreError."""
-    agent = plain_name(store.caller.agent)
+    agent, client = plain_name(store.caller.agent), store.caller.client
     drafts = [
-        Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent) for lore, kind in judged
+        Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent, client=client)
+        for lore, kind in judged
     ]
     return append(store, drafts)
 
@@ -72,6 +73,24 @@ def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) ->
     ):
         return False
     append(store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent)])
+    return True
+
+
+def confirm_for(store: Store, lore: Lore, client: str) -> bool:
+    """Append that a client of a server says the same as an entry, and return True; only once for each, else False.
+
+    Raises StoreError.
+    """
+    if any(
+        line.client == client
+        for line in tallies.live(_said(store, [lore.id]).lines)
+        if line.kind == CONFIRMED
+    ):
+        return False
+    agent = plain_name(store.caller.agent)
+    append(
+        store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent, client=client)]
+    )
     return True
 
 

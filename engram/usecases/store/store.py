@@ -219,11 +219,15 @@ class Stand(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling: the session that refs belong to, the agent that records, and by which way (`cli`, `mcp`, …)."""
+    """Who is calling: the session that refs belong to, the agent that records, and by which way (`cli`, `mcp`, …).
+
+    `client` is the source that a client of a server names, "" for whoever names none.
+    """
 
     session: str
     agent: str
     via: str = ""
+    client: str = ""
 
     @property
     def who(self) -> str:

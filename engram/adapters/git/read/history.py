@@ -35,9 +35,15 @@ class LogEntry(NamedTuple):
 
 
 def log(
-    repo: Repository, path: str, limit: int, *, follow: bool = False, also: Sequence[str] = ()
+    repo: Repository,
+    path: str,
+    limit: int,
+    *,
+    follow: bool = False,
+    also: Sequence[str] = (),
+    tip: str = "HEAD",
 ) -> tuple[LogEntry, ...]:
-    """Return the last `limit` commits that touched `path` ("" for all) or one of `also`, newest first.
+    """Return the last `limit` commits of `tip` that touched `path` ("" for all) or one of `also`, newest first.
 
     `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
     """
@@ -47,7 +53,7 @@ def log(
     words.append("--follow" if follow and path else "--no-follow")
     words += ["--parents", "--topo-order"] if path else []
     where = ("--", path, *also) if path else ()
-    fields = run(repo, "log", *words, "HEAD", *where, deadline=LOG_SECONDS).stdout.split(b"\0")
+    fields = run(repo, "log", *words, tip, *where, deadline=LOG_SECONDS).stdout.split(b"\0")
     step = len(FIELDS)
     return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
 

@@ -43,6 +43,16 @@ def resolve(repo: Repository, revision: str) -> str:
     return oid
 
 
+def changes_of(repo: Repository, folder: str, start: str, end: str) -> list[str]:
+    """Return the commits of `end`, and not of `start` ("": all), that changed something under `folder`, oldest first.
+
+    Of a merge only the commit itself, not those that it brought in.
+    """
+    without = (f"^{start}",) if start else ()
+    words = ("rev-list", "--first-parent", "--reverse", end, *without, "--", folder)
+    return os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split()
+
+
 def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, bytes]]:
     """Paths and bytes, as they are in git, of the regular files under `folder` (relative to the work tree) in a commit.
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from engram.usecases.agents.connect import Presence
 
 DESCRIPTION = (
-    "List the coding agents that Engram supports: which are installed here, and what each has connected."
+    "List the coding agents that Engram supports: which are installed here, and what each has connected; then programs\n"
+    "that call the HTTP API."
 )
 EXAMPLES = ("engram agents", "engram connect claude-code        # then")
 
@@ -30,7 +31,10 @@ def run(call: Call) -> int:
 
     found = connect.presence(connect.wish(os.getcwd()))
     found.sort(key=lambda one: not one.installed)
-    call.output.document({"agents": [_facts(one) for one in found]})
+    programs = connect.programs()
+    call.output.document(
+        {"agents": [_facts(one) for one in found], "programs": [one._asdict() for one in programs]}
+    )
     out = call.output
     for one in found:
         there = [kind for kind, yes in one.parts.items() if yes]
@@ -41,6 +45,10 @@ def run(call: Call) -> int:
         line = f"{one.host.name:<15} {installed:<10} {state:<10} {', '.join(there or missing)}"
         line += "" if one.server == SERVER_NAME else f" (server {one.server})"
         out.line(out.styled(line, *([style] if style else [])))
+    for program in programs:
+        installed = "running" if program.running else "installed" if program.installed else "not found"
+        line = f"{program.name:<15} {installed:<10} {'-':<10} by HTTP: engram serve"
+        out.line(out.styled(line, *([] if program.running or program.installed else [DIM])))
     out.rule("engram connect AGENT, or --all, connects; --dry-run shows what it would change")
     return 0
 

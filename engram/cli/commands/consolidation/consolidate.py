@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
-from engram.cli.present import lore_json
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.entry.times import render, whole_seconds
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -92,46 +90,11 @@ def run(call: Call) -> int:
             call.output.rule("engram undo takes it back")
     elif found.selected:
         call.output.rule("Nothing was changed. engram consolidate --apply")
-    applied = (
-        None if done is None else {"done": done.done, "lore": list(done.lore), "unchanged": done.unchanged}
-    )
-    call.output.document({"plan": _plan_json(call, found), "applied": applied})
+    if call.output.json:
+        from engram.usecases.consolidation.plan_json import applied_json, plan_json
+
+        call.output.document({"plan": plan_json(call.store, found), "applied": applied_json(done)})
     return 0
-
-
-def _plan_json(call: Call, plan: Plan) -> dict[str, object]:
-    """The JSON of a plan."""
-    rehearsal = plan.rehearsal._asdict()
-    rehearsal["differences"] = [difference._asdict() for difference in plan.rehearsal.differences]
-    return {
-        "made_at": render(whole_seconds(plan.made_at)),
-        "steps": [_step_json(call, step) for step in plan.steps],
-        "by_kind": plan.by_kind,
-        "left": [left._asdict() for left in plan.left],
-        "withheld": [
-            {"step": _step_json(call, one.step), "query": one.query, "lore": one.lore}
-            for one in plan.withheld
-        ],
-        "rehearsal": rehearsal,
-    }
-
-
-def _step_json(call: Call, step: Step) -> dict[str, object]:
-    return {
-        "id": step.id,
-        "kind": step.kind,
-        "lore": list(step.lore),
-        "paths": list(step.paths),
-        "title": step.title,
-        "why": step.why,
-        "confidence": {"previous": step.before / 1000, "current": step.after / 1000},
-        "result": step.result and lore_json(call, step.result, step.paths[0]),
-        "cosine": step.cosine or None,
-        "months": [],
-        "to": step.to or None,
-        "confirm": step.confirm,
-        "selected": step.selected,
-    }
 
 
 def show(call: Call, plan: Plan, *, every: bool) -> None:

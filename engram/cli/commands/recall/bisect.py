@@ -1,0 +1,104 @@
+"""`engram bisect`: which commit changed the answer to a query."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from engram.cli.output import BOLD, DIM
+from engram.domain.entry import times
+from engram.domain.text.counting import counted
+from engram.domain.text.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.recall.bisect import Difference
+
+DESCRIPTION = (
+    "Find the commit since which a query is answered as it is now, by asking the store as of commits between the\n"
+    "first and the last, half as many each time. Judgements are in no commit of entries: they count as today."
+)
+EXAMPLES = (
+    'engram bisect "how do consumers retry?"',
+    'engram bisect "how do consumers retry?" -k 1 --from 2026-10-01',
+    'engram bisect "which port" --from v1.0 --to v1.1',
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("text", metavar="TEXT", nargs="+", help="the question, in your own words")
+    add(
+        "-k",
+        "--limit",
+        type=int,
+        metavar="N",
+        help="how many entries of the answer count (default: recall.limit, 5)",
+    )
+    add(
+        "--from",
+        dest="start",
+        default="",
+        metavar="REV",
+        help="a commit, tag or date at which it was answered otherwise",
+    )
+    add(
+        "--to",
+        dest="end",
+        default="HEAD",
+        metavar="REV",
+        help="one at which it was answered as it is now (default: HEAD)",
+    )
+
+
+def run(call: Call) -> int:
+    """Search and print the commit. An answer that never changed is a result, too: exit 0."""
+    from engram.cli.progress import steps
+    from engram.usecases.recall.bisect import bisect
+    from engram.usecases.recall.query import Question
+
+    given = call.arguments
+    question = Question(" ".join(given.text), limit=given.limit)
+    with steps(call.output) as tell:
+        found = bisect(call.store, question, given.start, given.end, tell or str)
+    commit = found.commit
+    rows = [
+        {"change": one.kind, "id": one.lore.id, "title": one.lore.title, "from": one.before, "to": one.after}
+        for one in found.differences
+    ]
+    facts: dict[str, object] = {"commit": None}
+    if commit is not None:
+        at = datetime.fromtimestamp(commit.moment, UTC)
+        facts = {
+            "commit": commit.oid,
+            "author": commit.author,
+            "at": times.render(at),
+            "subject": commit.subject,
+        }
+    answer = [{"id": lore.id, "title": lore.title} for lore in found.answer]
+    call.output.document(
+        {**facts, "changes": rows, "answer": answer, "commits": found.commits, "asked": found.asked}
+    )
+    out = call.output
+    if commit is None:
+        out.line("The answer is the same at both ends.")
+        return 0
+    out.line(safe_text(f"{commit.short}  {facts['at']}  {commit.author}"))
+    out.line(out.styled(safe_text(commit.subject), BOLD))
+    for one in found.differences:
+        out.line(safe_text(_line(one)))
+    out.rule(
+        out.styled(
+            f"{found.asked} of {counted(found.commits, 'commit')} asked; engram diff {commit.short}~1 {commit.short}",
+            DIM,
+        )
+    )
+    return 0
+
+
+def _line(one: Difference) -> str:
+    places = f"{one.before or '-'} → {one.after or '-'}"
+    return f"  {one.kind:<8} {places:<8} {one.lore.title}  {one.lore.id}"
