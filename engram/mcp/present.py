@@ -41,7 +41,7 @@ _NAMED = 5  # titles in a question
 _MOST_WEAK = 3  # entries of an answer that is only weakly related
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
-    "votes conflicts settled source_id sources importance title state agent confirmed".split()  # noqa: SIM905 - names
+    "votes conflicts settled source_id sources importance title state agent author confirmed".split()  # noqa: SIM905 - names
 )
 
 

@@ -10,6 +10,7 @@ import re
 
 from engram.domain.admission.trust import BAD, GOOD
 from engram.domain.entry.lore import PENDING
+from engram.domain.entry.people import byline
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ def tier_of(
 
 
 def writer(lore: Lore) -> str:
-    """Return who claims to have recorded an entry, as a plain name that cannot carry any other text."""
-    return " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip() or "unknown"
+    """Return who claims to have recorded an entry, as plain names that cannot carry any other text."""
+    agent = " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip()
+    return byline(agent, lore.author)
 
 
 def _by_writer(lore: Lore) -> str:

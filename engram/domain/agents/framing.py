@@ -76,7 +76,7 @@ class Framed(NamedTuple):
     @property
     def about(self) -> str:
         """The facts about it in one line; all that its writer could choose in it is a plain name."""
-        is_said = self.trust in (AGENT, self.origin) or self.origin == BY_HAND
+        is_said = self.trust in (HUMAN, AGENT) or self.origin == BY_HAND
         who = self.origin if is_said else f"{self.trust}: {self.origin}"
         by_others = self.tier.startswith(CONFIRMED)  # which says who and when, and that weighs more
         facts = (

@@ -9,13 +9,22 @@ from engram.adapters.files.durable.write import Change
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE, STATUSES, Lore, Relation, check, check_content, check_fraction
+from engram.domain.entry.lore import (
+    ACTIVE,
+    MAX_WORD,
+    STATUSES,
+    Lore,
+    Relation,
+    check,
+    check_content,
+    check_fraction,
+)
 from engram.domain.entry.moments import stated
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
-from engram.usecases.store import activity_log, entry_writer, judgements
+from engram.usecases.store import activity_log, entry_writer, judgements, people
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,6 +203,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         agent=speaker(store, draft.agent),
         source_id=store.source_id,
         when=stated(draft.when) if draft.when else (),
+        author=people.published_name(store)[:MAX_WORD],
     )
     check(lore, store.categories)
     return lore, redacted

@@ -5,13 +5,17 @@ A sync needs a dozen settings, and each `git config` is a process.
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from contextlib import suppress
 
 from engram.adapters.git.run.process import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram.adapters.git.run.layout import Repository
 
 SECONDS = (
@@ -142,3 +146,65 @@ def _clean(text: str) -> str:
     # Git's own crud rule (ident.c): no <>, no line ends or NUL, no punctuation at either end.
     kept = "".join(" " if character < " " or character in "<>\x7f" else character for character in text)
     return kept.strip(" .,:;\"\\'")
+
+
+# The author: who `GIT_AUTHOR_NAME` and `GIT_AUTHOR_EMAIL` name, as for git's own commits, else the person of the configuration.
+
+
+def author_name(where: Repository | str, noted: str) -> str:
+    """Return the author's name as git would write it; "" where it has none. Raises `GitError`, OSError.
+
+    `noted` is the path of a file that keeps what the configuration said, as long as none of its files changes: to record an
+    entry takes no process then.
+    """
+    name = _clean(os.environ.get("GIT_AUTHOR_NAME", ""))
+    if name:
+        return name
+    folder = where if isinstance(where, str) else where.worktree
+    asked = json.dumps([folder, *map(os.environ.get, _CHOICES)])
+    known = _read_note(noted)
+    if known.get("asked") == asked and all(
+        list(_stamp(file) or ()) == then for file, then in known["stamps"].items()
+    ):
+        return str(known["name"])
+    began = time.time_ns()
+    values = {key: value for key, value, _ in settings(where)}
+    name = _clean(values.get("author.name") or values.get("user.name") or "")
+    files = {*_of_a_person(), *{setting.file for setting in settings(where)}}
+    stamps = {file: list(_stamp(file) or ()) for file in sorted(files)}
+    if values and all(not stamp or max(stamp[:2]) < began - YOUNG for stamp in stamps.values()):
+        _write_note(noted, {"asked": asked, "name": name, "stamps": stamps})
+    return name
+
+
+def environment_author() -> str:
+    """Return `name <email>` as far as the environment names an author; "" where it does not."""
+    name, email = (_clean(os.environ.get(f"GIT_AUTHOR_{part}", "")) for part in ("NAME", "EMAIL"))
+    return f"{name} <{email}>" if name or email else ""
+
+
+def author_or(text: str | None, committer: str) -> str:
+    """Return an author as `name <email>`, with what it lacks taken from the committer."""
+    name, _, email = (text or "").partition("<")
+    own_name, _, own_email = committer.partition(" <")
+    return person(_clean(name) or own_name, _clean(email.rstrip(">")) or own_email.rstrip(">"))
+
+
+def _read_note(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        return found if isinstance(found, dict) and isinstance(found.get("stamps"), dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_note(path: str, note: dict[str, object]) -> None:
+    part = f"{path}.{os.getpid()}"
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(note, file)
+        os.replace(part, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(part)
