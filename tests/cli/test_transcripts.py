@@ -56,7 +56,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     """)
     assert shown(root, "query", "tide", "tables") == text(f"""
         L1  ▆▆▆▆▆▆▁▁ 0.70  {TIDES}
-            FACT · human · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
+            FACT · Engram Test · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
 
         strong · 1 entry · hybrid · MS
     """)
@@ -95,7 +95,7 @@ def test_one_entry_whole(root: Path) -> None:
         files    src/a.py
         entities RabbitMQ
         context  an outage
-        from     ada on TIME, changed TIME
+        from     ada for Engram Test on TIME, changed TIME
         helpful  TIME
         worth    shown 1 time, about 15 tokens in all, importance 1.00
         file     lore/DAY/consumers--ID1.md

@@ -177,6 +177,7 @@ def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Pat
     clones.settle()
     path = clones.path("a", lore)
     clones.edit("a", path, "must be idempotent", "must be idempotent, always")
+    clones.clock.advance(seconds=5)
     clones.edit("b", path, "must be idempotent", "should be idempotent")
     clones.settle()
     item = only(clones["a"], "conflict")

@@ -154,7 +154,8 @@ def name_of(title: str, *, is_checked: bool) -> str:
 
 def origin_of(lore: Lore, own_source: str) -> str:
     """Say who recorded an entry and, unless that was in this clone, that it came from another one."""
-    return writer(lore) if lore.source_id in ("", own_source) else f"{writer(lore)}, another clone"
+    is_own = lore.source_id in ("", own_source)
+    return writer(lore, is_own=is_own) + ("" if is_own else ", another clone")
 
 
 def quote(text: str) -> str:

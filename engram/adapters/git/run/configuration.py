@@ -200,11 +200,5 @@ def _read_note(path: str) -> dict[str, Any]:
 
 
 def _write_note(path: str, note: dict[str, object]) -> None:
-    part = f"{path}.{os.getpid()}"
-    try:
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(note, file)
-        os.replace(part, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(part)
+    with suppress(OSError), open(path, "w", encoding="utf-8") as file:  # half of it is none, and written again
+        file.write(json.dumps(note))
