@@ -62,8 +62,8 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     """)
     assert shown(root, "feedback", "--helpful", "L1") == "L1 helpful: confidence 0.70 → 0.78, helpful 1×"
     assert shown(root, "log", "L1") == text(f"""
-        LINE  TIME  human            feedback: helpful (ID1)
-        COMMIT  TIME  human            record: {TIDES}
+        LINE  TIME  Engram Test      feedback: helpful (ID1)
+        COMMIT  TIME  Engram Test      record: {TIDES}
     """)
     assert shown(root, "status") == text("""
         ROOT  (dedicated)
@@ -111,7 +111,7 @@ def test_one_entry_whole(root: Path) -> None:
         "    Make them idempotent.",
         "",
         "    - brokers deliver twice",
-        "    PATTERN_OUTCOME · ada · lore/DAY/consumers--ID1.md",
+        "    PATTERN_OUTCOME · ada for Engram Test · lore/DAY/consumers--ID1.md",
     ]
 
 

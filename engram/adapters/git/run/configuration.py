@@ -200,5 +200,8 @@ def _read_note(path: str) -> dict[str, Any]:
 
 
 def _write_note(path: str, note: dict[str, object]) -> None:
-    with suppress(OSError), open(path, "w", encoding="utf-8") as file:  # half of it is none, and written again
+    with (
+        suppress(OSError),
+        open(path, "w", encoding="utf-8") as file,
+    ):  # half of it is none, and written again
         file.write(json.dumps(note))
