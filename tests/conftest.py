@@ -92,7 +92,9 @@ def isolated_environment(home: Path) -> dict[str, str]:
     git = {"GIT_CONFIG_GLOBAL": str(home / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
     git |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file"}
     for who in ("AUTHOR", "COMMITTER"):
-        git |= {f"GIT_{who}_DATE": DATE}  # the names are those of the configuration, which a clone may override
+        git |= {
+            f"GIT_{who}_DATE": DATE
+        }  # the names are those of the configuration, which a clone may override
     network = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE)
     network |= {"no_proxy": "127.0.0.1,localhost", "HF_HUB_OFFLINE": "1"}
     return {name: str(home / place) for name, place in folders.items()} | git | network

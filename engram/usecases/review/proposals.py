@@ -108,10 +108,14 @@ class Finished(NamedTuple):
 def load_proposal(store: Store, name: str, *, fetch: bool = True) -> Proposal:
     """Return the open proposal of this name, or the only one that begins so. Raises NotFoundError, RemoteError, GitError."""
     found = list_proposals(store, fetch=fetch)
-    fitting = [one for one in found if one.name == name] or [one for one in found if one.name.startswith(name)]
+    fitting = [one for one in found if one.name == name] or [
+        one for one in found if one.name.startswith(name)
+    ]
     if len(fitting) != 1 or not name:
         raise NotFoundError(
-            f"There is no open proposal '{name[:80]}'." if not fitting else f"Several proposals begin with '{name}'.",
+            f"There is no open proposal '{name[:80]}'."
+            if not fitting
+            else f"Several proposals begin with '{name}'.",
             f"Open proposals: {', '.join(one.name for one in found) or 'none'} (engram propose --list).",
         )
     return Proposal(fitting[0], tuple(_with_decisions(store, fitting[0], _entries(store, fitting[0].commit))))
@@ -164,7 +168,12 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     update_index(store, list(merge.changes) if merge else [])
     rejected = sum(one.decision == REJECT for one in found.entries)
     done = Finished(
-        about.name, len(found.entries) - rejected, rejected, True, about.branch, held=merge.held if merge else 0
+        about.name,
+        len(found.entries) - rejected,
+        rejected,
+        True,
+        about.branch,
+        held=merge.held if merge else 0,
     )
     _remember(store, about.name, {})
     error = _push_lore(store, options, step)

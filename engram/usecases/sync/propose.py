@@ -68,6 +68,10 @@ class Own(NamedTuple):
     rejected: tuple[Rejected, ...] = ()
     by: str = ""
 
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON."""
+        return {**self._asdict(), "rejected": [one._asdict() for one in self.rejected]}
+
     def lines(self) -> list[str]:
         """Return what became of it, for people."""
         who = f"{self.by} reviewed" if self.by else "Merged:"
@@ -192,7 +196,7 @@ def _push(
                     commit,
                     vetted,
                     options.timeout,
-                    report,  # noqa: B023 - waited for here
+                    report,
                 )
             ) as pushing:
                 pushing.wait(step)

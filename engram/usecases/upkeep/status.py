@@ -46,6 +46,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "git": {
                 **_git(store),
                 "conflicts": counts.conflicts if counts else 0,
+                "proposals": _proposals(store),
             },
             "embedding": _embedding(store, generation),
             "judgements": _judgements(store),
@@ -120,6 +121,18 @@ def _git(store: Store) -> dict[str, object]:
         "remotes": remote_names(store),
         "sync": synced,
     }
+
+
+def _proposals(store: Store) -> list[str]:
+    """Return the names of the open proposals, as they were last fetched; none where that is not known."""
+    if not store.places.owns_branch:
+        return []
+    from engram.usecases.sync.propose import list_proposals
+
+    try:
+        return [one.name for one in list_proposals(store, fetch=False)]
+    except EngramError:
+        return []
 
 
 def _judgements(store: Store) -> dict[str, object]:

@@ -64,6 +64,10 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         some = counted(git["conflicts"], "entry is", "entries are")
         text = f"{some} disputed: engram review --kind conflict"
         lines += _part("disputed", text, width)
+    if git["proposals"]:
+        some = counted(len(git["proposals"]), "proposal waits", "proposals wait")
+        text = f"{some} to be reviewed: engram review --proposal {git['proposals'][0]}"
+        lines += _part("proposals", text, width)
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
