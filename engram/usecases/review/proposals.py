@@ -28,7 +28,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import sync_state
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.lineage import read_lore
-from engram.usecases.sync import network, propose
+from engram.usecases.sync import propose
 from engram.usecases.sync.propose import ACCEPTED, PROPOSAL, REJECTED, list_proposals
 from engram.usecases.sync.sync import Options, merge_incoming, own_repository, sync, update_index
 
@@ -159,11 +159,7 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     about, target = found.about, Counterpart(found.about.remote, found.about.branch)
     review = _write_review(store, found)
     base = remotes.counterpart(repo, layout.read_head(repo).branch or "", options.remote)
-    vetted = network.Vetted({}, frozenset())
-    with network.Background(
-        lambda report: network.push(store, target, about.commit, review, vetted, options.timeout, report)
-    ) as pushing:
-        pushing.wait(step)
+    propose.push_proposal(store, target, about.commit, review, options, step)
     merge = merge_incoming(store, review)
     update_index(store, list(merge.changes) if merge else [])
     rejected = sum(one.decision == REJECT for one in found.entries)
@@ -222,14 +218,12 @@ def _entries(store: Store, commit: str) -> list[ProposedEntry]:
         )
         lore = after or before
         grouped.setdefault(lore.id if lore else path, []).append((path, before, after))
-    found = [_entry(store, lore_id, versions) for lore_id, versions in grouped.items()]
+    found = [_entry(lore_id, versions) for lore_id, versions in grouped.items()]
     marks = {path: entry.oid if (entry := changed[path].after) else "" for path in paths}
     return [one._replace(mark=" ".join(marks[path] for path in one.paths)) for one in found]
 
 
-def _entry(
-    store: Store, lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]]
-) -> ProposedEntry:
+def _entry(lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]]) -> ProposedEntry:
     paths = tuple(path for path, _, _ in versions)
     before = next((one for _, one, _ in versions if one), None)
     after = next((one for _, _, one in versions if one), None)

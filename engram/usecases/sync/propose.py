@@ -186,20 +186,8 @@ def _push(
             )
         title = title or own.title or counted(len(entries), "entry", "entries")
         commit = _named(store, repo, own, title, head.oid)
-        vetted = network.Vetted({}, frozenset())
         try:
-            with network.Background(
-                lambda report: network.push(
-                    store,
-                    target,
-                    theirs,
-                    commit,
-                    vetted,
-                    options.timeout,
-                    report,
-                )
-            ) as pushing:
-                pushing.wait(step)
+            push_proposal(store, target, theirs, commit, options, step)
         except RemoteError as error:
             if error.kind != failures.REJECTED or attempt == _TRIES - 1:
                 raise
@@ -211,6 +199,17 @@ def _push(
         address = pull_request_address(url, base.branch, target.branch)
         return Proposed(own.name, target.branch, base.remote, title, len(entries), address, commit)
     raise AssertionError("unreachable")
+
+
+def push_proposal(
+    store: Store, target: Counterpart, known: str | None, commit: str, options: Options, step: Step | None
+) -> None:
+    """Push a commit to a proposal's branch unless it holds a secret that `known` does not have. Raises as a sync."""
+    vetted = network.Vetted({}, frozenset())
+    with network.Background(
+        lambda report: network.push(store, target, known, commit, vetted, options.timeout, report)
+    ) as pushing:
+        pushing.wait(step)
 
 
 def _differs(repo: Repository, theirs: str | None, head: str) -> bool:
@@ -315,7 +314,7 @@ def list_proposals(
     for name, tip in remotes.proposals(repo, base.remote).items():
         entries = proposed_paths(store, theirs, tip)
         if entries:
-            title, who, at = _facts(store, repo, theirs, tip, name)
+            title, who, at = _facts(repo, theirs, tip, name)
             branch = remotes.PROPOSALS + name
             is_own = own is not None and own.name == name
             count = len([path for path in entries if is_lore(path, store.places.folder)])
@@ -335,7 +334,7 @@ def proposed_paths(store: Store, theirs: str | None, tip: str) -> list[str]:
     return [path for path, one in changed.items() if path not in there or there[path].after != one.after]
 
 
-def _facts(store: Store, repo: Repository, theirs: str | None, tip: str, name: str) -> tuple[str, str, int]:
+def _facts(repo: Repository, theirs: str | None, tip: str, name: str) -> tuple[str, str, int]:
     """Return the title of a proposal, who made it, and when (Unix seconds): as its last commit that names it says."""
     found = with_value(repo, tip, theirs or "", PROPOSAL, name)
     named = next((one for one in found if one.subject.startswith(PROPOSED)), None)
