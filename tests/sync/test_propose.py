@@ -260,3 +260,13 @@ def test_a_review_that_the_remote_declines_stays_on_the_proposals_branch(world: 
 )
 def test_the_address_of_a_pull_request_has_the_form_of_the_host(remote: str, address: str) -> None:
     assert pull_request_address(remote, "engram/lore", "engram/proposals/x-1") == address
+
+
+def test_a_sync_says_what_the_open_proposal_does_not_have_yet(world: World) -> None:
+    world.record("b", "The first thing to propose is a longer timeout.")
+    name = world["b"].propose("Two").name
+    assert world.sync("b")[0].notes == ()
+    world.record("b", "The second thing to propose is a smaller cache.")
+    assert world.sync("b")[0].notes == (
+        f"1 entry waits that your proposal {name} does not have yet: engram propose",
+    )

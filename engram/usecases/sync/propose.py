@@ -280,6 +280,18 @@ def close_if_merged(store: Store, theirs: str | None) -> list[str]:
     return own.lines()
 
 
+def not_proposed_yet(store: Store, theirs: str | None) -> list[str]:
+    """Return a line for people where entries wait here that our open proposal does not have. Raises GitError."""
+    own, head = own_proposal(store), layout.read_head(store.repository).oid
+    if own is None or not own.open or not own.tip or head is None:
+        return []
+    newer = set(_changed_entries(store, own.tip, head)) & set(_changed_entries(store, theirs, head))
+    if not newer:
+        return []
+    some = counted(len(newer), "entry waits", "entries wait")
+    return [f"{some} that your proposal {own.name} does not have yet: engram propose"]
+
+
 def _titles(store: Store, own: Own) -> dict[str, str]:
     """Return the titles of the entries that our proposal changed, by id; those that it deleted, by path."""
     repo, found = store.repository, dict[str, str]()

@@ -336,6 +336,7 @@ class _Sync:
         """Note what became of this clone's proposal."""
         theirs = remotes.tracked(self._repo, self._counterpart())
         said = propose.close_if_merged(self._store, theirs)
+        said += propose.not_proposed_yet(self._store, theirs) if self._options.push else []
         if said:
             self.done = self.done._replace(notes=(*self.done.notes, *said))
 
