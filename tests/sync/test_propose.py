@@ -132,7 +132,7 @@ def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
     assert git(world.hub, "fsck", "--strict") == ""
 
 
-@pytest.mark.parametrize("how", ["merge", "squash"])
+@pytest.mark.parametrize("how", ["merge", "squash", "cherry-pick"])
 def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_path: Path, how: str) -> None:
     ids, name = propose_twenty(world)
     host = tmp_path / "host"
@@ -146,6 +146,14 @@ def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_pa
         git(host, "pull", "-q")
         if how == "merge":
             git(host, "merge", "-q", "--no-ff", "--no-edit", f"origin/engram/proposals/{name}")
+        elif how == "cherry-pick":
+            git(
+                host,
+                "cherry-pick",
+                "--allow-empty",
+                "--keep-redundant-commits",
+                f"main..origin/engram/proposals/{name}",
+            )
         else:
             git(host, "merge", "-q", "--squash", f"origin/engram/proposals/{name}")
             git(host, "commit", "-q", "-m", "Timeouts (#1)")

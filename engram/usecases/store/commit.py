@@ -138,7 +138,7 @@ def _commit_outside(store: Store) -> int:
         if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
             return 0
     from engram.adapters.git.read.snapshot import outside_changes
-    from engram.adapters.git.run.configuration import environment_author
+    from engram.adapters.git.run.author import environment_author
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.store.outside_changes import record_outside_changes
 

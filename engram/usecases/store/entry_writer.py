@@ -8,7 +8,7 @@ from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.git.run.configuration import environment_author
+from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import check, slug
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError

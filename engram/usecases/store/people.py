@@ -18,11 +18,11 @@ _NOTED = "author"  # the file in the state folder with what git said last
 
 def own_name(store: Store) -> str:
     """Return git's name of the person here: `GIT_AUTHOR_NAME`, else `author.name` or `user.name`; "" for none."""
-    from engram.adapters.git.run import configuration
+    from engram.adapters.git.run.author import author_name
 
     where = store.places.repository or store.places.root
     try:
-        return configuration.author_name(where, os.path.join(store.places.state, _NOTED))
+        return author_name(where, os.path.join(store.places.state, _NOTED))
     except (GitError, OSError):
         return ""
 

@@ -18,6 +18,7 @@ from engram.adapters.git.read.history import commit_facts, with_value
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
 from engram.adapters.git.run import configuration, failures, layout
+from engram.adapters.git.run.author import environment_author
 from engram.adapters.git.write import merging
 from engram.domain.entry.lore import slug
 from engram.domain.entry.people import byline
@@ -237,7 +238,7 @@ def _named(store: Store, repo: Repository, own: Own, title: str, head: str) -> s
 
 def author(repo: Repository) -> str:
     """Return the author of a commit of the person here, `name <email>`."""
-    return configuration.author_or(configuration.environment_author(), configuration.committer(repo))
+    return configuration.author_or(environment_author(), configuration.committer(repo))
 
 
 def _take_review(store: Store, target: Counterpart, options: Options) -> None:
