@@ -29,7 +29,8 @@ from engram.usecases.store import sync_state
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.lineage import read_lore
 from engram.usecases.sync import propose
-from engram.usecases.sync.propose import ACCEPTED, PROPOSAL, REJECTED, list_proposals
+from engram.usecases.sync.own_proposal import PROPOSAL, REJECTED
+from engram.usecases.sync.propose import list_proposals
 from engram.usecases.sync.sync import Options, merge_incoming, own_repository, sync, update_index
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Step
 
 ACCEPT, REJECT = "accept", "reject"
+ACCEPTED = "Engram-Accepted"
 FILE = "file"  # a change of something that is no entry: an entity, an agent's profile, the settings
 _STATE = "proposal-reviews.json"
 _LONGEST_REASON = 500

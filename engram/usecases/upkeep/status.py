@@ -128,7 +128,8 @@ def _proposals(store: Store) -> dict[str, object]:
     found: dict[str, object] = {"proposals": [], "proposed": ""}
     if not store.places.owns_branch:
         return found
-    from engram.usecases.sync.propose import list_proposals, own_proposal
+    from engram.usecases.sync.own_proposal import own_proposal
+    from engram.usecases.sync.propose import list_proposals
 
     own = own_proposal(store)
     found["proposed"] = own.name if own is not None and own.open and own.tip else ""

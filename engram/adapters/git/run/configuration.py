@@ -111,12 +111,6 @@ def person(name: str, email: str) -> str:
     return f"{clean(name) or NAME} <{clean(email) or EMAIL}>"
 
 
-def parse_person(text: str) -> str:
-    """Return a `name <email>` or bare name, made safe to stand in a commit."""
-    name, _, email = text.partition("<")
-    return person(name, email)
-
-
 def author_or(text: str | None, committer: str) -> str:
     """Return an author as `name <email>`, with what it lacks taken from the committer."""
     name, _, email = (text or "").partition("<")
