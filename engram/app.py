@@ -20,6 +20,7 @@ from engram.api.explore import Exploring
 from engram.api.graph import Graphing
 from engram.api.lookup import Looking
 from engram.api.part import Words, words
+from engram.api.proposals import Proposing
 from engram.api.sync import Sharing
 from engram.api.trust import Trusting
 from engram.api.tuning import Evolving
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting, Sharing, Teaming, Trusting):
+class Engram(
+    Curating, Evolving, Exploring, Graphing, Linking, Looking, Proposing, Putting, Sharing, Teaming, Trusting
+):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.

@@ -92,7 +92,9 @@ def isolated_environment(home: Path) -> dict[str, str]:
     git = {"GIT_CONFIG_GLOBAL": str(home / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
     git |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file"}
     for who in ("AUTHOR", "COMMITTER"):
-        git |= {f"GIT_{who}_NAME": NAME, f"GIT_{who}_EMAIL": EMAIL, f"GIT_{who}_DATE": DATE}
+        git |= {
+            f"GIT_{who}_DATE": DATE
+        }  # the names are those of the configuration, which a clone may override
     network = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE)
     network |= {"ENGRAM_SYNC_SECONDS": "inf"}  # no process of ours outlives a test in order to sync
     network |= {"no_proxy": "127.0.0.1,localhost", "HF_HUB_OFFLINE": "1"}

@@ -6,6 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, age, bar, fitted
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
 from engram.domain.text.counting import counted
@@ -63,7 +64,7 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
     via = f" · by way of {hit.via}" if hit.via else ""
-    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}{via}"), DIM)
+    yield styled(safe_text(f"    {lore.category} · {byline(lore.agent, lore.author)} · {where}{via}"), DIM)
     if origin is not None:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
@@ -77,8 +78,13 @@ def lore_lines(
     origin: Origin,
     promoted: Promoted | None = None,
     worth: Mapping[str, float] | None = None,
+    *,
+    verbose: bool = False,
 ) -> Iterator[str]:
-    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it."""
+    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it.
+
+    With `verbose` also the source: the id of the clone that recorded it.
+    """
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -93,7 +99,7 @@ def lore_lines(
         "when": " · ".join(lore.when),
         "related": ", ".join(f"{relation.kind} {relation.id}" for relation in lore.relations),
         "context": " / ".join(lore.context),
-        "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
+        "from": f"{byline(lore.agent, lore.author)} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
         "worth": _worth_words(worth) if worth and worth["shown"] else "",
         "origin": promoted.place if promoted else "",
@@ -102,6 +108,7 @@ def lore_lines(
         "trust": trust_words(origin),
         "counts": origin.counted.words(lore),
         "commit": origin_words(origin),
+        "source": f"{lore.source_id} ({origin.machine})" if verbose and lore.source_id else "",
         "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }
     for name, value in facts.items():
@@ -128,9 +135,9 @@ def trust_words(origin: Origin) -> str:
 
 
 def origin_words(origin: Origin) -> str:
-    """The clone, if it is another, the last commit and its signature, as far as they are known."""
+    """The machine, if it is another, the last commit and its signature, as far as they are known."""
     parts = [origin.commit[:10] if origin.commit else ""]
-    parts.append(f"by clone {origin.source_id}" if origin.foreign else "")
+    parts.append(f"on {origin.machine or origin.source_id[-8:]}" if origin.foreign else "")
     if origin.signature and origin.signature.state != NOT_SIGNED:
         parts.append(origin.signature.sentence)
     return " · ".join(part for part in parts if part)

@@ -42,6 +42,7 @@ COMMANDS = (
     Command("restore", "history.restore", "restore an entry as it was at a commit or date"),
     Command("session", "lookup.session", "show what this session was shown, with its refs"),
     Command("sync", "sync.sync", "synchronize this clone with its remote"),
+    Command("propose", "sync.propose", "push what waits to a branch of its own, for somebody to let in"),
     Command("clone", "placement.clone", "make a store from a remote one"),
     Command("remote", "sync.remote", "add, remove and list what a store is synced with"),
     Command("scope", "placement.scope", "list the scopes, add and remove a team's"),

@@ -49,6 +49,8 @@ KEYS = (
     Key("record.category", "", "The default category of `record` (empty: guessed from the text, `fact` where nothing suggests another)."),
     Key("record.confidence", 0.7, "The initial confidence of new entries.", low=0, high=1),
     Key("record.agent", "", "Who records, if neither `--agent` nor the calling coding agent says so (default: `human`).", user_only=True),
+    Key("record.author", True, "Whether your name, as git knows it, and that of your machine are written with what you record. `judgements.name = false` leaves them out, too.", user_only=True),
+    Key("record.machine", "", "The name of this machine that others see (default: its host name).", user_only=True),
     Key("review.agents", "active", "Whether entries recorded by agents are `active` at once, or `pending` until a person accepts them.", choices=("active", "pending")),
     Key("review.junk", "pending", "How to treat a text that is obviously not worth recording (a greeting, a log dump, bare code, a question): `pending`, `refuse`, or `active` like any other.", choices=("pending", "refuse", "active")),
     Key("graph.detect", True, "Whether the names of existing entities in the text of a new entry are added to its `entities` (docs/entities.md)."),

@@ -145,6 +145,9 @@ class LoreOut(BaseModel):
     files: list[str]
     when: list[str] = Field(default=[], description="At which moments hooks show it")
     agent: str
+    author: str = Field(
+        default="", description="The person, as git names them, who recorded it or whose agent did"
+    )
     source_id: str
     created_at: str
     updated_at: str

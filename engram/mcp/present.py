@@ -52,7 +52,7 @@ _MOST_TWINS = 2
 CHOICES = "If one says the same, record yours again with same_as; if yours takes its place, with supersedes; else leave both."
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
-    "votes conflicts settled source_id sources importance title state agent confirmed".split()  # noqa: SIM905 - names
+    "votes conflicts settled source_id sources importance title state agent author confirmed".split()  # noqa: SIM905 - names
 )
 
 

@@ -56,14 +56,14 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     """)
     assert shown(root, "query", "tide", "tables") == text(f"""
         L1  ▆▆▆▆▆▆▁▁ 0.70  {TIDES}
-            FACT · human · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
+            FACT · Engram Test · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
 
         strong · 1 entry · hybrid · MS
     """)
     assert shown(root, "feedback", "--helpful", "L1") == "L1 helpful: confidence 0.70 → 0.78, helpful 1×"
     assert shown(root, "log", "L1") == text(f"""
-        LINE  TIME  human            feedback: helpful (ID1)
-        COMMIT  TIME  human            record: {TIDES}
+        LINE  TIME  Engram Test      feedback: helpful (ID1)
+        COMMIT  TIME  Engram Test      record: {TIDES}
     """)
     assert shown(root, "status") == text("""
         ROOT  (dedicated)
@@ -95,7 +95,7 @@ def test_one_entry_whole(root: Path) -> None:
         files    src/a.py
         entities RabbitMQ
         context  an outage
-        from     ada on TIME, changed TIME
+        from     ada for Engram Test on TIME, changed TIME
         helpful  TIME
         worth    shown 1 time, about 15 tokens in all, importance 1.00
         file     lore/DAY/consumers--ID1.md
@@ -111,7 +111,7 @@ def test_one_entry_whole(root: Path) -> None:
         "    Make them idempotent.",
         "",
         "    - brokers deliver twice",
-        "    PATTERN_OUTCOME · ada · lore/DAY/consumers--ID1.md",
+        "    PATTERN_OUTCOME · ada for Engram Test · lore/DAY/consumers--ID1.md",
     ]
 
 

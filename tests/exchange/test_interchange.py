@@ -39,6 +39,7 @@ FULL = PLAIN._replace(
     pinned=True,
     expires_at=NOW,
     agent="claude-code",
+    author="Ada Lovelace",
     source_id=SECOND,
     sources=(SECOND,),
     conflicts=(
@@ -78,6 +79,7 @@ def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> Non
         "pinned": True,
         "expires_at": "2026-01-02T03:04:05Z",
         "agent": "claude-code",
+        "author": "Ada Lovelace",
         "source_id": SECOND,
         "sources": [SECOND],
         "created_at": "2026-01-02T03:04:05Z",

@@ -252,7 +252,7 @@ def test_lore_cannot_break_out_of_its_frame(root: Path) -> None:
 
 def test_origin_standing_and_author_are_said(root: Path) -> None:
     found = said("prompt", root)
-    assert f"\n[L1] fact · human · today\n    {LESSON}" in found
+    assert f"\n[L1] fact · Engram Test · today\n    {LESSON}" in found
     assert fence.NOTICE in found
 
 

@@ -107,6 +107,12 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["sync", "a", "b"],
         ["sync", "--all"],
     ],
+    "propose": [
+        ["propose"],
+        ["propose", "--list"],
+        ["propose", "--list", "-m", "a title"],
+        ["propose", "extra"],
+    ],
     "scope": [
         ["scope"],
         ["scope", "list", "x"],

@@ -94,7 +94,7 @@ async def test_lore_of_another_clone_is_marked_as_such(tmp_path: Path, root: Pat
     copy.write_bytes((tmp_path / "theirs" / recorded.path).read_bytes())
     async with inside(root) as client:
         (lore,) = (await ok(client, "recall_query", query="queue consumers"))["lore"]
-    assert " · foreign: codex, another clone · " in lore["about"]
+    assert " · foreign: codex for Engram Test, another clone · " in lore["about"]
 
 
 async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(root: Path) -> None:

@@ -176,15 +176,15 @@ def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Pat
     lore = clones.record("a")
     clones.settle()
     path = clones.path("a", lore)
-    clones.edit("a", path, "must be idempotent", "must be idempotent, always")
+    clones.edit("a", path, "must be idempotent", "must be idempotent, everywhere")
     clones.edit("b", path, "must be idempotent", "should be idempotent")
     clones.settle()
     item = only(clones["a"], "conflict")
-    assert item.evidence[1:] == ("Queue consumers [-must-]{+should+} be idempotent[-, always-].",)
+    assert item.evidence[1:] == ("Queue consumers [-must-]{+should+} be idempotent[-, everywhere-].",)
     assert (
         preview(clones["a"].store, item, TAKE)
         .lore[lore.id]
-        .content.startswith("Queue consumers must be idempotent, always")
+        .content.startswith("Queue consumers must be idempotent, everywhere")
     )  # type: ignore[union-attr]
     clones.clock.advance(seconds=1)
     decide(clones["a"].store, item, TAKE)
@@ -192,7 +192,7 @@ def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Pat
     clones.assert_equal()
     for name in "ab":
         kept = clones[name].get(lore.id).lore
-        assert kept.content.startswith("Queue consumers must be idempotent, always.")
+        assert kept.content.startswith("Queue consumers must be idempotent, everywhere.")
         assert kept.conflicts == ()
     assert queue(clones["b"], "conflict") == []
 

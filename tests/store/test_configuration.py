@@ -100,6 +100,8 @@ def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
 def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_file: Path, key: str) -> None:
     values = {
         "record.agent": '"evil"',
+        "record.author": "false",
+        "record.machine": '"theirs"',
         "recall.log": "false",
         "embedding.path": '"/etc"',
         "embedding.url": '"https://models.example.com/v1"',

@@ -35,7 +35,7 @@ CREATE TABLE files (
     id TEXT, row INTEGER, text_digest TEXT, vector_check INTEGER, shadowed INTEGER NOT NULL DEFAULT 0,
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
-    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT, "when" TEXT,
+    agent TEXT, author TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT, "when" TEXT,
     conflicts INTEGER, full INTEGER, anchor INTEGER, accounts INTEGER, believed INTEGER, modest INTEGER,
     words_mark INTEGER, line_check INTEGER NOT NULL
 );
@@ -60,7 +60,7 @@ CREATE INDEX IF NOT EXISTS row_tags_tag ON row_tags (tag);
 COLUMNS = (
     "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
-    "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
+    "last_validated", "created_at", "updated_at", "expires_at", "agent", "author", "source_id", "importance", "pinned",
     "length", "files", '"when"', "conflicts", "full", "anchor", "accounts",
     "believed", "modest", "words_mark",
 )  # fmt: skip
@@ -150,6 +150,7 @@ class Hit(NamedTuple):
     updated_at: float
     expires_at: float | None
     agent: str
+    author: str
     importance: float | None
     pinned: int
     length: int
@@ -438,7 +439,7 @@ def _values(entry: Entry) -> tuple[object, ...]:
         *stamp, None, None, None, lore.id, entry.row, entry.text_digest, entry.vector_check, int(entry.adopted),
         lore.title, lore.category, lore.type, lore.status, lore.thousandths, lore.validation_count,
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
-        lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
+        lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.author, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
         "\n".join(lore.when), len(lore.conflicts), *_before_decay(lore), words_mark(lore.content),
     )  # fmt: skip

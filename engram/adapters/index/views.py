@@ -31,6 +31,7 @@ _LORE = View(
         Column("importance", "real", "0 to 1, if set"),
         Column("pinned", "integer", "1: shown before others"),
         Column("agent", "text", "who recorded it"),
+        Column("author", "text", "the person who recorded it, as git names them"),
         Column("created_at", "text", "UTC, 2026-03-04T05:06:07Z"),
         Column("updated_at", "text", "UTC"),
         Column("expires_at", "text", "UTC, where it does"),
@@ -39,7 +40,7 @@ _LORE = View(
         Column("path", "text", "its file in the store"),
     ),
     "SELECT id, title, category, type, status, (confidence + 5) / 10 / 100.0 AS confidence, validation_count AS helpful,"  # noqa: S608
-    f" importance, pinned, agent, {', '.join(map(_time, _TIMES))}, length, conflicts, path, row, files"
+    f" importance, pinned, agent, author, {', '.join(map(_time, _TIMES))}, length, conflicts, path, row, files"
     " FROM catalog.files WHERE row IS NOT NULL AND shadowed = 0 AND id NOT IN (SELECT id FROM {waiting})",
 )
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 TableError = sqlite3.Error
 MEMORY = ":memory:"
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE commits (
     number INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, rank INTEGER NOT NULL, moment INTEGER NOT NULL,
     author TEXT NOT NULL, subject TEXT NOT NULL, op TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
-    source TEXT NOT NULL, delta TEXT NOT NULL);
+    source TEXT NOT NULL, delta TEXT NOT NULL, machine TEXT NOT NULL);
 CREATE INDEX commits_rank ON commits (rank, number);
 CREATE TABLE events (
     number INTEGER NOT NULL, path TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, before TEXT NOT NULL,
@@ -39,7 +39,7 @@ CREATE INDEX events_path ON events (path);
 class CommitRow(NamedTuple):
     """A commit that touched lore. `rank` orders commits by time, parents never after children; times in Unix seconds.
 
-    `op`, `agent`, `session`, `source` and `delta` are its trailers, "" where it has none.
+    `op`, `agent`, `session`, `source`, `delta` and `machine` are its trailers, "" where it has none.
     """
 
     oid: str
@@ -52,6 +52,7 @@ class CommitRow(NamedTuple):
     session: str
     source: str
     delta: str
+    machine: str
 
 
 class EventRow(NamedTuple):
@@ -203,6 +204,13 @@ class HistoryTable:
         width = len(CommitRow._fields)
         rows = self._connection.execute(query, values).fetchall()
         return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
+
+    def machines(self) -> dict[str, str]:
+        """Return the names of machines by the short ids of their clones: those that the newest commits of each say."""
+        query = (
+            "SELECT source, machine FROM commits WHERE source != '' AND machine != '' ORDER BY rank, number"
+        )
+        return dict(self._connection.execute(query))
 
     def close(self) -> None:
         """Close the file."""

@@ -10,6 +10,7 @@ import re
 
 from engram.domain.admission.trust import BAD, GOOD
 from engram.domain.entry.lore import PENDING
+from engram.domain.entry.people import byline
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ def tier_of(
     """
     if held or lore.status == PENDING:
         return Tier(QUARANTINED, "waits until a person lets it in")
-    who = writer(lore)
-    if lore.source_id != own_source if lore.source_id else arrived:
+    is_foreign = lore.source_id != own_source if lore.source_id else arrived
+    who = writer(lore, is_own=not is_foreign)
+    if is_foreign:
         voucher = _voucher(signature, confirmed=confirmed)
         said = f"{who}, another clone"
         if not voucher:
@@ -68,9 +70,13 @@ def tier_of(
     return Tier(_by_writer(lore), who if lore.source_id or lore.agent else BY_HAND)
 
 
-def writer(lore: Lore) -> str:
-    """Return who claims to have recorded an entry, as a plain name that cannot carry any other text."""
-    return " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip() or "unknown"
+def writer(lore: Lore, *, is_own: bool = False) -> str:
+    """Return who claims to have recorded an entry, as plain names that cannot carry any other text.
+
+    For whom an agent did is left out of an entry of this clone: it is the person who reads it.
+    """
+    agent = " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip()
+    return agent if is_own and agent not in _PEOPLE else byline(agent, lore.author)
 
 
 def _by_writer(lore: Lore) -> str:

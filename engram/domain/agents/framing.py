@@ -82,7 +82,7 @@ class Framed(NamedTuple):
     @property
     def about(self) -> str:
         """The facts about it in one line; all that its writer could choose in it is a plain name."""
-        is_said = self.trust in (AGENT, self.origin) or self.origin == BY_HAND
+        is_said = self.trust in (HUMAN, AGENT) or self.origin == BY_HAND
         who = self.origin if is_said else f"{self.trust}: {self.origin}"
         tier = "" if self.tier == _USUAL else self.tier
         facts = [short_name(self.category), tier, *([EXCERPT] if self.left_out else [])]
@@ -161,7 +161,8 @@ def name_of(title: str, *, is_checked: bool) -> str:
 
 def origin_of(lore: Lore, own_source: str) -> str:
     """Say who recorded an entry and, unless that was in this clone, that it came from another one."""
-    return writer(lore) if lore.source_id in ("", own_source) else f"{writer(lore)}, another clone"
+    is_own = lore.source_id in ("", own_source)
+    return writer(lore, is_own=is_own) + ("" if is_own else ", another clone")
 
 
 def quote(text: str) -> str:

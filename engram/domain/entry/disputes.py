@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from engram.domain.entry import times
+from engram.domain.entry.people import plain_name
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 # Names of a conflict's field that are no fields: one side deleted the entry, or left a file that cannot be read.
 DELETED, FILE = "deleted", "file"
-_LONGEST_NAME = 40
 _LONGEST_WORDS = 80  # characters of a version
-_NOT_IN_A_NAME = re.compile(r"[^\w .'-]|_")
 _SPANS = ((31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -69,11 +67,6 @@ def names_of(conflict: _Conflict) -> tuple[str, str]:
     return plain_name(conflict.kept_source) or "somebody", plain_name(conflict.source) or "somebody else"
 
 
-def plain_name(name: str) -> str:
-    """Return at most 40 letters, digits, spaces and `.-'` of a name, which may stand in a prompt."""
-    return " ".join(_NOT_IN_A_NAME.sub(" ", name).split())[:_LONGEST_NAME].strip()
-
-
 def difference_lines(lore: _Lore) -> tuple[str, ...]:
     """Return the word differences of all conflicts, a heading with both names before each; only lines that differ."""
     found: list[str] = []
@@ -87,7 +80,7 @@ def difference_lines(lore: _Lore) -> tuple[str, ...]:
         if one.field == FILE:
             found.append(f"[-{one.value}-]")
         else:
-            found += _marked(one.value, value_of(lore, one.field))
+            found += marked_differences(one.value, value_of(lore, one.field))
     return tuple(found)
 
 
@@ -107,8 +100,8 @@ def value_of(lore: _Lore, field: str) -> str:
     return "" if found is None else str(found)
 
 
-def _marked(lost: str, kept: str) -> Iterator[str]:
-    """Yield the lines of a text that differ, with what was lost and what stands marked as git's word diff does."""
+def marked_differences(lost: str, kept: str) -> Iterator[str]:
+    """Yield the lines of a text that differ, with the words that are gone and those that stand marked as git's word diff does."""
     from engram.domain.text.word_diff import word_diff
 
     text = ""

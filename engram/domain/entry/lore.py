@@ -68,7 +68,8 @@ class Lore(NamedTuple):
 
     `prior` is the confidence that its author stated, in thousandths. `votes` are the accounts of a file of format 1, and
     so is `last_validated`, unless `tally` says what the ledger's judgements add up to: a store that reads an entry sets
-    both; neither is written to a file of format 2. `when` are its moments, as lines `kind: pattern`.
+    both; neither is written to a file of format 2. `when` are its moments, as lines `kind: pattern`. `author` is git's
+    name of the person who recorded it, themselves or by `agent`.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Lore(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[Settlement, ...] = ()
     when: tuple[str, ...] = ()
+    author: str = ""
     tally: Tally | None = None
 
     @property
@@ -176,6 +178,7 @@ def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
         "pinned": lore.pinned,
         "expires_at": _time(lore.expires_at),
         "agent": lore.agent,
+        "author": lore.author,
         "source_id": lore.source_id,
         "sources": list(lore.sources),
         "created_at": render(lore.created_at),
@@ -240,6 +243,7 @@ def check(lore: Lore, categories: Categories) -> None:
         check_moments(lore.when)
         check_words("when", lore.when)
     check_text("agent", lore.agent, MAX_WORD)
+    check_text("author", lore.author, MAX_WORD)
     _check_ids("id", [lore.id])
     _check_ids("merged_from", lore.merged_from)
     _check_ids("relations", [relation.id for relation in lore.relations])

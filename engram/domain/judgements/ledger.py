@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
+from engram.domain.entry.people import plain_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ LEGACY = "legacy"  # the folder of what files of format 1 held
 WHO = "who"  # the file beside a writer's ledgers that says who that is
 ERASED = "erased"
 IGNORED = "ignored"  # in a clone's private folder: the sources that are set aside there
-LONGEST_NAME = 40  # characters of a person's name
 _LONGEST_LINE = 2000  # bytes
 _LONGEST_TEXT = 100
 _MOST = 1 << 31  # of a number in a legacy line
@@ -121,10 +121,7 @@ def named_by(path: str) -> str:
 
 def person_name(raw: bytes) -> str:
     """Return the name in such a file as it may be shown anywhere: letters, digits, spaces and `.-'`, 40 at most."""
-    text = "".join(
-        one if one.isalnum() or one in ".-'" else " " for one in raw[:400].decode("utf-8", "replace")
-    )
-    return " ".join(text.split())[:LONGEST_NAME].strip()
+    return plain_name(raw[:400].decode("utf-8", "replace"))
 
 
 def render(judgement: Judgement) -> bytes:

@@ -372,6 +372,7 @@ _SCALARS: dict[str, Callable[[Any], str]] = {
     "pinned": lambda value: "true" if value else "false",
     "expires_at": lambda value: times.render(value) if value else "",
     "agent": str,
+    "author": str,
     "source_id": str,
 }
 _LISTS: dict[str, Callable[[Any], str]] = {

@@ -194,7 +194,8 @@ _KEYED = {
     "category": "SELECT category AS key, id FROM lore",
     "type": "SELECT type AS key, id FROM lore",
     "tag": "SELECT tag AS key, id FROM tags",
-    "agent": "SELECT coalesce(nullif(agent, ''), 'unknown') AS key, id FROM lore",
+    "agent": "SELECT CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
+    " ELSE coalesce(nullif(agent, ''), 'unknown') END AS key, id FROM lore",
     "month": "SELECT substr(created_at, 1, 7) AS key, id FROM lore",
     SCOPE: "SELECT :scope AS key, id FROM lore",
     "file": "SELECT file AS key, id FROM files",

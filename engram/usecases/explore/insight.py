@@ -33,6 +33,11 @@ MOST_NAMED = 5
 MOST_SHARES = 8
 MOST_TIMED = 1000  # queries
 _DAY = 86_400.0
+# A person by name, an agent by its own, whoever it works for.
+_WHO = (
+    "CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
+    " ELSE coalesce(nullif(agent, ''), 'unknown') END"
+)
 
 
 def insight(store: Store) -> Insight:
@@ -74,7 +79,7 @@ def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: 
         latency=_latency(times_ms),
         categories=_shares(catalog.count_by("category")),
         scopes=_scopes(store, sum(exact.values())),
-        agents=_shares(catalog.count_by("coalesce(nullif(agent, ''), 'unknown')")),
+        agents=_shares(catalog.count_by(_WHO)),
     )
 
 

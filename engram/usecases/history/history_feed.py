@@ -299,6 +299,6 @@ def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
 
 def _row(commit: LoggedCommit, rank: int) -> CommitRow:
     trailers = {key: values[0] for key, values in commit.trailers.items() if values}
-    kept = (trailers.get(f"Engram-{key}", "") for key in ("Agent", "Session", "Source", "Delta"))
+    kept = (trailers.get(f"Engram-{key}", "") for key in ("Agent", "Session", "Source", "Delta", "Machine"))
     op = trailers.get(ID) or trailers.get(OPERATION, "")
     return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, op, *kept)

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from engram.domain.admission.trust import NOT_SIGNED, Signature
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import HUMAN
+from engram.domain.entry.people import committer_line
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import with_history
 from engram.usecases.lookup.resolve import home_of, resolve
-from engram.usecases.store import entry_writer, judgements
+from engram.usecases.store import entry_writer, judgements, people
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.judgement_words import judged_subjects
 from engram.usecases.store.lineage import in_git, in_store, repository_of
@@ -42,7 +43,8 @@ class Event(NamedTuple):
 
     `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed, moved,
     removed, merged, or judged: then it is a line of a ledger, and `commit` the end of its id. `fields` are those that
-    changed, `path` is the path afterwards. Confidence is 0.00..1.00; None if the entry does not exist or is unreadable.
+    changed, `path` is the path afterwards, `machine` the name of the machine. Confidence is 0.00..1.00; None
+    if the entry does not exist or is unreadable.
     """
 
     commit: str
@@ -61,6 +63,12 @@ class Event(NamedTuple):
     confidence: float | None
     validation_count: int | None
     signature: Signature
+    machine: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who did it, by name."""
+        return committer_line(self.agent, self.author)
 
 
 class Operation(NamedTuple):
@@ -76,6 +84,12 @@ class Operation(NamedTuple):
     delta: str
     subject: str
     lore: tuple[str, ...]
+    machine: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who did it, by name."""
+        return committer_line(self.agent, self.author)
 
 
 def history(store: Store, name: str, limit: int = 50, step: Step | None = None) -> tuple[str, list[Event]]:
@@ -96,7 +110,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     course = judgements.course_of(store, entry_writer.load(store, found.path).lore)
     if course.lines:
         judged = [_judged(*pair, course) for pair in zip(events, _places(events), strict=True)]
-        events = _by_time(judged, _judged_events(course, found.path, limit))
+        events = _by_time(judged, _judged_events(store, course, found.path, limit))
     return found.id, events[:limit]
 
 
@@ -113,10 +127,15 @@ def recent(
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
     rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
-    found = [Operation(*_common_fields(commit), tuple(ids)) for commit, ids in rows]
+    found = [Operation(*_common_fields(commit), tuple(ids), commit.machine) for commit, ids in rows]
     lines = judgements.latest(store, limit, agent, moment)
     subjects = judged_subjects(judgements.lines_of(store, sorted({line.entry for line in lines})))
-    judged = [Operation(*_line_fields(line, subjects), (line.entry,)) for line in lines]
+    judged = [
+        Operation(
+            *_line_fields(store, line, subjects), (line.entry,), people.machine_name(store, line.source)
+        )
+        for line in lines
+    ]
     return _by_time(found, judged)[:limit]
 
 
@@ -156,25 +175,27 @@ def _judged(event: Event, place: str, course: Course) -> Event:
     )
 
 
-def _judged_events(course: Course, path: str, limit: int) -> list[Event]:
+def _judged_events(store: Store, course: Course, path: str, limit: int) -> list[Event]:
     """Return the judgements of an entry, newest first."""
     subjects = judged_subjects(course.lines)
     return [
         Event(
-            *_line_fields(one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
+            *_line_fields(store, one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
             (one.before + 5) // 10 / 100, (one.after + 5) // 10 / 100, one.validation_count, UNSIGNED,
+            people.machine_name(store, one.line.source),
         )
         for one in course.steps(limit)
     ]  # fmt: skip
 
 
 def _line_fields(
-    line: Judgement, subjects: Mapping[str, str], delta: str = ""
+    store: Store, line: Judgement, subjects: Mapping[str, str], delta: str = ""
 ) -> tuple[str, datetime, str, str, str, str, str, str, str]:
     """Return the fields of a line of a ledger; its id stands where a commit's would."""
     source = ulid.short(line.source)
     at = judgements.moment_of(line).replace(microsecond=0)
-    return line.id[-SHORT:], at, source, line.agent or HUMAN, "", source, line.id, delta, subjects[line.id]
+    name = people.person_of(store, line.source) or source
+    return line.id[-SHORT:], at, name, line.agent or HUMAN, "", source, line.id, delta, subjects[line.id]
 
 
 def _check(limit: int) -> None:
@@ -205,5 +226,13 @@ def _event(store: Store, commit: CommitRow, event: EventRow, signature: Signatur
     )
     path = in_store(store, event.path)
     return Event(
-        *_common_fields(commit), event.kind, path, event.fields, before, after, event.validations, signature
+        *_common_fields(commit),
+        event.kind,
+        path,
+        event.fields,
+        before,
+        after,
+        event.validations,
+        signature,
+        commit.machine,
     )

@@ -9,6 +9,7 @@ from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
+from engram.usecases.store import people
 from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class Origin(NamedTuple):
     """The origin of an entry and the trust that follows from it.
 
-    `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is in quarantine here.
-    `trust` is its tier, `counted` its claims as far as they count.
+    `author` is the person that git named where it was recorded, `machine` the name of that clone's machine, "" where it
+    was not asked for. `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is
+    in quarantine here. `trust` is its tier, `counted` its claims as far as they count.
     """
 
     source_id: str
@@ -35,6 +37,8 @@ class Origin(NamedTuple):
     held: bool
     trust: Tier
     counted: Counted
+    author: str = ""
+    machine: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """Return the origin as JSON."""
@@ -53,7 +57,8 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
 
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
-    return _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
+    found = _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
+    return found._replace(machine=people.machine_name(store, lore.source_id))
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
@@ -93,7 +98,7 @@ def _origin(
     )
     if held:
         counted = counted._replace(earned=Earned(HELD))
-    return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust, counted)
+    return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust, counted, lore.author)
 
 
 def _last_commit(store: Store, path: str) -> str:

@@ -16,7 +16,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
-from engram.usecases.store import judgements
+from engram.usecases.store import judgements, people
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _named(
 
     A name is added along with lines alone: two copies of a clone under different names would go on changing it.
     """
-    name = configuration.value(repo, "user.name") if store.settings.flag(NAME_KEY) else ""
+    name = people.own_name(store) if store.settings.flag(NAME_KEY) else ""
     said = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}

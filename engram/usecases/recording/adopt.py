@@ -8,7 +8,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Shown
-from engram.usecases.store import entry_writer, judgements
+from engram.usecases.store import entry_writer, judgements, people
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +48,7 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
         type=store.categories.type_of(chosen),
         source_id=file.lore.source_id or store.source_id,
         agent=file.lore.agent or store.caller.who,
+        author=file.lore.author or people.published_name(store),
     )
     content = entry_writer.rewritten(store, file, lore)
     adopted = Change(path, content, atomic.digest(file.raw))

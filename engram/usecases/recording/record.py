@@ -11,6 +11,7 @@ from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import (
     ACTIVE,
+    MAX_WORD,
     PENDING,
     STATUSES,
     Lore,
@@ -27,7 +28,7 @@ from engram.usecases.recording.admission_policy import Contradiction, admit, spe
 from engram.usecases.recording.known import confirm
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.similarity.same_words import There, find_same
-from engram.usecases.store import activity_log, captured, entry_writer, judgements
+from engram.usecases.store import activity_log, captured, entry_writer, judgements, people
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -297,6 +298,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         source_id=store.source_id,
         sources=(draft.client,) if draft.client else (),
         when=stated(draft.when) if draft.when else (),
+        author=people.published_name(store)[:MAX_WORD],
     )
     check(lore, store.categories)
     return lore, redacted

@@ -11,6 +11,7 @@ from engram.domain.errors import UsageError
 from engram.domain.merge.settlements import KEPT, OTHER, conflict_key, latest, short_digest
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import people
 
 if TYPE_CHECKING:
     from typing import Any
@@ -78,12 +79,10 @@ def chosen_side(store: Store, lore: Lore, *, mine: bool) -> str:
 
 
 def own_name(store: Store) -> str:
-    """Return git's name of the person here; "" outside git."""
+    """Return the name of the person here as their commits have it; "" outside git."""
     from engram.adapters.git.run import configuration
 
-    if store.places.repository is None:
-        return ""
-    return configuration.committer(store.places.repository).rpartition(" <")[0]
+    return people.own_name(store) or configuration.NAME if store.places.repository else ""
 
 
 def settle(store: Store, before: Lore, after: Lore, chose: str, written: str = "") -> Lore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, Lore, check
+from engram.domain.entry.people import byline
 from engram.domain.errors import NotFoundError
 from engram.domain.review import review
 from engram.domain.review.review import Item, item_id
@@ -28,7 +29,7 @@ def find_captured(store: Store) -> list[Item]:
 def _item(store: Store, lore: Lore) -> Item:
     when = captured.when(lore, store.clock.now())
     ends = f"{lore.expires_at:%Y-%m-%d}" if lore.expires_at else "never"
-    why = f"{when.capitalize()} by {lore.agent or 'an agent'}, private to this clone; expires on {ends}."
+    why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
         tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent, mark=captured.ORIGIN,

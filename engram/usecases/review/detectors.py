@@ -11,6 +11,7 @@ from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.disputes import difference_lines
+from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import review
@@ -27,7 +28,7 @@ from engram.usecases.review import trust
 from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, people
 from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def find_pending(store: Store, generation: Generation) -> list[Item]:
 
 
 def _pending_item(hit: Hit, junk_because: str) -> Item:
-    who = f"Recorded by {hit.agent or 'unknown'}, pending approval"
+    who = f"Recorded by {byline(hit.agent, hit.author)}, pending approval"
     if junk_because:
         return _item(review.PENDING, [hit], f"{who}; looks like junk: {junk_because}.", review.REJECT)
     return _item(review.PENDING, [hit], f"{who}.", review.ACCEPT)
@@ -230,7 +231,8 @@ def find_quarantined(store: Store, generation: Generation) -> list[Item]:
     items = []
     for one in trust.list_quarantined(store):
         lore = one.lore
-        source = [f"by {lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"]
+        machine = people.machine_name(store, lore.source_id) or "an unknown machine"
+        source = [f"by {byline(lore.agent, lore.author)}, on {machine}"]
         source += [f"commit {one.commit[:10]}"] if one.commit else []
         hits = generation.catalog.select("id = ? AND path = ?", [lore.id, one.path])
         why = f"In quarantine: {one.why}."
@@ -252,7 +254,7 @@ def _claiming(store: Store, generation: Generation) -> list[Item]:
     for hit, claims in credit.unaccepted(store, without_quarantined(store, hits)):
         what = " and ".join(claims)
         why = f"Another clone made it {what}, which does not count here yet."
-        item = _item(review.FOREIGN, [hit], why, review.ACCEPT, [f"by {hit.agent or 'unknown'}"])
+        item = _item(review.FOREIGN, [hit], why, review.ACCEPT, [f"by {byline(hit.agent, hit.author)}"])
         digest = hashlib.blake2b(f"{hit.text_digest} {what}".encode(), digest_size=8).hexdigest()
         items.append(
             item._replace(id=item_id(review.FOREIGN, [hit.id, "claims"]), mark=digest, claims=tuple(claims))

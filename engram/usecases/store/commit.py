@@ -117,7 +117,7 @@ def _commit(operation: Operation) -> Commit:
     from engram.adapters.git.write.commits import Commit, FileChange
 
     changes = tuple(FileChange(change.path, change.content) for change in operation.changes)
-    return Commit(message(operation), changes, None, operation.moment)
+    return Commit(message(operation), changes, operation.author or None, operation.moment)
 
 
 def message(operation: Operation) -> str:
@@ -138,6 +138,7 @@ def _commit_outside(store: Store) -> int:
         if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
             return 0
     from engram.adapters.git.read.snapshot import outside_changes
+    from engram.adapters.git.run.author import environment_author
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.store.outside_changes import record_outside_changes
 
@@ -159,7 +160,10 @@ def _commit_outside(store: Store) -> int:
         what = changes[0].path if len(changes) == 1 else f"{len(changes)} files"
         text = f"edit by hand: {what}\n\nEngram-Agent: human\n"
         commit_all(
-            repository, [Commit(text, tuple(changes), None, moment)], store.clock.new_id(), store.places.state
+            repository,
+            [Commit(text, tuple(changes), environment_author() or None, moment)],
+            store.clock.new_id(),
+            store.places.state,
         )
     atomic.discard(listed + _TAKEN)
     return len(changes)

@@ -8,12 +8,13 @@ from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
+from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import check, slug
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import judgements
+from engram.usecases.store import judgements, people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -165,6 +166,8 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
         for operation in operations:
             for change in operation.changes:
                 _keep_accounts(store, change)
+        author = environment_author()  # here: another process may commit it
+        operations = [one._replace(author=one.author or author) for one in operations]
     deed = store.deed
     if deed is not None:
         operations = [
@@ -206,6 +209,7 @@ def operation_for(
     op = op or store.clock.new_id()
     agent = store.caller.who
     trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
-    trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source), *details]
+    trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
+    trailers += [("Engram-Machine", people.published_machine(store)), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
     return Operation(op, int(store.clock.now().timestamp()), subject, clean, tuple(changes))

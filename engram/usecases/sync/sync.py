@@ -39,7 +39,7 @@ from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.judgements import branch_of
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
-from engram.usecases.sync import apply, local_changes, network
+from engram.usecases.sync import apply, local_changes, network, own_proposal
 from engram.usecases.sync.apply import may_be_kept
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
 from engram.usecases.sync.network import prefetch
@@ -218,7 +218,8 @@ class _Sync:
             try:
                 if self._options.pull and theirs:
                     self._pull(theirs)
-                if self._options.push:
+                self._look_at_proposal()
+                if self._options.push and not own_proposal.is_open(self._store):
                     self._push(theirs)
                 return
             except RemoteError as error:
@@ -342,10 +343,20 @@ class _Sync:
             done = self.done
             self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
 
+    def _look_at_proposal(self) -> None:
+        """Note what became of this clone's proposal."""
+        theirs = remotes.tracked(self._repo, self._counterpart())
+        said = own_proposal.close_if_merged(self._store, theirs)
+        said += own_proposal.not_proposed_yet(self._store, theirs) if self._options.push else []
+        if said:
+            self.done = self.done._replace(notes=(*self.done.notes, *said))
+
     # 6. Check and push
 
     def _push_early(self, theirs: str, merge: Merge) -> bool:
         """Push a merge that is about to be applied, unless a further commit may follow; returns whether it does."""
+        if own_proposal.own_proposal(self._store) is not None:
+            return False  # the branch may be protected
         if not self._options.push or merge.commit == theirs or self._pushing is not None:
             return False
         folder = f"{self._store.places.folder}/"
@@ -360,10 +371,15 @@ class _Sync:
         while True:
             if self._pushing is None:
                 ours = layout.read_head(self._repo).oid
-                if ours is None or ours == theirs:
+                if ours is None or ours == theirs or self._has_nothing_to_say(ours, theirs):
                     return
                 self._start_push(theirs, ours)
             theirs = self._finish_push(theirs)
+
+    def _has_nothing_to_say(self, ours: str, theirs: str | None) -> bool:
+        """Return whether only history would be pushed to a branch that took our lore by a proposal: squashed, or the like."""
+        proposed = own_proposal.own_proposal(self._store) is not None
+        return proposed and theirs is not None and not differences(self._repo, theirs, ours)
 
     def _start_push(self, theirs: str | None, commit: str) -> None:
         other, timeout = self._counterpart(), self._options.timeout

@@ -11,6 +11,7 @@ from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import configuration, layout
 from engram.adapters.git.write import merging
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
+from engram.domain.entry.people import committer_line
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -34,7 +35,8 @@ _FOLD = "fold: "
 class LoreChange(NamedTuple):
     """An entry and what happened to it: `kind` is a word of `engram.domain.entry.change_phrase`, `phrase` all of it.
 
-    `at` (Unix seconds, 0: now), `agent` and `source` (a clone's short name) say when and by whom, "" where that is not known.
+    `at` (Unix seconds, 0: now), `agent`, `source` (a clone's short id), `who` (a name) and `machine` say when and by whom,
+    "" where that is not known.
     """
 
     id: str
@@ -46,6 +48,8 @@ class LoreChange(NamedTuple):
     agent: str = ""
     source: str = ""
     commit: str = ""
+    who: str = ""
+    machine: str = ""
 
 
 class Waiting(NamedTuple):
@@ -185,10 +189,13 @@ def _arrivals(
         found = _change(store, in_store(store, event.path), before, contents.get(event.after))
         if found is None or (is_fold and found.kind == FORGOTTEN):
             continue
-        agent = "" if event.kind == MERGED else commit.agent or commit.author.partition(" <")[0]
+        is_merged = event.kind == MERGED
+        agent = "" if is_merged else commit.agent or commit.author.partition(" <")[0]
+        who = "" if is_merged else committer_line(commit.agent, commit.author)
         yield found._replace(
             kind=FOLDED if is_fold else found.kind,
             at=float(commit.moment), agent=agent, source="" if is_fold else commit.source, commit=commit.oid,
+            who=who, machine="" if is_fold or not commit.source else commit.machine or commit.source,
         )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "git": {
                 **_git(store),
                 "conflicts": counts.conflicts if counts else 0,
+                **_proposals(store),
             },
             "embedding": _embedding(store, generation),
             "judgements": _judgements(store),
@@ -123,6 +124,21 @@ def _git(store: Store) -> dict[str, object]:
         "sync": synced,
         "auto": auto_state(store)._asdict(),
     }
+
+
+def _proposals(store: Store) -> dict[str, object]:
+    """Return the names of the open proposals as they were last fetched, and that of this clone's own ("": none)."""
+    found: dict[str, object] = {"proposals": [], "proposed": ""}
+    if not store.places.owns_branch:
+        return found
+    from engram.usecases.sync.own_proposal import own_proposal
+    from engram.usecases.sync.propose import list_proposals
+
+    own = own_proposal(store)
+    found["proposed"] = own.name if own is not None and own.open and own.tip else ""
+    with contextlib.suppress(EngramError):
+        found["proposals"] = [one.name for one in list_proposals(store, fetch=False)]
+    return found
 
 
 def _judgements(store: Store) -> dict[str, object]:

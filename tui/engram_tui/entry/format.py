@@ -9,6 +9,7 @@ from rich.text import Text
 
 from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.people import byline
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import bar, count, earned, fraction, since
 
@@ -79,7 +80,10 @@ def facts(
         ("context", " / ".join(lore.context)),
         ("importance", "" if lore.importance is None else f"{lore.importance:g}"),
         ("expires", _moment(lore.expires_at, now)),
-        ("recorded", f"{_moment(lore.created_at, now)}{f' by {lore.agent}' if lore.agent else ''}"),
+        (
+            "recorded",
+            f"{_moment(lore.created_at, now)}{f' by {byline(lore.agent, lore.author)}' if lore.agent or lore.author else ''}",
+        ),
         ("changed", _moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
         ("disputed", describe_dispute(lore, datetime.fromtimestamp(now, UTC)).removeprefix("disputed: ")),
         ("id", lore.id + (f" ({shown.ref} in this session)" if shown.ref else "")),
@@ -92,7 +96,11 @@ def facts(
 def _origin(lore: Lore, provenance: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
     if provenance is None:
         return []
-    clone = f"another clone, {lore.source_id}" if provenance.origin.foreign else "this clone"
+    clone = (
+        f"another clone, {provenance.origin.machine or lore.source_id}"
+        if provenance.origin.foreign
+        else "this clone"
+    )
     return [
         ("counts", provenance.origin.counted.words(lore)),
         (
@@ -173,8 +181,8 @@ def event_line(event: Event, now: float, *, marked: bool) -> str:
 
 
 def who(event: Event) -> str:
-    """Return the agent that made a version, else its author, without the address."""
-    return event.agent or event.author.partition(" <")[0]
+    """Return who made a version, by name."""
+    return event.who
 
 
 def _change(event: Event) -> str:

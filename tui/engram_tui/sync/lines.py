@@ -216,7 +216,7 @@ def _line(key: str, change: LoreChange, now: float, narrow: bool) -> Line:
 def change_line(change: LoreChange) -> str:
     """Format all that is known of a change, in a line."""
     when = f"{datetime.fromtimestamp(change.at).astimezone():%Y-%m-%d %H:%M}" if change.at else ""
-    who = " on ".join(part for part in (change.agent, change.source) if part)
+    who = " on ".join(part for part in (change.who, change.machine) if part)
     return " · ".join(part for part in (change.phrase, who, when, change.commit[:10]) if part)
 
 

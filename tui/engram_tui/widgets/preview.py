@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.widgets import Static
 
 from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.people import byline
 from engram.domain.text.safe_text import safe_text
 from engram_tui.widgets.format import bar, earned, fraction, since
 from engram_tui.widgets.markdown_pane import MarkdownPane
@@ -81,7 +82,7 @@ def facts(shown: Shown, now: float) -> str:
 def details(shown: Shown, now: float, why: str) -> str:
     """Format what one may want to know after reading, a line each."""
     lore = shown.lore
-    by = f" by {lore.agent}" if lore.agent else ""
+    by = f" by {byline(lore.agent, lore.author)}" if lore.agent or lore.author else ""
     return _lines(
         f"found by {why}" if why else "",
         _field("context", lore.context),

@@ -43,13 +43,17 @@ class Change(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One acknowledged change of the store: what the commit will say and which files it touches."""
+    """One acknowledged change of the store: what the commit will say and which files it touches.
+
+    `author` is `name <email>`, or what of it differs from git's configuration; "" for whom that names.
+    """
 
     op: str
     moment: int
     subject: str
     trailers: tuple[tuple[str, str], ...]
     changes: tuple[Change, ...]
+    author: str = ""
 
 
 class Journal:
@@ -199,7 +203,14 @@ def _operation(record: dict[str, Any]) -> Operation:
         for item in record["changes"]
     )
     trailers = tuple((key, value) for key, value in record["trailers"])
-    return Operation(str(record["op"]), int(record["moment"]), str(record["subject"]), trailers, changes)
+    return Operation(
+        str(record["op"]),
+        int(record["moment"]),
+        str(record["subject"]),
+        trailers,
+        changes,
+        str(record.get("author", "")),
+    )
 
 
 def _finish(root: str, change: dict[str, str | None]) -> bool:

@@ -41,7 +41,7 @@ _TEXTS = ("title", "agent", "id")
 _LISTS = ("tags", "files", "entities")
 _TIMES = ("created_at", "updated_at", "last_validated", "expires_at")
 # Fields only Engram's own exports have: taken under their own name, in their own shape.
-_OWN_TEXTS = ("status", "source_id", "path")
+_OWN_TEXTS = ("status", "source_id", "path", "author")
 _OWN_LISTS = ("sources", "merged_from", "when")
 _OWN_RECORDS = ("relations", "conflicts", "settled")
 _NESTED = ("metadata", "payload", "value", "properties", "data", "memory")

@@ -197,6 +197,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "pinned": {"true": True, "false": False}.get,
     "expires_at": _time,
     "agent": _word,
+    "author": _word,
     "source_id": _word,
     "sources": _words,
     "created_at": _time,

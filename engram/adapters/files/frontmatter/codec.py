@@ -60,6 +60,7 @@ def build_lore(
         get("conflicts", ()),
         get("settled", ()),
         get("when", ()),
+        get("author", ""),
     )
 
 
@@ -136,6 +137,7 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
         "pinned": False,
         "expires_at": None,
         "agent": "",
+        "author": "",
         "source_id": "",
         "sources": (),
         "created_at": None,

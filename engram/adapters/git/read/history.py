@@ -58,6 +58,30 @@ def log(
     return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
 
 
+def with_value(repo: Repository, tip: str, known: str, key: str, value: str) -> tuple[LogEntry, ...]:
+    """Return the commits of `tip`, and not of `known` ("": of nothing), that have a trailer with this value, newest first."""
+    words = [
+        "-z",
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        f"--format={'%x00'.join(FIELDS)}",
+        "--topo-order",
+    ]
+    words += ["--fixed-strings", f"--grep={key}: {value}", tip, *(("--not", known) if known else ())]
+    fields = run(repo, "log", *words, "--", deadline=LOG_SECONDS).stdout.split(b"\0")
+    step = len(FIELDS)
+    found = [_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step)]
+    return tuple(one for one in found if value in one.trailers.get(key, ()))
+
+
+def commit_facts(repo: Repository, commit: str) -> LogEntry:
+    """Return what a commit says. Raises GitError."""
+    words = ("-z", "-n1", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}")
+    return _entry(
+        run(repo, "log", *words, commit, "--", deadline=LOG_SECONDS).stdout.split(b"\0")[: len(FIELDS)]
+    )
+
+
 def touching(
     repo: Repository, tip: str, known: str | None, paths: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
+PROPOSALS = "engram/proposals/"  # what the branches of proposals begin with
 WHOLE_BRANCH = (
     "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
 )
@@ -169,7 +170,7 @@ def fetch(
 ) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
 
-    With it comes the branch `also`, where the remote has that: `tracked` tells.
+    With it come the branch `also`, where the remote has that (`tracked` tells), and then proposals.
 
     A clone without its whole history gets the rest: without it there is no telling what both sides had. Where the branch
     lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
@@ -179,7 +180,7 @@ def fetch(
     whole = ("--no-filter",) if apart else ()
     words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
-             *([_optional(other.remote, also)] if also else []))  # fmt: skip
+             *([_optional(other.remote, also), _proposals(other.remote)] if also else []))  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, report)
     except RemoteError as error:
@@ -193,6 +194,36 @@ def fetch(
 def _optional(remote: str, branch: str) -> str:
     """Return what fetches a branch if there is one: git takes no offence at a pattern that matches nothing."""
     return f"+{layout.BRANCHES}{branch[:-1]}*:refs/remotes/{remote}/{branch[:-1]}*"
+
+
+def _proposals(remote: str) -> str:
+    return f"+{layout.BRANCHES}{PROPOSALS}*:refs/remotes/{remote}/{PROPOSALS}*"
+
+
+def fetch_proposals(
+    repo: Repository, remote: str, *, deadline: float = DEADLINE, report: Report | None = None
+) -> None:
+    """Bring in the proposals that the remote has, and forget those that it has no more. Raises RemoteError."""
+    words = (*SLOW, "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+             "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
+    _talk(repo, remote, words, deadline, report)
+
+
+def proposals(repo: Repository, remote: str) -> dict[str, str]:
+    """Return the commits of the proposals as they were last fetched, by name."""
+    top = f"refs/remotes/{remote}/{PROPOSALS}"
+    listed = os.fsdecode(run(repo, "for-each-ref", "--format=%(objectname) %(refname)", top).stdout)
+    pairs = (line.split(" ", 1) for line in listed.splitlines())
+    return {ref.removeprefix(top): oid for oid, ref in pairs}
+
+
+def delete(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
+    """Delete the remote branch if it is at `commit` still. Raises RemoteError."""
+    branch = layout.BRANCHES + other.branch
+    words = (*SLOW, "push", "--quiet", "--porcelain", f"--force-with-lease={branch}:{commit}",
+             "--recurse-submodules=no", other.remote, f":{branch}")  # fmt: skip
+    _talk(repo, other.remote, words, deadline)
+    run(repo, "update-ref", "-d", other.ref, check=False)
 
 
 def _whole_history(repo: Repository, other: Counterpart, apart: bool) -> tuple[str, ...]:
@@ -223,7 +254,7 @@ def default_branch(repo: Repository, remote: str, *, but: str = "", deadline: fl
             head = value.removeprefix(f"ref: {layout.BRANCHES}")
         elif name.startswith(layout.BRANCHES):
             names.append(name.removeprefix(layout.BRANCHES))
-    names = [name for name in names if name != but]
+    names = [name for name in names if name != but and not name.startswith(PROPOSALS)]
     return head if head in names else (names[0] if len(names) == 1 else None)
 
 
@@ -259,7 +290,7 @@ def take_branch(repo: Repository, *, but: str) -> bool:
     words = ("for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", f"refs/remotes/{DEFAULT}")
     lines = os.fsdecode(run(repo, *words).stdout).splitlines()
     found = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("HEAD "))
-    found.pop(but, None)
+    found = {name: oid for name, oid in found.items() if name != but and not name.startswith(PROPOSALS)}
     if not found:
         return False
     branch = "main" if "main" in found else min(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from engram.adapters.git.run.author import CHOICES, YOUNG, Stamp, clean, files_of_a_person, stamp
 from engram.adapters.git.run.process import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -17,11 +18,7 @@ if TYPE_CHECKING:
 SECONDS = (
     2.0  # for what no file known here shows: the condition of an include, the first file of a whole system
 )
-YOUNG = 20_000_000  # nanoseconds; what changed so shortly before it was read may have changed again since
 _MOST = 16
-_CHOICES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME", "XDG_CONFIG_HOME")
-
-Stamp = tuple[int, int, int, int] | None
 
 
 class Setting(NamedTuple):
@@ -47,19 +44,19 @@ def settings(where: Repository | str) -> tuple[Setting, ...]:
     None where git cannot read them. Raises `GitError` where there is no git or no folder.
     """
     folder = where if isinstance(where, str) else where.worktree
-    asked = (folder, *map(os.environ.get, _CHOICES))
+    asked = (folder, *map(os.environ.get, CHOICES))
     known = _known.get(asked)
     if (
         known
         and time.monotonic() < known.until
-        and all(_stamp(at) == then for at, then in known.stamps.items())
+        and all(stamp(at) == then for at, then in known.stamps.items())
     ):
         return known.settings
     began = time.time_ns()
     found = _read(folder)
-    stamps = {file: _stamp(file) for file in (*_of_a_person(), *{setting.file for setting in found})}
+    stamps = {file: stamp(file) for file in (*files_of_a_person(), *{setting.file for setting in found})}
     _known.pop(asked, None)
-    if found and all(stamp is None or max(stamp[:2]) < began - YOUNG for stamp in stamps.values()):
+    if found and all(one is None or max(one[:2]) < began - YOUNG for one in stamps.values()):
         while len(_known) >= _MOST:
             _known.pop(next(iter(_known)), None)
         _known[asked] = _Known(found, stamps, time.monotonic() + SECONDS)
@@ -81,24 +78,6 @@ def _read(folder: str) -> tuple[Setting, ...]:
         if kind == "file":  # and not Engram's own, from the command line
             found.append(Setting(key, text, os.path.join(folder, file)))
     return tuple(found)
-
-
-def _of_a_person() -> list[str]:
-    """Return the files that git reads for a person; they need not be there yet."""
-    chosen = os.environ.get("GIT_CONFIG_GLOBAL")
-    if chosen is not None:
-        return [chosen]
-    home = os.path.expanduser("~")
-    other = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return [os.path.join(home, ".gitconfig"), os.path.join(other, "git", "config")]
-
-
-def _stamp(file: str) -> Stamp:
-    try:
-        found = os.stat(file)
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 # Keep git from running the filters that attributes name: a pulled `.gitattributes` may choose which, and for what.
@@ -129,16 +108,11 @@ def committer(repo: Repository) -> str:
 
 def person(name: str, email: str) -> str:
     """Return `name <email>` without what git forbids in either, and with Engram's own where one is empty."""
-    return f"{_clean(name) or NAME} <{_clean(email) or EMAIL}>"
+    return f"{clean(name) or NAME} <{clean(email) or EMAIL}>"
 
 
-def parse_person(text: str) -> str:
-    """Return a `name <email>` or bare name, made safe to stand in a commit."""
-    name, _, email = text.partition("<")
-    return person(name, email)
-
-
-def _clean(text: str) -> str:
-    # Git's own crud rule (ident.c): no <>, no line ends or NUL, no punctuation at either end.
-    kept = "".join(" " if character < " " or character in "<>\x7f" else character for character in text)
-    return kept.strip(" .,:;\"\\'")
+def author_or(text: str | None, committer: str) -> str:
+    """Return an author as `name <email>`, with what it lacks taken from the committer."""
+    name, _, email = (text or "").partition("<")
+    own_name, _, own_email = committer.partition(" <")
+    return person(clean(name) or own_name, clean(email.rstrip(">")) or own_email.rstrip(">"))

@@ -155,7 +155,7 @@ REMOTE_ADVICE = {
     ),
     DECLINED: (
         "{remote} declined the push: {reason}.",
-        "Ask who runs the remote; your lore is safe here and goes out with a later `engram sync`.",
+        "If that branch is protected, propose what waits: `engram propose`. Else ask who runs the remote: nothing is lost.",
     ),
     AUTH: (
         "{remote} wants to know who you are, and Engram never asks for passwords.",

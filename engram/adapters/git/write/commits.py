@@ -122,7 +122,7 @@ def _plan(
         edits = tuple(edit for change in commit.changes if (edit := _apply(state, change, algorithm)))
         if not edits:
             continue
-        author = configuration.parse_person(commit.author) if commit.author else committer
+        author = configuration.author_or(commit.author, committer)
         drafts.append(stream.Draft(commit.message, author, commit.moment, edits))
         touched.update((edit.path, edit.entry) for edit in edits)
     return drafts, touched

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.cli.output import DIM, shorten
 from engram.cli.progress import progress
 from engram.domain.admission.trust import GOOD, NOT_SIGNED
+from engram.domain.entry.people import committer_line
 from engram.domain.entry.times import render
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -44,7 +45,7 @@ def run(call: Call) -> int:
 def _origin(row: Blamed) -> str:
     if not row.commit:
         return f"{'not committed':<42}"
-    who = shorten(row.agent or row.author.partition(" <")[0], 14)
+    who = shorten(committer_line(row.agent, row.author), 14)
     moment = render(row.at)[:16].replace("T", " ") if row.at else ""
     signed = {GOOD: "✓", NOT_SIGNED: " "}.get(row.signature, "✗")
     return f"{row.commit:<10}{signed}{moment} {who:<14}"

@@ -88,7 +88,7 @@ def _all(call: Call) -> int:
 
 
 def _line(event: Event | Operation) -> str:
-    return f"{event.commit}  {render(event.at)}  {event.agent or event.author:<16} {event.subject}"
+    return f"{event.commit}  {render(event.at)}  {event.who:<16} {event.subject}"
 
 
 def sparkline(confidences: Sequence[float], width: int) -> str:

@@ -20,6 +20,9 @@ EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --r
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="REF", help="which entry")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="also the id of the clone that recorded it"
+    )
     parser.add_argument("--raw", action="store_true", help="print the file as it is")
 
 
@@ -54,6 +57,6 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown, found, promoted, worth):
+    for line in lore_lines(call, shown, found, promoted, worth, verbose=call.arguments.verbose):
         call.output.line(line)
     return 0

@@ -8,6 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from engram.cli.call import Call
     from engram.usecases.review.check import CheckReport, Remark
@@ -21,6 +22,7 @@ EXAMPLES = (
     "engram check",
     "engram check --since HEAD",
     "engram check --since origin/main --annotations github --strict",
+    "engram check --since origin/engram/lore --markdown > comment.md",
 )
 
 
@@ -31,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--since", default="", metavar="REV", help="only what changed since a commit, branch, tag or date")
     add("--strict", action="store_true", help="also exit 1 for warnings")
     add("--annotations", choices=("github",), help="print findings as workflow commands of GitHub Actions")
+    add("--markdown", action="store_true", help="print markdown, to be posted as a comment on a proposal")
 
 
 def run(call: Call) -> int:
@@ -39,13 +42,17 @@ def run(call: Call) -> int:
     from engram.usecases.review.check import ERROR
 
     given = call.arguments
-    if given.annotations and given.json:
-        raise UsageError("--annotations and --json cannot be combined.", "Choose one.")
+    if bool(given.annotations) + given.json + given.markdown > 1:
+        raise UsageError("--annotations, --markdown and --json cannot be combined.", "Choose one.")
     found = _checked(call)
     is_ok = not (found.remarks if given.strict else found.count(ERROR))
     call.output.document(
         {"ok": is_ok, "files": found.files, "findings": [one._asdict() for one in found.remarks]}
     )
+    if given.markdown:
+        for line in _markdown(found):
+            call.output.line(line)
+        return 0 if is_ok else 1
     for one in found.remarks:
         _show(call, one, found.prefix)
     call.output.line(_summary(found))
@@ -80,6 +87,25 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
     call.output.line(logged(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))
     if one.hint:
         call.output.rule(logged(f"        {one.hint}"))
+
+
+def _markdown(found: CheckReport) -> Iterator[str]:
+    """The report as a comment: what entries and names of files say is quoted as code, so that nothing of it is a link."""
+    from engram.domain.review.annotations import logged
+
+    yield f"**Engram**: {_summary(found)}"
+    if found.remarks:
+        yield ""
+    for one in found.remarks:
+        where = f"{found.prefix}{one.path}" + (f":{one.line}" if one.line else "")
+        said = logged(f"{one.message}. {one.hint}" if one.hint else one.message)
+        yield f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(said)}"
+
+
+def _code(text: str) -> str:
+    """A text as a span of code, whatever marks it holds."""
+    inside = " ".join(text.split()).replace("`", "'")
+    return f"`{inside}`"
 
 
 def _summary(found: CheckReport) -> str:

@@ -35,6 +35,7 @@ EXAMPLES = (
     "engram review archive --kind stale --all",
     "engram review archive --kind weak --category fact --older-than 365 --all --dry-run",
     "engram review snooze 3f2a9c --days 30",
+    "engram review --proposal queues-7k3f accept 01M805C3",
 )
 
 _DIFFERENCES = 12  # lines of a conflict
@@ -82,12 +83,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="list all; with a decision: decide all matching items of these kinds",
     )
     add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
+    add(
+        "--proposal",
+        default="",
+        metavar="NAME",
+        help="review a proposal: ITEM is an entry of it, accepted or rejected; the last decision brings it in",
+    )
+    add("--reason", default="", metavar="TEXT", help="with --proposal: why an entry is rejected")
     add("--dry-run", action="store_true", help="show the result of a decision; change nothing")
 
 
 def run(call: Call) -> int:
     """List the queue, or decide."""
     given = call.arguments
+    if given.proposal:
+        from engram.cli.commands.review.proposal import run as run_proposal
+
+        return run_proposal(call)
+    if given.reason:
+        raise UsageError(
+            "--reason belongs to --proposal.", "engram review --proposal NAME reject ENTRY --reason TEXT"
+        )
     return _decide(call) if given.decision else _list(call)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
@@ -106,12 +107,15 @@ def _set_aside(call: Call) -> int:
 
 
 def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
+    from engram.usecases.store import people
+
     hold = call.store.settings.text("trust.hold")
     call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
     for one in waiting:
         lore = one.lore
         call.output.line(safe_text(f"{lore.id}  {lore.title}"))
-        who = f"{lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"
+        machine = people.machine_name(call.store, lore.source_id) or "an unknown machine"
+        who = f"{byline(lore.agent, lore.author)}, on {machine}"
         call.output.rule(
             safe_text(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
         )
@@ -129,6 +133,7 @@ def _row(one: QuarantinedEntry) -> dict[str, object]:
         "title": lore.title,
         "category": lore.category,
         "agent": lore.agent,
+        "author": lore.author,
         "source_id": lore.source_id,
         "path": one.path,
         "commit": one.commit or None,

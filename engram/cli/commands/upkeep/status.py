@@ -66,6 +66,10 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         some = counted(git["conflicts"], "entry is", "entries are")
         text = f"{some} disputed: engram review --kind conflict"
         lines += _part("disputed", text, width)
+    if git["proposals"]:
+        some = counted(len(git["proposals"]), "proposal waits", "proposals wait")
+        whose = f", {git['proposed']} is yours" if git["proposed"] in git["proposals"] else ""
+        lines += _part("proposals", f"{some} to be reviewed{whose}: engram propose --list", width)
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
@@ -142,11 +146,11 @@ def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str
         return _part("sync", f"no remote yet: {how_to_add(placement)}", width)
     if last["at"] is None:
         return _part("sync", f"never synced with {git['remotes'][0]}: engram sync", width)
-    parts = [("ahead", "to send"), ("behind", "to take in")]
+    ahead = ("ahead", "proposed" if git["proposed"] else "to send")
+    parts = [ahead, ("behind", "to take in")]
     behind_or_ahead = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
-    waits = (
-        f"{', '.join(behind_or_ahead)}: engram sync" if behind_or_ahead else "nothing to send or to take in"
-    )
+    hint = "" if git["proposed"] and not git["behind"] else ": engram sync"
+    waits = f"{', '.join(behind_or_ahead)}{hint}" if behind_or_ahead else "nothing to send or to take in"
     return _part("sync", waits, width) + _last_lines(git, now, width, "", "last synced")
 
 

@@ -1,0 +1,114 @@
+"""`engram review --proposal`: decide about a proposal, entry by entry."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM
+from engram.cli.progress import steps
+from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
+from engram.domain.text.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.cli.call import Call
+    from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
+
+_LINES = 12  # of a text
+
+
+def run(call: Call) -> int:
+    """List the entries of a proposal, or decide about some; with the last decision the review is brought in."""
+    from engram.usecases.review.proposals import ACCEPT, REJECT, decide, load_proposal
+
+    given = call.arguments
+    if given.dry_run or given.content is not None or given.decision not in (None, ACCEPT, REJECT):
+        raise UsageError(
+            "An entry of a proposal is accepted or rejected.",
+            f"engram review --proposal {given.proposal} (accept|reject) ENTRY",
+        )
+    found = load_proposal(call.store, given.proposal)
+    name = found.about.name
+    if given.decision is None:
+        _show(call, found)
+        return 0
+    if bool(given.items) == given.all:
+        raise UsageError("Name the entries by their ids, or decide about all that are left with --all.", "")
+    chosen = [one.id for one in found.undecided] if given.all else given.items
+    found = decide(call.store, name, [(one, given.decision, given.reason) for one in chosen])
+    if found.undecided:
+        call.output.document({"proposal": _json(found), "finished": None})
+        left = counted(len(found.undecided), "entry is", "entries are")
+        call.output.line(f"{len(found.entries) - len(found.undecided)} decided; {left} left.")
+        return 0
+    return _finish(call, found)
+
+
+def _finish(call: Call, found: Proposal) -> int:
+    from engram.domain.errors import REMOTE_FAILED
+    from engram.usecases.review.proposals import finish
+    from engram.usecases.sync.sync import Options
+
+    with steps(call.output) as step:
+        done = finish(call.store, found.about.name, Options(), step)
+    call.wrote = True
+    call.output.document({"proposal": _json(found), "finished": _finished_json(done)})
+    call.output.line(
+        safe_text(f"{found.about.title}: {done.accepted:,} accepted, {done.rejected:,} rejected.")
+    )
+    if done.held:
+        call.output.rule(
+            f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
+        )
+    if done.pushed:
+        return 0
+    where = done.url or f"the branch {done.branch}"
+    call.output.note(
+        f"The review is on the proposal, but not in the branch of lore: merge {where} at the host."
+    )
+    if done.error is not None:
+        call.output.note(f"engram: {done.error.message}")
+    return REMOTE_FAILED
+
+
+def _show(call: Call, found: Proposal) -> None:
+    about = found.about
+    call.output.document({"proposal": _json(found), "finished": None})
+    call.output.line(call.output.styled(safe_text(about.title), BOLD))
+    call.output.line(safe_text(f"{about.author} · {counted(len(found.entries), 'entry', 'entries')}"))
+    for one in found.entries:
+        for line in _lines(call, one):
+            call.output.line(line)
+    left = len(found.undecided)
+    call.output.rule(
+        f"{left} undecided. engram review --proposal {about.name} accept ENTRY, or reject ENTRY --reason TEXT"
+    )
+
+
+def _lines(call: Call, one: ProposedEntry) -> Iterator[str]:
+    styled = call.output.styled
+    decided = {"accept": "accepted", "reject": f"rejected: {one.reason}"}.get(one.decision, "")
+    yield f"{styled(safe_text(one.id), CYAN)}  {styled(safe_text(one.title), BOLD)}"
+    facts = " · ".join(part for part in (one.phrase, one.who, decided) if part)
+    yield styled(safe_text(f"    {facts}"), DIM)
+    shown = [line for line in one.differences() if line.strip()]
+    for line in shown[:_LINES]:
+        yield safe_text(f"    {line}")
+    if len(shown) > _LINES:
+        yield styled(f"    … {len(shown) - _LINES} more lines", DIM)
+
+
+def _json(found: Proposal) -> dict[str, object]:
+    entries = [
+        {
+            "id": one.id, "title": one.title, "kind": one.kind, "phrase": one.phrase, "who": one.who,
+            "differences": one.differences(), "decision": one.decision, "reason": one.reason,
+        }
+        for one in found.entries
+    ]  # fmt: skip
+    return {**found.about._asdict(), "entries": entries}
+
+
+def _finished_json(done: Finished) -> dict[str, object]:
+    return {**done._asdict(), "error": done.error and done.error.as_dict()}

@@ -1,0 +1,79 @@
+"""`engram propose`: ask for lore to be let into a branch that one may not push to."""
+
+from __future__ import annotations
+
+from engram.cli.commands.sync.sync import timeout
+from engram.cli.output import DIM, age
+from engram.cli.progress import steps
+from engram.domain.errors import UsageError
+from engram.domain.text.counting import counted
+from engram.domain.text.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Push what waits here to a branch of its own, `engram/proposals/NAME`, instead of the branch of lore, and\n"
+    "print where a pull request can be opened. Doing it again adds to the proposal that is open. Who may push to\n"
+    "the branch of lore reviews it with `engram review --proposal NAME`, or merges that branch at the host; your\n"
+    "next sync brings what was accepted, and the reasons for the rest. Until then it leaves that branch alone."
+)
+EXAMPLES = ('engram propose -m "What we learned about queues"', "engram propose --list")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("-m", "--message", default="", metavar="TITLE", help="the title of the proposal")
+    add("--list", action="store_true", help="list the open proposals, and what became of your last one")
+    timeout(parser)
+
+
+def run(call: Call) -> int:
+    """Propose, or list."""
+    from engram.usecases.sync.propose import propose
+    from engram.usecases.sync.sync import Options
+
+    given = call.arguments
+    if given.list:
+        if given.message:
+            raise UsageError("--list takes no title.", "engram propose --list")
+        return _list(call)
+    with steps(call.output) as step:
+        done = propose(call.store, given.message, Options(timeout=given.timeout), step)
+    call.wrote = True
+    call.output.document({"proposal": done._asdict()})
+    call.output.line(
+        safe_text(f"Proposed {counted(done.entries, 'entry', 'entries')} as {done.name}: {done.title}")
+    )
+    if done.url:
+        call.output.line(safe_text(f"Open a pull request: {done.url}"))
+    else:
+        call.output.line(safe_text(f"Branch: {done.remote}/{done.branch}"))
+    call.output.rule(safe_text(f"To review it: engram review --proposal {done.name}"))
+    for note in done.notes:
+        call.output.note(note)
+    return 0
+
+
+def _list(call: Call) -> int:
+    from engram.usecases.sync.own_proposal import own_proposal
+    from engram.usecases.sync.propose import list_proposals
+
+    found, own = list_proposals(call.store, timeout=call.arguments.timeout), own_proposal(call.store)
+    last = own if own is not None and not own.open else None
+    call.output.document({"proposals": [one._asdict() for one in found], "last": last and last.as_dict()})
+    now = call.store.clock.now().timestamp()
+    for one in found:
+        mine = ", yours" if one.is_own else ""
+        call.output.line(safe_text(f"{one.name}  {one.title}"))
+        facts = f"    {counted(one.entries, 'entry', 'entries')} · {one.author}{mine} · {age(now - one.at).strip()}"
+        call.output.line(call.output.styled(safe_text(facts), DIM))
+    if not found:
+        call.output.line("No proposal is open.")
+    for line in last.lines() if last else ():
+        call.output.note(line)
+    return 0

@@ -1,0 +1,157 @@
+"""The proposal of this clone: what is noted of it, and what became of it. `engram.usecases.sync.propose` makes one."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files.durable import atomic
+from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.read.history import with_value
+from engram.adapters.git.run import layout
+from engram.adapters.git.write import merging
+from engram.domain.entry.people import byline
+from engram.domain.errors import EngramError
+from engram.domain.sync.sync_plan import is_lore
+from engram.domain.text.counting import counted
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store import sync_state
+from engram.usecases.store.lineage import read_lore
+
+if TYPE_CHECKING:
+    from engram.usecases.store.store import Store
+
+PROPOSAL, REJECTED = "Engram-Proposal", "Engram-Rejected"
+PROPOSED = "propose: "
+_STATE = "proposal.json"
+
+
+class Rejected(NamedTuple):
+    """An entry that did not get in: its id, its title, why."""
+
+    id: str
+    title: str
+    reason: str
+
+
+class Own(NamedTuple):
+    """The proposal of this clone that is open, or was last; `tip` is its commit, "" before it was pushed.
+
+    `base` is the commit of the branch of lore that it was made upon ("" where the remote had none). It is `open` until it
+    is in the branch of lore; then `accepted` counts its entries that are, `rejected` lists the others, `by` has the name of
+    who decided ("" where it was merged as it was).
+    """
+
+    name: str
+    title: str
+    tip: str
+    base: str = ""
+    open: bool = True
+    accepted: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    by: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON."""
+        return {**self._asdict(), "rejected": [one._asdict() for one in self.rejected]}
+
+    def lines(self) -> list[str]:
+        """Return what became of it, for people."""
+        who = f"{self.by} reviewed" if self.by else "Merged:"
+        said = f"{who} your proposal '{self.title}': {self.accepted:,} accepted, {len(self.rejected):,} rejected."
+        return [
+            said,
+            *(
+                f"Rejected: {one.title}: {one.reason} (engram restore {one.id} --at {self.tip[:10]})"
+                for one in self.rejected
+            ),
+        ]
+
+
+def own_proposal(store: Store) -> Own | None:
+    """Return the proposal of this clone that is open, or was last; None where there was none."""
+    try:
+        found = json.loads(atomic.read(os.path.join(store.places.state, _STATE)))
+        rejected = tuple(Rejected(*map(str, one)) for one in found.pop("rejected"))
+        return Own(**{**found, "rejected": rejected})
+    except (EngramError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def is_open(store: Store) -> bool:
+    """Return whether this clone has a proposal that waits: then a sync does not push to the branch of lore."""
+    own = own_proposal(store)
+    return own is not None and own.open
+
+
+def remember(store: Store, own: Own | None) -> None:
+    """Note the proposal of this clone, or that there is none. Raises StoreError."""
+    path = os.path.join(store.places.state, _STATE)
+    with store.files.lock():
+        if own is None:
+            atomic.discard(path)
+        else:
+            sync_state.replace(path, json.dumps(own._asdict(), ensure_ascii=False).encode())
+
+
+def close_if_merged(store: Store, theirs: str | None) -> list[str]:
+    """Close our proposal if the branch of lore, now at `theirs`, has it; what became of it as lines for people, else none.
+
+    Merged as it was, or squashed, it is there as soon as nothing of ours is missing there. Raises GitError.
+    """
+    own, repo = own_proposal(store), store.repository
+    if own is None or not own.open or not own.tip or theirs is None:
+        return []
+    head = layout.read_head(repo).oid
+    is_merged = own.tip in merging.bases(repo, own.tip, theirs)
+    if not is_merged and (head is None or differences(repo, theirs, head)):
+        return []
+    proposed = _titles(store, own)
+    accepted, rejected, by = len(proposed), dict[str, Rejected](), ""
+    for review in reversed(with_value(repo, theirs, own.tip, PROPOSAL, own.name)):
+        if review.subject.startswith(PROPOSED):
+            continue
+        by = byline("", review.author)
+        for said in review.trailers.get(REJECTED, ()):
+            name, _, reason = said.partition(" ")
+            rejected[name] = Rejected(name, proposed.get(name, name), reason)
+    own = own._replace(
+        open=False, accepted=max(0, accepted - len(rejected)), rejected=tuple(rejected.values()), by=by
+    )
+    remember(store, own)
+    return own.lines()
+
+
+def not_proposed_yet(store: Store, theirs: str | None) -> list[str]:
+    """Return a line for people where entries wait here that our open proposal does not have. Raises GitError."""
+    own, head = own_proposal(store), layout.read_head(store.repository).oid
+    if own is None or not own.open or not own.tip or head is None:
+        return []
+    newer = set(changed_entries(store, own.tip, head)) & set(changed_entries(store, theirs, head))
+    if not newer:
+        return []
+    some = counted(len(newer), "entry waits", "entries wait")
+    return [f"{some} that your proposal {own.name} does not have yet: engram propose"]
+
+
+def _titles(store: Store, own: Own) -> dict[str, str]:
+    """Return the titles of the entries that our proposal changed, by id; those that it deleted, by path."""
+    repo, found = store.repository, dict[str, str]()
+    changed = differences(repo, own.base or None, own.tip)
+    entries = {path: one.after for path, one in changed.items() if is_lore(path, store.places.folder)}
+    contents = blobs(repo, [entry.oid for entry in entries.values() if entry])
+    for path, entry in entries.items():
+        file = read_lore(store, path, contents[entry.oid]) if entry else None
+        if file is not None:
+            found[file.lore.id] = file.lore.title
+        elif not any(lore_id in path for lore_id in found):
+            found[path] = path
+    return found
+
+
+def changed_entries(store: Store, theirs: str | None, head: str | None) -> list[str]:
+    """Return the paths of the entries that our head has otherwise than the branch of lore."""
+    if head is None:
+        return []
+    found = differences(store.repository, theirs, head)
+    return [path for path in found if is_lore(path, store.places.folder)]

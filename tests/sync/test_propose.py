@@ -1,0 +1,280 @@
+"""Proposals: lore for a branch that its writer may not push to, reviewed entry by entry or merged by a host."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from apikit import git
+from sync_kit import Clones
+
+from engram.domain.errors import RemoteError, UsageError
+from engram.domain.sync.pull_request import pull_request_address
+from engram.usecases.recording.edit import Edit
+
+TOPICS = (
+    "alpha beacon", "bravo cache", "charlie driver", "delta editor", "echo filter", "foxtrot grammar", "golf handler",
+    "hotel indexer", "india journal", "juliet kernel", "kilo ledger", "lima mailer", "mike notifier", "november oracle",
+    "oscar parser", "papa queue", "quebec router", "romeo scheduler", "sierra tokenizer", "tango uploader",
+)  # fmt: skip
+PROTECTED = """#!/bin/sh
+# As a host protects a branch: only the reviewer, who says so by a variable, may move it.
+[ "$1" = refs/heads/main ] && [ -z "$REVIEWER" ] && { echo "protected branch" >&2; exit 1; }
+exit 0
+"""
+
+
+NAMES = {"a": "Ada Lovelace", "b": "Bob Kahn", "c": "Cleo Wade"}
+
+
+class World(Clones):
+    """A remote whose branch of lore is protected; Ada reviews, Bob and Cleo may only propose."""
+
+    def protect(self) -> None:
+        for name, person in NAMES.items():
+            git(self.root(name), "config", "user.name", person)
+            git(self.root(name), "config", "user.email", f"{name}@example.org")
+        hook = self.hub / "hooks/update"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(PROTECTED, "utf-8")
+        hook.chmod(0o755)
+
+    def ids(self, name: str) -> set[str]:
+        return {hit.lore.id for hit in self[name].list(limit=1000).lore}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path, "abc")
+    world.record("a", "The first entry of all, which everybody has.")
+    world.settle()
+    world.protect()
+    return world
+
+
+def record_twenty(world: World) -> list[str]:
+    return [world.record("b", f"The {topic} needs its own timeout in production.").id for topic in TOPICS]
+
+
+def propose_twenty(world: World) -> tuple[list[str], str]:
+    ids = record_twenty(world)
+    with pytest.raises(RemoteError) as declined:
+        world.sync("b")
+    assert declined.value.kind == "declined"
+    assert "engram propose" in declined.value.hint
+    done = world["b"].propose("Timeouts")
+    assert (done.title, done.entries, done.branch) == ("Timeouts", 20, f"engram/proposals/{done.name}")
+    return ids, done.name
+
+
+def authors(folder: Path) -> dict[str, str]:
+    """Who made the commit that added each entry, by its id."""
+    log = git(folder, "log", "--format=@%an", "--diff-filter=A", "--name-only", "HEAD").splitlines()
+    found, name = {}, ""
+    for line in log:
+        name = line[1:] if line.startswith("@") else name
+        if line.endswith(".md"):
+            found[line[-29:-3]] = name
+    return found
+
+
+def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids, name = propose_twenty(world)
+    before = git(world.hub, "rev-parse", "main")
+    world.sync("b")  # leaves the branch alone while the proposal is open
+    assert git(world.hub, "rev-parse", "main") == before
+
+    (listed,) = world["a"].proposals()
+    assert (listed.name, listed.title, listed.author, listed.entries) == (name, "Timeouts", "Bob Kahn", 20)
+    found = world["a"].proposal(name)
+    assert {one.id for one in found.entries} == set(ids)
+    assert {(one.kind, one.phrase, one.who) for one in found.entries} == {
+        ("new", "new", "tester for Bob Kahn")
+    }
+    with pytest.raises(UsageError, match="reason"):
+        world["a"].decide_proposal(name, [(ids[0], "reject", "")])
+    world["a"].decide_proposal(name, [(one, "accept", "") for one in ids[:12]])
+    with pytest.raises(UsageError, match="8 of 20"):
+        world["a"].finish_proposal(name)
+    world["a"].decide_proposal(
+        name, [(one, "reject", f"not for {number}") for number, one in enumerate(ids[12:])]
+    )
+    monkeypatch.setenv("REVIEWER", "ada")
+    done = world["a"].finish_proposal(name)
+    monkeypatch.delenv("REVIEWER")
+    assert (done.accepted, done.rejected, done.pushed) == (12, 8, True)
+
+    (synced,) = world.sync("b")
+    assert synced.errors == ()
+    assert any(
+        "Ada Lovelace reviewed your proposal 'Timeouts': 12 accepted, 8 rejected" in note
+        for note in synced.notes
+    )
+    assert sum("not for" in note for note in synced.notes) == 8
+    world.sync("c")
+    assert world.ids("a") == world.ids("b") == world.ids("c")
+    assert world.ids("b") & set(ids) == set(ids[:12])
+    world.assert_equal()
+    added = authors(world.hub)
+    assert {added[one] for one in ids[:12]} == {"Bob Kahn"}
+    assert git(world.hub, "for-each-ref", "refs/heads/engram/proposals") == ""
+    assert world["a"].proposals() == []
+    with pytest.raises(UsageError, match="Nothing waits"):
+        world["b"].propose()
+    # What was rejected can be had back, and proposed again.
+    note = next(note for note in synced.notes if ids[12] in note)
+    world["b"].restore(ids[12], note.rpartition("--at ")[2].rstrip(")"))
+    again = world["b"].propose("Once more")
+    assert again.entries == 1
+    assert git(world.hub, "fsck", "--strict") == ""
+
+
+@pytest.mark.parametrize("how", ["merge", "squash", "cherry-pick"])
+def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_path: Path, how: str) -> None:
+    ids, name = propose_twenty(world)
+    host = tmp_path / "host"
+    git(tmp_path, "clone", "-q", str(world.hub), str(host))
+    git(host, "config", "user.name", "Web Interface")
+    other = world.root("c")
+    world.record("c", "Meanwhile the broker was replaced by a smaller one.")
+    os.environ["REVIEWER"] = "host"
+    try:
+        world.sync("c")
+        git(host, "pull", "-q")
+        if how == "merge":
+            git(host, "merge", "-q", "--no-ff", "--no-edit", f"origin/engram/proposals/{name}")
+        elif how == "cherry-pick":
+            git(
+                host,
+                "cherry-pick",
+                "--allow-empty",
+                "--keep-redundant-commits",
+                f"main..origin/engram/proposals/{name}",
+            )
+        else:
+            git(host, "merge", "-q", "--squash", f"origin/engram/proposals/{name}")
+            git(host, "commit", "-q", "-m", "Timeouts (#1)")
+        git(host, "push", "-q", "origin", "main", f":engram/proposals/{name}")
+    finally:
+        del os.environ["REVIEWER"]
+    (synced,) = world.sync("b")
+    assert synced.errors == ()
+    assert any("Merged: your proposal 'Timeouts': 20 accepted, 0 rejected" in note for note in synced.notes)
+    world.sync("a", "c")
+    assert world.ids("a") == world.ids("b") == world.ids("c") >= set(ids)
+    assert len(world.ids("b")) == 22
+    assert all(synced.pushed == 0 and not synced.errors for synced in world.sync("b", "a", "b"))
+    if how == "merge":
+        world.assert_equal()
+        assert {authors(other)[one] for one in ids} == {"Bob Kahn"}
+    with pytest.raises(UsageError, match="Nothing waits"):
+        world["b"].propose()
+    one = world.record("b", "One more thing that was learned afterwards.")
+    assert world["b"].propose().entries == 1
+    assert {entry.id for entry in world["a"].proposal(world["a"].proposals()[0].name).entries} == {one.id}
+
+
+def test_judgements_travel_while_words_wait(world: World) -> None:
+    ids, _ = propose_twenty(world)
+    first = next(iter(world.ids("a")))
+    world["b"].feedback(helpful=[first])
+    (synced,) = world.sync("b")
+    assert synced.sent_judgements
+    world.sync("c")
+    assert world["c"].get(first).lore.validation_count == 1
+    assert not world.ids("c") & set(ids)
+
+
+def test_edits_and_deletions_are_proposed_and_can_be_rejected(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVIEWER", "ada")
+    one, two, three = (world.record("a", f"The {topic} is slow.").id for topic in TOPICS[:3])
+    world.settle()
+    monkeypatch.delenv("REVIEWER")
+    bob = world["b"]
+    bob.edit(one, Edit(content="The alpha beacon is fast now."))
+    bob.edit(two, Edit(content="The bravo cache is fast now."))
+    bob.forget(three)
+    name = bob.propose("Fast").name
+    found = {entry.id: entry for entry in world["a"].proposal(name).entries}
+    assert {found[one].kind, found[two].kind, found[three].kind} == {"changed", "forgotten"}
+    assert found[one].differences() == ["The alpha beacon is [-slow-]{+fast now+}."]
+    monkeypatch.setenv("REVIEWER", "ada")
+    world["a"].decide_proposal(
+        name, [(one, "accept", ""), (two, "reject", "measured: no"), (three, "reject", "keep")]
+    )
+    assert world["a"].finish_proposal(name).rejected == 2
+    monkeypatch.delenv("REVIEWER")
+    world.sync("b", "c")
+    world.assert_equal()
+    for who in "abc":
+        assert "fast now" in world[who].get(one).lore.content
+        assert world[who].get(two).lore.content == "The bravo cache is slow."
+        assert world[who].get(three).lore.content == "The charlie driver is slow."
+
+
+def test_a_proposal_grows_until_it_is_reviewed_and_decisions_stand_for_what_they_saw(world: World) -> None:
+    first = world.record("b", "The first thing to propose is a longer timeout.").id
+    name = world["b"].propose("Two").name
+    world["a"].decide_proposal(world["a"].proposals()[0].name, [(first, "accept", "")])
+    second = world.record("b", "The second thing to propose is a smaller cache.").id
+    assert world["b"].propose().name == name
+    found = world["a"].proposal(name)
+    assert [(one.id, one.decision) for one in found.entries] == [(first, "accept"), (second, "")]
+
+
+def test_a_review_that_the_remote_declines_stays_on_the_proposals_branch(world: World) -> None:
+    lore_id = world.record("b", "Only a reviewer may let this in.").id
+    name = world["b"].propose("Let in").name
+    world["c"].proposals()
+    world["c"].decide_proposal(name, [(lore_id, "reject", "too short")])
+    done = world["c"].finish_proposal(name)
+    assert (done.pushed, done.error is not None) == (False, True)
+    assert (
+        git(world.hub, "log", "-1", "--format=%an %s", f"engram/proposals/{name}")
+        == "Cleo Wade review: Let in"
+    )
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        (
+            "git@github.com:team/lore.git",
+            "https://github.com/team/lore/compare/engram/lore...engram/proposals/x-1?expand=1",
+        ),
+        (
+            "https://gitlab.example.org/a/b/lore.git",
+            (
+                "https://gitlab.example.org/a/b/lore/-/merge_requests/new?merge_request%5Bsource_branch%5D="
+                "engram%2Fproposals%2Fx-1&merge_request%5Btarget_branch%5D=engram%2Flore"
+            ),
+        ),
+        (
+            "ssh://git@codeberg.org/team/lore",
+            "https://codeberg.org/team/lore/compare/engram/lore...engram/proposals/x-1",
+        ),
+        (
+            "https://bitbucket.org/team/lore.git",
+            "https://bitbucket.org/team/lore/pull-requests/new?source=engram%2Fproposals%2Fx-1&dest=engram%2Flore",
+        ),
+        ("/srv/git/lore.git", ""),
+        ("https://git.example.org/team/lore.git", ""),
+    ],
+)
+def test_the_address_of_a_pull_request_has_the_form_of_the_host(remote: str, address: str) -> None:
+    assert pull_request_address(remote, "engram/lore", "engram/proposals/x-1") == address
+
+
+def test_a_sync_says_what_the_open_proposal_does_not_have_yet(world: World) -> None:
+    world.record("b", "The first thing to propose is a longer timeout.")
+    name = world["b"].propose("Two").name
+    assert world.sync("b")[0].notes == ()
+    world.record("b", "The second thing to propose is a smaller cache.")
+    assert world.sync("b")[0].notes == (
+        f"1 entry waits that your proposal {name} does not have yet: engram propose",
+    )
