@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import sqlite3
 from collections.abc import Callable
@@ -26,10 +25,12 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.store import judgements
+from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
+from engram.usecases.store.no_collections import no_collections
 from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.index import Generation
@@ -53,8 +54,13 @@ class Indexer:
         known: dict[str, Known],
         now: int,
         judged: Collection[str] = (),
+        bulk: JudgedInBulk | None = None,
     ) -> None:
-        """`known` is what the catalog has of the files, `judged` are those to be read for their judgements; `now` is in ns."""
+        """`known` is what the catalog has of the files, `judged` are those to be read for their judgements; `now` is in ns.
+
+        `bulk` knows the judgements of many.
+        """
+        self._bulk = bulk
         self.added = 0
         self.changed = 0
         self.problems = 0
@@ -149,7 +155,7 @@ class Indexer:
             hint = "Take the secret out and renew it; a false alarm goes into `secrets.allow`."
             self._bad(path, stamp, digest, message, hint, first.line)
             return
-        lore = judgements.with_tally(self._store, file.lore)
+        lore = self._bulk.of(file.lore) if self._bulk else judgements.with_tally(self._store, file.lore)
         said = searchable(lore)
         mark = text_digest(said)
         self._index(Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark), said, before)
@@ -355,8 +361,12 @@ def _apply(
     progress: Progress | None,
     judged: Collection[str] = (),
 ) -> Refreshed:
-    indexer = Indexer(store, writer, delta.known, now, judged)
-    for number, path in enumerate(sorted(delta.files)):
+    paths = sorted(delta.files)
+    bulk = JudgedInBulk(store) if len(paths) > AT_ONCE else None
+    indexer = Indexer(store, writer, delta.known, now, judged, bulk)
+    for number, path in enumerate(paths):
+        if bulk is not None and number % AT_ONCE == 0:
+            bulk.prepare(paths[number : number + AT_ONCE])
         indexer.index_file(path, delta.files[path])
         if progress is not None and number % 64 == 0:
             progress(number, len(delta.files))
@@ -364,22 +374,12 @@ def _apply(
         indexer.add_problem(path, why)
     indexer.remove_files(delta.gone)
     indexer.finish()
+    if bulk is not None:
+        bulk.keep()
     writer.folders(delta.folders, delta.gone_folders)
     if progress is not None:
         progress(len(delta.files), len(delta.files))
     return Refreshed(indexer.added, indexer.changed, len(delta.gone), indexer.problems)
-
-
-@contextlib.contextmanager
-def no_collections() -> Iterator[None]:
-    """Switch off garbage collection for code that makes no cycles: it would take a twentieth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def too_many_dead(generation: Generation, *, patient: bool) -> bool:
