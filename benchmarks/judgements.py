@@ -100,9 +100,7 @@ def judged_store(folder: str, entries: int, lines: int) -> str:
 def fill_branch(root: str, entries: Sequence[Judged], lines: int, commits: int = 1) -> None:
     """Write the ledgers of all clones to the branch, so many commits for each clone and month."""
     months = -(-lines // (CLONES * LINES))
-    process = subprocess.Popen(
-        ["git", "-C", root, "fast-import", "--quiet", f"--export-marks={os.devnull}"], stdin=subprocess.PIPE
-    )
+    process = subprocess.Popen(["git", "-C", root, "fast-import", "--quiet"], stdin=subprocess.PIPE)
     assert process.stdin is not None
     for part in _commits(entries, months, commits):
         process.stdin.write(part)

@@ -34,11 +34,21 @@ CREATE TABLE IF NOT EXISTS sums (
 CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger TEXT NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS times (id TEXT PRIMARY KEY, entry TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_TABLES = ("meta", "ledgers", "lines", "said", "sums", "accounts", "people")  # made anew with each format
+_TABLES = (
+    "meta",
+    "ledgers",
+    "lines",
+    "said",
+    "sums",
+    "times",
+    "accounts",
+    "people",
+)  # made anew with each format
 VERSION = "version"  # the note that counts how often lines were written
 _EVERY = "*"  # in place of an entry in `pending` or `unreported`: all of which anything was said
 _AT_ONCE = 400
@@ -49,6 +59,9 @@ _OF_ENTRIES = (
 _new = (
     tuple.__new__
 )  # a hundred thousand entries are asked for at once, and this takes half as long as calling the class
+
+
+_SOURCE = slice(ulid.LENGTH + 1, 2 * ulid.LENGTH + 1)  # where a line has its source
 
 
 class Known(NamedTuple):
@@ -140,6 +153,25 @@ class JudgementCache:
         """Return what was kept of these entries, as far as nothing was said of them since, and the keys it was kept under."""
         query = f"SELECT * FROM sums WHERE entry IN ({','.join('?' * len(entries))})"  # noqa: S608 - marks alone
         return {row[0]: (row[1], Sums._make(row[2:])) for row in self._state.run(query, entries)}
+
+    def keep_times(self, lines: Iterable[tuple[str, str, int]]) -> None:
+        """Keep when lines from the future came to the branch (id, entry, Unix ms); entries with new ones are `pending`."""
+        known = self.times()
+        new = [one for one in lines if known.get(one[0]) != one[2]]
+        self._state.run_many("INSERT OR REPLACE INTO times VALUES (?, ?, ?)", new)
+        for table in ("pending", "unreported"):
+            query = f"INSERT OR IGNORE INTO {table} VALUES (?)"  # noqa: S608 - one of two
+            self._state.run_many(query, [(entry,) for _, entry, _ in new])
+
+    def times(self) -> dict[str, int]:
+        """Return when lines from the future came to the branch (Unix ms), by their ids."""
+        return dict(self._state.run("SELECT id, at FROM times"))
+
+    def drop_times(self, until: str) -> None:
+        """Forget those of lines with ids up to this one, whose own time has come; their entries are `pending`."""
+        gone = self._state.run("SELECT entry FROM times WHERE id <= ?", (until,))
+        self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", gone)
+        self._state.run("DELETE FROM times WHERE id <= ?", (until,))
 
     def version(self) -> str:
         """Return what differs whenever more was written to the cache."""
@@ -315,9 +347,7 @@ class _Batch:
         self, connection: sqlite3.Connection, replaced: Sequence[str], *, is_first: bool
     ) -> list[str]:
         """Write the lines of each entry that has others than before; return these entries."""
-        old, kept = dict[str, str](), dict[str, list[str]]()
-        for path in replaced:
-            _drop(connection, path, old, kept)
+        old, kept = _without(connection, replaced)
         if not is_first:
             lacking = [entry for entry in self._lines if entry not in old]
             for start in range(0, len(lacking), _AT_ONCE):
@@ -351,17 +381,23 @@ class _Batch:
         return [str(row[0]) for row in before ^ set(self._accounts)]
 
 
-def _drop(connection: sqlite3.Connection, path: str, old: dict[str, str], kept: dict[str, list[str]]) -> None:
-    """Leave out of `kept` the lines of a ledger; `old` gets the rows that have some."""
-    source, mark = ledger.source_of(path.rpartition(":")[2]), _ledger_mark(path)
-    if not source:
-        return
-    query, end = "SELECT entry, lines FROM said WHERE instr(lines, ?)", f"\t{mark}"
-    for entry, text in connection.execute(query, (f"\t{source}\t",)):
-        before = kept[entry] if entry in kept else text.split("\n")
-        after = [one for one in before if not (one.endswith(end) and one[27:53] == source)]
-        if len(after) < len(before) or entry in kept:
+def _without(
+    connection: sqlite3.Connection, ledgers: Sequence[str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return the rows that have lines of these ledgers, by entry, and what is left of each without them."""
+    gone = {
+        (source, _ledger_mark(path)) for path in ledgers if (source := ledger.source_of(path.split(":")[-1]))
+    }
+    old, kept = dict[str, str](), dict[str, list[str]]()
+    query, values = "SELECT entry, lines FROM said", list[str]()
+    if len(gone) == 1:
+        query, values = f"{query} WHERE instr(lines, ?)", [f"\t{source}\t" for source, _ in gone]
+    for entry, text in connection.execute(query, values) if gone else ():
+        before = text.split("\n")
+        after = [one for one in before if (one[_SOURCE], one.rpartition("\t")[2]) not in gone]
+        if len(after) < len(before):
             old[entry], kept[entry] = text, after
+    return old, kept
 
 
 def _ledger_mark(path: str) -> str:

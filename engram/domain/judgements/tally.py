@@ -109,8 +109,11 @@ def tally(
     today: int,
     words: str = "",
     belief: Belief = EVERYBODY,
+    committed: Mapping[str, int] = MappingProxyType({}),
 ) -> Tally:
     """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
+
+    A line of a later day counts as of when it was `committed` (Unix ms, by its id), and of that day at the latest.
 
     They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
     `words` is the digest of the words as they are now: judgements of others support those alone.
@@ -118,8 +121,12 @@ def tally(
     all_live, states, here = _replays(lore, list(lines), accounts, words, belief)
     votes = states.votes()
     sums = _sums(all_live, states, here)
-    last = min(sums.last, end_of(today))
+    last = sums.last
+    if last > end_of(today):
+        supports = [_written(line, committed, today) for line in all_live if line.kind in _FOR]
+        last = max([states.last, *supports])
     confidence, anchor = faded(lore, sums.full, last, today)
+    last = min(last, end_of(today))
     if confidence < sums.full:
         votes[DECAY] = Vote(0, sums.full - confidence, 0)
     people, against, judged_at = here.people()
@@ -169,7 +176,7 @@ def sums_of(
 def of_sums(lore: Lore, sums: Sums, today: int) -> Tally:
     """Return what `tally` does, without who judged what."""
     last = min(sums.last, end_of(today))
-    confidence, anchor = faded(lore, sums.full, last, today)
+    confidence, anchor = faded(lore, sums.full, sums.last, today)
     moment = _moment(last) if last else lore.last_validated
     return Tally(
         confidence, sums.full, anchor, sums.helped, moment, {}, believed=sums.believed, modest=sums.modest
@@ -179,6 +186,17 @@ def of_sums(lore: Lore, sums: Sums, today: int) -> Tally:
 def end_of(day: int) -> int:
     """Return the last millisecond of a day (since 1970, UTC)."""
     return (day + 1) * 86_400_000 - 1
+
+
+def is_after(line: Judgement, day: int) -> bool:
+    """Return whether a line has a time after that day (since 1970, UTC)."""
+    return _milliseconds(line.id) > end_of(day)
+
+
+def _written(line: Judgement, committed: Mapping[str, int], today: int) -> int:
+    """Return when a line was written (Unix ms): one from the future, when it was committed, if that is known."""
+    own = _milliseconds(line.id)
+    return own if own <= end_of(today) else min(own, committed.get(line.id, own))
 
 
 def faded(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:

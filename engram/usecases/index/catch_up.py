@@ -266,7 +266,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
     mark = judgements.refresh_if_possible(store, generation.judged)
     day = day_of(store.clock.now())
-    judged = _judged_since(store, generation, mark)
+    judged = _judged_since(store, generation, mark, day)
     delta = file_scan.with_judged(generation, delta, judged.paths)
     if (
         in_step
@@ -299,8 +299,10 @@ class _Judged(NamedTuple):
     paths: set[str]
 
 
-def _judged_since(store: Store, generation: Generation, mark: str) -> _Judged:
-    if mark == generation.judged:
+def _judged_since(store: Store, generation: Generation, mark: str, day: int) -> _Judged:
+    if generation.day != day:
+        judgements.reach(store, day)
+    elif mark == generation.judged:
         return _Judged([], set())
     entries = store.judgements.pending() if mark else sorted(store.judgements.entries())
     return _Judged(entries, generation.catalog.paths_of(entries) if entries else set())

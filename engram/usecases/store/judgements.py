@@ -218,6 +218,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
     from engram.domain.judgements import erasure
+    from engram.usecases.store.judgement_times import note_times
     from engram.usecases.store.no_collections import no_collections
 
     repo, cache = store.repository, store.judgements
@@ -245,6 +246,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
                 if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
+    note_times(store, tip, there)
     cache.set_meta("tip", tip)
 
 
@@ -397,8 +399,26 @@ def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> 
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
     whom = belief(store.original or store) if said.lines else tallies.EVERYBODY
-    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom)
+    times = _times(store.original or store, said.lines, today)
+    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
+
+
+def _times(home: Store, lines: Sequence[Judgement], today: int) -> Mapping[str, int]:
+    """Return when the lines that are from the future were committed (Unix ms), as far as that is known."""
+    if not any(tallies.is_after(line, today) for line in lines):
+        return {}
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        return home.judgements.times()
+    return {}
+
+
+def reach(store: Store, day: int) -> None:
+    """Note that it is this day (since 1970, UTC): lines whose time has come count as of that. Raises StoreError."""
+    from engram.usecases.store.judgement_times import last_of
+
+    if store.judged_mark:
+        store.judgements.drop_times(last_of(day))
 
 
 def look(store: Store) -> None:
