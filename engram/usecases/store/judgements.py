@@ -239,7 +239,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     there = {path: oid for path, oid in ledgers.items() if oid}
     erased = frozenset(cache.meta("erased").split())
     with no_collections():
-        for some in _parts(sizes(repo, there.values()), there):
+        for some in _in_portions(sizes(repo, there.values()), there):
             reads = (
                 read
                 for path, raw in _contents(repo, some)
@@ -250,7 +250,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     cache.set_meta("tip", tip)
 
 
-def _parts(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Yield these files (path: blob id) some at a time: each part is written at once, and is in memory until then."""
     some, size = dict[str, str](), 0
     for path, oid in there.items():
@@ -388,13 +388,19 @@ def _keep_remembered(store: Store) -> None:
         store.state.forget_votes()
 
 
-def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> Lore:
+def with_tally(
+    store: Store,
+    lore: Lore,
+    more: Sequence[LegacyAccount] = (),
+    owners: Mapping[str, str] | None = None,
+) -> Lore:
     """Return the entry with what judgements make of it today; as its file says where they cannot be read.
 
-    `more` are accounts of format 1 that are in no ledger yet.
+    `more` are accounts of format 1 that are in no ledger yet; `owners` say for whom those of folded entries count where
+    that is not plain (None: the index is asked).
     """
     today = tallies.day_of(store.clock.now())
-    said = _said(store, [lore.id, *lore.merged_from])
+    said = _said(store, _parts(store, lore, owners))
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
@@ -402,6 +408,19 @@ def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> 
     times = _times(store.original or store, said.lines, today)
     found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
+
+
+def _parts(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[str]:
+    """Return the entries whose judgements count for one: its own, and those that it took in.
+
+    Not those of one that exists again, nor of one that an older entry took in as well.
+    """
+    if not lore.merged_from:
+        return [lore.id]
+    if owners is None:
+        generation = (store.original or store).index.look()
+        owners = generation.owners if generation else {}
+    return [lore.id, *[one for one in lore.merged_from if owners.get(one, lore.id) == lore.id]]
 
 
 def _times(home: Store, lines: Sequence[Judgement], today: int) -> Mapping[str, int]:
@@ -517,7 +536,7 @@ class Course(NamedTuple):
 
 def course_of(store: Store, lore: Lore) -> Course:
     """Return the course of an entry's judgements."""
-    said = _said(store, [lore.id, *lore.merged_from])
+    said = _said(store, _parts(store, lore, None))
     return Course(lore, sorted(set(said.lines)), said.accounts)
 
 
