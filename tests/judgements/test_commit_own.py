@@ -24,7 +24,7 @@ from engram.usecases.judgements.commit_own import (
     seconds_until_due,
 )
 from engram.usecases.judgements.exchange import exchange
-from engram.usecases.judgements.publishing import may_publish, remember
+from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.opening.init import init
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
@@ -220,7 +220,7 @@ def test_own_commits_are_signed_if_the_person_signs_and_merges_are_not(tmp_path:
 # Leave to publish
 
 
-def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
+def test_publishing_is_decided_by_setting_then_ci_then_placement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     dedicated = Judges(tmp_path / "scene", "a").root("a")
@@ -229,10 +229,6 @@ def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
     init(str(code), placement="in-tree")
     assert may_publish(opened(dedicated)) == "yes"
     assert may_publish(opened(code)) == "ask"
-    remember(opened(code), publish=True)
-    assert may_publish(opened(code)) == "yes"
-    remember(opened(code), publish=False)
-    assert may_publish(opened(code)) == "no"
     monkeypatch.setenv("CI", "true")
     assert may_publish(opened(dedicated)) == "no"
     config_file.change(places.user_config_file(), "judgements.publish", "true")
