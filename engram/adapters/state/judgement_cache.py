@@ -93,6 +93,11 @@ class JudgementCache:
         """Open nothing yet. `folder` is absolute and exists."""
         self._state = StateConnection(os.path.join(folder, FILE), _prepare)
 
+    @property
+    def file(self) -> str:
+        """The path of the database; "" where it is in memory."""
+        return self._state.path if self._state.is_on_disk else ""
+
     def close(self) -> None:
         """Close the file."""
         self._state.close()
