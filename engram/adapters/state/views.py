@@ -16,6 +16,16 @@ _MOMENT = " + ".join(
     f"((instr('{ulid.ALPHABET}', substr(line, {place + 1}, 1)) - 1) << {5 * (9 - place)})"
     for place in range(10)
 )
+_JUDGEMENTS = """
+    SELECT id, line, strftime('%Y-%m-%dT%H:%M:%SZ', (MOMENT) / 1000, 'unixepoch') AS at, kind, of, text, agent, source,
+        (SELECT name FROM judged.people WHERE people.source = said.source) AS name
+    FROM (
+        SELECT DISTINCT entry AS id, json_extract(value, '$[0]') AS line, json_extract(value, '$[1]') AS source,
+            json_extract(value, '$[2]') AS kind, json_extract(value, '$[3]') AS of, json_extract(value, '$[4]') AS text,
+            json_extract(value, '$[5]') AS agent
+        FROM judged.said, json_each(ROWS) WHERE entry NOT IN (SELECT id FROM {waiting})
+    ) AS said
+"""
 
 VIEWS = (
     View(
@@ -80,13 +90,6 @@ VIEWS = (
             Column("source", "text", "in which clone"),
             Column("name", "text", "whose that is, as it says itself"),
         ),
-        "SELECT id, line, strftime('%Y-%m-%dT%H:%M:%SZ', ("
-        + _MOMENT
-        + ") / 1000, 'unixepoch') AS at, kind, of, text,"
-        " agent, source, (SELECT name FROM judged.people WHERE people.source = said.source) AS name FROM (SELECT DISTINCT"
-        " json_extract(value, '$[0]') AS line, entry AS id, json_extract(value, '$[1]') AS source,"
-        " json_extract(value, '$[2]') AS kind, json_extract(value, '$[3]') AS of, json_extract(value, '$[4]') AS text,"
-        " json_extract(value, '$[5]') AS agent FROM judged.said, json_each(" + _ROWS + ")"
-        " WHERE entry NOT IN (SELECT id FROM {waiting})) AS said",  # noqa: S608
+        _JUDGEMENTS.replace("MOMENT", _MOMENT).replace("ROWS", _ROWS),
     ),
 )
