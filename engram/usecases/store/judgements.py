@@ -425,7 +425,7 @@ def _parts(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[s
 
 def _times(home: Store, lines: Sequence[Judgement], today: int) -> Mapping[str, int]:
     """Return when the lines that are from the future were committed (Unix ms), as far as that is known."""
-    if not any(tallies.is_after(line, today) for line in lines):
+    if not lines or not tallies.is_after(max(lines), today):
         return {}
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         return home.judgements.times()
