@@ -189,7 +189,8 @@ def _named(
     said = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
-    store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
+    with store.lock:  # a thread may come by here while another one reads ledgers
+        store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
     if not said or not is_new:
         return {}
     raw = f"{said}\n".encode("utf-8", "replace")
