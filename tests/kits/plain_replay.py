@@ -76,7 +76,7 @@ class _Plain:
                 confirmed.add(line.source)
             self._move(line, gain)
             is_for = line.kind in ("helpful", "confirmed")
-            at = int(ulid.moment(line.id).timestamp() * 1000)
+            at = round(ulid.moment(line.id).timestamp() * 1000)
             if is_for:
                 self.last = max(self.last, at)
             speaks = line.text == words and line.source != lore.source_id
