@@ -271,3 +271,28 @@ def test_the_fast_sums_are_those_of_a_plain_replay(
     sums = tallies.sums_of(entry, lines, accounts, "now", belief)
     kept = found._replace(accounts={}, supporters=(), opponents=(), people=(), against=0, judged_at=0)
     assert tallies.of_sums(entry, sums, today) == kept
+
+
+def test_a_line_from_the_future_counts_as_of_its_commit_and_then_as_of_its_own_time() -> None:
+    day = 86_400_000
+    ahead, wrong = line(400 * day), line(500 * day, "incorrect")
+    committed = {ahead.id: int(NOW.timestamp() * 1000) + 2 * day}
+
+    def anchor(*lines: Judgement, after: int) -> int:
+        return tally(lore(), lines, (), TODAY + after, "", tallies.EVERYBODY, committed).anchor - TODAY
+
+    assert [anchor(ahead, after=days) for days in (0, 5, 399, 400, 600)] == [2, 2, 2, 400, 400]
+    assert anchor(ahead, wrong, after=5) == 2, "what does not support an entry validates nothing"
+    assert anchor(line(day), ahead, after=5) == 2
+    assert anchor(line(3 * day), ahead, after=5) == 3
+    assert anchor(line(300 * day), after=5) == 300, "not committed yet: today, on every day until then"
+    account = LegacyAccount(ENTRY, ulid.short(BOB), Vote(80, 0, 1), int(NOW.timestamp() * 1000) + 4 * day)
+    found = tally(lore(), [ahead], [account], TODAY + 5, "", tallies.EVERYBODY, committed)
+    assert found.anchor == TODAY + 4
+
+
+def test_the_last_millisecond_of_a_day_is_of_that_day() -> None:
+    late = Judgement(ulid.encode(tallies.end_of(TODAY), 0), ENTRY, "helpful")
+    assert not tallies.is_after(late, TODAY)
+    assert tallies.is_after(late._replace(id=ulid.encode(tallies.end_of(TODAY) + 1, 0)), TODAY)
+    assert tallies.day_of(ulid.moment(late.id)) == TODAY
