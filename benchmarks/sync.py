@@ -26,7 +26,6 @@ from steady import ATTEMPTS, Steady, bare_python
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
-from engram.domain.entry.confidence import HELPFUL, Vote, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,6 @@ assert done.errors == (), done.errors
 print(json.dumps({"began": began, "stages": stages, "done": done.as_dict()}))
 """
 _RUNS = 5
-_CLONES = ("6R2H5F8K", "DBNFY6G9")
 
 
 class Timed(NamedTuple):
@@ -220,7 +218,7 @@ class Scene:
         return Merged(found, fetch.cost, push.cost)
 
     def change(self, count: int) -> None:
-        """The same files are changed here and there, and pushed from there: a vote and a paragraph each."""
+        """The same files are changed here and there, and pushed from there: a tag and a paragraph each."""
         paths = self._paths(count)
         for root, clone, end in ((self.here, 0, "start"), (self.there, 1, "end")):
             self._edit(root, paths, clone, end)
@@ -262,13 +260,12 @@ class Scene:
 
 
 def _after(lore: Lore, clone: int, end: str) -> Lore:
-    name = _CLONES[clone]
-    vote = judge(lore.votes.get(name, Vote()), lore.thousandths, HELPFUL)
-    if len(lore.content) > 3_900:  # no room: both change the votes alone
-        return lore._replace(votes={**lore.votes, name: vote}, updated_at=lore.updated_at + timedelta(days=1))
-    text = f"Seen again.\n\n{lore.content}" if end == "start" else f"{lore.content}\n\nSeen elsewhere."
     stamp = lore.updated_at + timedelta(days=1 + clone)
-    return lore._replace(votes={**lore.votes, name: vote}, content=text, updated_at=stamp)
+    tagged = lore._replace(tags=(*lore.tags, f"seen-by-{clone}"), updated_at=stamp)
+    if len(lore.content) > 3_900:  # no room for another paragraph
+        return tagged
+    text = f"Seen again.\n\n{lore.content}" if end == "start" else f"{lore.content}\n\nSeen elsewhere."
+    return tagged._replace(content=text)
 
 
 def _git(folder: str, *words: str) -> str:

@@ -6,18 +6,25 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import prepared
 import pytest
-from apikit import git
+from apikit import SetClock, git
 from ledger_kit import BRANCH, REF, Judges, append, files_of, ids, judge, lines_at, opened
 
+import engram
 from engram.adapters.files import config_file, places
 from engram.adapters.git.run import process
 from engram.domain.errors import ConfigError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.settings import check, key_named, parsed
-from engram.usecases.judgements.commit_own import commit_own
+from engram.usecases.judgements.commit_own import (
+    COMMIT_SECONDS,
+    commit_if_due,
+    commit_own,
+    seconds_until_due,
+)
 from engram.usecases.judgements.exchange import exchange
-from engram.usecases.judgements.publishing import may_publish, remember
+from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.opening.init import init
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
@@ -213,7 +220,7 @@ def test_own_commits_are_signed_if_the_person_signs_and_merges_are_not(tmp_path:
 # Leave to publish
 
 
-def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
+def test_publishing_is_decided_by_setting_then_ci_then_placement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     dedicated = Judges(tmp_path / "scene", "a").root("a")
@@ -222,10 +229,6 @@ def test_publishing_is_decided_by_setting_then_ci_then_placement_then_answer(
     init(str(code), placement="in-tree")
     assert may_publish(opened(dedicated)) == "yes"
     assert may_publish(opened(code)) == "ask"
-    remember(opened(code), publish=True)
-    assert may_publish(opened(code)) == "yes"
-    remember(opened(code), publish=False)
-    assert may_publish(opened(code)) == "no"
     monkeypatch.setenv("CI", "true")
     assert may_publish(opened(dedicated)) == "no"
     config_file.change(places.user_config_file(), "judgements.publish", "true")
@@ -244,3 +247,35 @@ def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Pa
         with pytest.raises(ConfigError):
             check("judgements.branch", name, "file")
     assert check("judgements.branch", "users/me/judgements", "file")
+
+
+def test_a_program_commits_what_it_judged_when_it_closes_and_not_once_for_each(tmp_path: Path) -> None:
+    root = prepared.dedicated(tmp_path / "store")
+    clock = SetClock()
+    with engram.open(root, session="one", clock=clock, background=True) as store:
+        lore_id = store.record("Retries need jitter.", category="FACT").lore.id
+        for _ in range(3):
+            store.feedback(helpful=lore_id, again=True)
+    assert len(lines_at(root)) == 3
+    count = int(git(root, "rev-list", "--count", BRANCH))
+    assert count <= 2, "the first at once, the others together"
+    with engram.open(root, session="two", clock=clock, background=True) as store:
+        assert store.get(lore_id).lore.validation_count == 3
+    assert int(git(root, "rev-list", "--count", BRANCH)) == count
+
+
+def test_lines_wait_for_others_for_ten_minutes_at_most(tmp_path: Path) -> None:
+    judges = Judges(tmp_path, "a")
+    store = judges["a"]
+    assert seconds_until_due(store) is None
+    judge(store)
+    assert seconds_until_due(store) == 0, "the first ones need not wait"
+    commit_if_due(store)
+    assert seconds_until_due(store) is None
+    judge(store)
+    assert 0 < (seconds_until_due(store) or 0) <= COMMIT_SECONDS
+    commit_if_due(store)
+    assert len(lines_at(judges.root("a"))) == 1
+    judges.clock.advance(seconds=COMMIT_SECONDS)
+    commit_if_due(store)
+    assert len(lines_at(judges.root("a"))) == 2

@@ -7,17 +7,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_replay import plain_tally
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import Judgement, LegacyAccount
-from engram.domain.judgements.tally import tally
+from engram.domain.judgements.tally import Belief, tally
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 TODAY = tallies.day_of(NOW)
-AUTHOR, ADA, BOB = ("01KJPY44E0" + letter * 16 for letter in "ABC")
+AUTHOR, ADA, BOB, CAM = ("01KJPY44E0" + letter * 16 for letter in "ABCD")
 ENTRY = ulid.encode(int(NOW.timestamp() * 1000), 7)
 
 
@@ -228,3 +229,70 @@ def test_accounts_of_format_1_support_any_words_unless_they_are_the_authors_or_s
     assert supporters("6R2H5F8K", Vote(80, 150, 1)) == ()
     assert supporters("6R2H5F8K", Vote(80, 0, 0)) == ()
     assert supporters(ulid.short(AUTHOR), Vote(80, 0, 1)) == ()
+
+
+_KINDS = ("helpful", "incorrect", "confirmed", "not_relevant", "same", "retracted", "unheard of")
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> tuple[Lore, list[Judgement], list[LegacyAccount], Belief]:
+    """An entry and what was said of it: any lines, in any order, some twice, some by clocks that are years off."""
+    count = draw(st.integers(0, 14))
+    drawn = []
+    for number in range(count):
+        kind = draw(st.sampled_from(_KINDS))
+        moment = draw(st.sampled_from([number, number, -400_000_000_000, 400_000_000_000 + number]))
+        of = line(draw(st.integers(0, count))).id if kind == "retracted" else ""
+        one = line(moment, kind, draw(st.sampled_from([AUTHOR, ADA, BOB, CAM])), of)
+        drawn.append(one._replace(text=draw(st.sampled_from(["now", "now", "before", ""]))))
+    lines = draw(st.permutations([*drawn, *drawn[: draw(st.integers(0, 3))]]))
+    names = draw(st.dictionaries(st.sampled_from([AUTHOR, ADA, BOB, CAM]), st.sampled_from(["Ada", "Bo"])))
+    sources = st.frozensets(st.sampled_from([AUTHOR, ADA, BOB, CAM]), max_size=2)
+    forged = frozenset(one.id for one in drawn if draw(st.integers(0, 9)) == 0)
+    belief = Belief(draw(sources), draw(sources), forged, names)
+    numbers = st.integers(0, 300)
+    accounts = [
+        LegacyAccount(ENTRY, name, Vote(draw(numbers), draw(numbers), draw(st.integers(0, 3))), 1000 * at)
+        for name in draw(st.lists(st.sampled_from([ulid.short(ADA), ulid.short(AUTHOR), "OTHERONE"])))
+        for at in (draw(st.integers(0, 2_000_000_000)),)
+    ]
+    found = lore(draw(st.integers(0, 1000)), pinned=draw(st.booleans()), type="semantic")
+    return found._replace(source_id=draw(st.sampled_from([AUTHOR, None]))), lines, accounts, belief
+
+
+@given(_histories(), st.integers(-30, 200))
+def test_the_fast_sums_are_those_of_a_plain_replay(
+    drawn: tuple[Lore, list[Judgement], list[LegacyAccount], Belief], days: int
+) -> None:
+    entry, lines, accounts, belief = drawn
+    today = TODAY + days
+    found = tally(entry, lines, accounts, today, "now", belief)
+    assert found == plain_tally(entry, lines, accounts, today, "now", belief)
+    sums = tallies.sums_of(entry, lines, accounts, "now", belief)
+    kept = found._replace(accounts={}, supporters=(), opponents=(), people=(), against=0, judged_at=0)
+    assert tallies.of_sums(entry, sums, today) == kept
+
+
+def test_a_line_from_the_future_counts_as_of_its_commit_and_then_as_of_its_own_time() -> None:
+    day = 86_400_000
+    ahead, wrong = line(400 * day), line(500 * day, "incorrect")
+    committed = {ahead.id: int(NOW.timestamp() * 1000) + 2 * day}
+
+    def anchor(*lines: Judgement, after: int) -> int:
+        return tally(lore(), lines, (), TODAY + after, "", tallies.EVERYBODY, committed).anchor - TODAY
+
+    assert [anchor(ahead, after=days) for days in (0, 5, 399, 400, 600)] == [2, 2, 2, 400, 400]
+    assert anchor(ahead, wrong, after=5) == 2, "what does not support an entry validates nothing"
+    assert anchor(line(day), ahead, after=5) == 2
+    assert anchor(line(3 * day), ahead, after=5) == 3
+    assert anchor(line(300 * day), after=5) == 300, "not committed yet: today, on every day until then"
+    account = LegacyAccount(ENTRY, ulid.short(BOB), Vote(80, 0, 1), int(NOW.timestamp() * 1000) + 4 * day)
+    found = tally(lore(), [ahead], [account], TODAY + 5, "", tallies.EVERYBODY, committed)
+    assert found.anchor == TODAY + 4
+
+
+def test_the_last_millisecond_of_a_day_is_of_that_day() -> None:
+    late = Judgement(ulid.encode(tallies.end_of(TODAY), 0), ENTRY, "helpful")
+    assert not tallies.is_after(late, TODAY)
+    assert tallies.is_after(late._replace(id=ulid.encode(tallies.end_of(TODAY) + 1, 0)), TODAY)
+    assert tallies.day_of(ulid.moment(late.id)) == TODAY

@@ -303,6 +303,19 @@ class Catalog:
         query = "SELECT path FROM row_relations JOIN files USING (row) WHERE row_relations.id = ? AND kind = ? ORDER BY path"
         return [path for (path,) in self.connection.execute(query, (lore_id, kind))]
 
+    def owners(self) -> dict[str, str]:
+        """Return which entry the judgements count for of one that was folded into another and exists here, or into several.
+
+        That is itself if it exists again, else the oldest of those that took it in.
+        """
+        several = (
+            "SELECT row_merged.id, min(files.id) FROM row_merged JOIN files USING (row)"
+            " GROUP BY row_merged.id HAVING count(DISTINCT files.id) > 1"
+        )
+        found = dict(self.connection.execute(several).fetchall())
+        there = "SELECT DISTINCT row_merged.id FROM row_merged JOIN files ON files.id = row_merged.id"
+        return found | {one: one for (one,) in self.connection.execute(there)}
+
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """Return the ids of the entries in these files."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "path", paths) if row[0]}

@@ -114,6 +114,7 @@ class Generation:
         self.rules = meta.get("rules", "")
         self.judged = meta.get("judged", "")
         self.day = int(meta.get("day", "0"))
+        self.owners: dict[str, str] = json.loads(meta.get("owners", "{}"))
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
         self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
         self._words_sizes = {

@@ -124,6 +124,18 @@ class GenerationWriter:
                 self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
             self._generation.catalog.put(entries, new=self._bulk)
 
+    def put_again(self, entries: Sequence[Entry]) -> None:
+        """Replace what was recorded of files, in this very transaction perhaps."""
+        with damage_noticed():
+            if not self._bulk:
+                self._note([entry.path for entry in entries])
+            self._generation.catalog.put(entries, new=False)
+
+    def owners(self) -> dict[str, str]:
+        """Return what `Catalog.owners` does, as far as entries are recorded by now."""
+        with damage_noticed():
+            return self._generation.catalog.owners()
+
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         with damage_noticed():

@@ -1,17 +1,19 @@
 """A cache of all ledgers, by entry: which lines judge it, and what files of format 1 held of it.
 
-It is made anew from the ledgers when it is lost.
+An entry has one row with all lines about it, each as tab-separated text, in the order of their ids: a question about an
+entry reads one row, and a million lines are written as a hundred thousand. It is made anew from the ledgers when it is lost.
 """
 
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 
 from engram.adapters.state.connection import StateConnection
+from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
 from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
+from engram.domain.judgements.tally import Sums
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,27 +25,61 @@ _FORMAT = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
-    number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mark TEXT NOT NULL, malformed INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS lines (
-    entry TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, of TEXT NOT NULL, text TEXT NOT NULL,
-    agent TEXT NOT NULL, client TEXT NOT NULL, ledger INTEGER NOT NULL, PRIMARY KEY (entry, id, source, ledger)) WITHOUT ROWID;
+    path TEXT PRIMARY KEY, size INTEGER NOT NULL, mark TEXT NOT NULL, lines INTEGER NOT NULL, malformed INTEGER NOT NULL
+    ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS said (entry TEXT PRIMARY KEY, last TEXT NOT NULL, lines TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sums (
+    entry TEXT PRIMARY KEY, key TEXT NOT NULL, full INTEGER, count INTEGER, last INTEGER, believed INTEGER, modest INTEGER
+    ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS accounts (
-    entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger INTEGER NOT NULL,
+    entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger TEXT NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS times (id TEXT PRIMARY KEY, entry TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_TABLES = ("meta", "ledgers", "lines", "accounts", "people")  # made anew with each format
-_LINE = "id, entry, kind, of, text, agent, source, client"
+_TABLES = (
+    "meta",
+    "ledgers",
+    "lines",
+    "said",
+    "sums",
+    "times",
+    "accounts",
+    "people",
+)  # made anew with each format
+VERSION = "version"  # the note that counts how often lines were written
+_EVERY = "*"  # in place of an entry in `pending` or `unreported`: all of which anything was said
 _AT_ONCE = 400
+_OF_ENTRIES = (
+    "SELECT entry, lines, NULL, NULL, NULL, NULL FROM said WHERE entry IN ({marks})"
+    " UNION ALL SELECT entry, account, up, down, n, at FROM accounts WHERE entry IN ({marks})"
+)
+_new = (
+    tuple.__new__
+)  # a hundred thousand entries are asked for at once, and this takes half as long as calling the class
+
+
+_SOURCE = slice(ulid.LENGTH + 1, 2 * ulid.LENGTH + 1)  # where a line has its source
 
 
 class Known(NamedTuple):
-    """How much of a ledger was read: its size (bytes) and a mark that tells whether that part is still the same."""
+    """How much of a ledger was read: its size (bytes), and its blob id or inode, which tells whether that part is the same."""
 
     size: int
     mark: str
+
+
+class Read(NamedTuple):
+    """What was read of a ledger: all of it (`whole`), or what it grew by. `known` is what holds afterwards."""
+
+    path: str
+    source: str
+    raw: bytes
+    known: Known
+    before: Known | None
+    whole: bool
 
 
 class OvertakenError(Exception):
@@ -56,6 +92,11 @@ class JudgementCache:
     def __init__(self, folder: str) -> None:
         """Open nothing yet. `folder` is absolute and exists."""
         self._state = StateConnection(os.path.join(folder, FILE), _prepare)
+
+    @property
+    def file(self) -> str:
+        """The path of the database; "" where it is in memory."""
+        return self._state.path if self._state.is_on_disk else ""
 
     def close(self) -> None:
         """Close the file."""
@@ -79,53 +120,80 @@ class JudgementCache:
 
     def count(self) -> tuple[int, int]:
         """Count the lines, and those that could not be read."""
-        query = "SELECT (SELECT count(*) FROM lines), coalesce(sum(malformed), 0) FROM ledgers"
+        query = "SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM ledgers"
         lines, malformed = self._state.run(query)[0]
         return lines, malformed
 
-    def add(
-        self,
-        path: str,
-        raw: bytes,
-        source: str,
-        known: Known,
-        *,
-        before: Known | None,
-        whole: bool,
-        erased: Collection[str] = (),
-    ) -> None:
-        """Add the lines of a ledger: all of them (`whole`), or what it grew by. `known` is what holds afterwards.
+    def add(self, reads: Iterable[Read], erased: Collection[str] = ()) -> None:
+        """Add the lines of ledgers, without what is `erased`.
 
-        Raises OvertakenError, and changes nothing, where what holds now is not `before`.
+        Raises OvertakenError, and changes nothing, where what holds now of one of them is not what held `before`.
         """
-        found = ledger.parse(raw, source)
-        if erased:
-            lines = [one for one in found.judgements if one.id not in erased and source not in erased]
-            accounts = [one for one in found.accounts if one.id not in erased]
-            found = found._replace(judgements=lines, accounts=accounts)
-        self._state.work(lambda connection: _add(connection, path, found, known, whole, before))
+        batch = _Batch()
+        for one in reads:
+            batch.take(one, erased)
+        self._state.work(batch.write)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget ledgers that are gone."""
-        nothing = ledger.Parsed([], [], 0)
-        for path in paths:
-            self._state.work(lambda connection, path=path: _add(connection, path, nothing, None, True))  # type: ignore[misc]
+        batch = _Batch()
+        batch.gone += paths
+        if batch.gone:
+            self._state.work(batch.write)
 
     def of(self, entries: Sequence[str]) -> Said:
-        """Return everything that was said of these entries."""
+        """Return everything that was said of these entries; of one entry by id, each line once."""
         lines, accounts = list[Judgement](), list[LegacyAccount]()
         for start in range(0, len(entries), _AT_ONCE):
             some = entries[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            lines += map(
-                Judgement._make,
-                self._state.run(f"SELECT {_LINE} FROM lines WHERE entry IN ({marks})", some),  # noqa: S608 - marks alone
-            )
-            query = f"SELECT entry, account, up, down, n, at FROM accounts WHERE entry IN ({marks})"  # noqa: S608
-            accounts += [
-                LegacyAccount(row[0], row[1], Vote(*row[2:5]), row[5]) for row in self._state.run(query, some)
-            ]
+            query = _OF_ENTRIES.format(marks=",".join("?" * len(some)))
+            for entry, text, up, down, n, at in self._state.run(query, [*some, *some]):
+                if up is None:
+                    lines += _lines(entry, text)
+                else:
+                    accounts.append(LegacyAccount(entry, text, Vote(up, down, n), at))
         return Said(lines, accounts)
+
+    def sums(self, entries: Sequence[str]) -> dict[str, tuple[str, Sums]]:
+        """Return what was kept of these entries, as far as nothing was said of them since, and the keys it was kept under."""
+        query = f"SELECT * FROM sums WHERE entry IN ({','.join('?' * len(entries))})"  # noqa: S608 - marks alone
+        return {row[0]: (row[1], Sums._make(row[2:])) for row in self._state.run(query, entries)}
+
+    def keep_times(self, lines: Iterable[tuple[str, str, int]]) -> None:
+        """Keep when lines from the future came to the branch (id, entry, Unix ms); entries with new ones are `pending`."""
+        known = self.times()
+        new = [one for one in lines if known.get(one[0]) != one[2]]
+        self._state.run_many("INSERT OR REPLACE INTO times VALUES (?, ?, ?)", new)
+        for table in ("pending", "unreported"):
+            query = f"INSERT OR IGNORE INTO {table} VALUES (?)"  # noqa: S608 - one of two
+            self._state.run_many(query, [(entry,) for _, entry, _ in new])
+
+    def times(self) -> dict[str, int]:
+        """Return when lines from the future came to the branch (Unix ms), by their ids."""
+        return dict(self._state.run("SELECT id, at FROM times"))
+
+    def drop_times(self, until: str) -> None:
+        """Forget those of lines with ids up to this one, whose own time has come; their entries are `pending`."""
+        gone = self._state.run("SELECT entry FROM times WHERE id <= ?", (until,))
+        self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", gone)
+        self._state.run("DELETE FROM times WHERE id <= ?", (until,))
+
+    def version(self) -> str:
+        """Return what differs whenever more was written to the cache."""
+        return self.meta(VERSION)
+
+    def keep_sums(self, found: Sequence[tuple[str, str, Sums]], version: str) -> None:
+        """Keep the sums of entries (id, key, sums), unless anything was said since `version` of the cache."""
+
+        def keep(connection: sqlite3.Connection) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (VERSION,)).fetchone()
+            if (row[0] if row else "") == version:
+                rows = sorted([(entry, key, *sums) for entry, key, sums in found])
+                connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.execute("COMMIT")
+
+        self._state.work(keep)
 
     def names(self) -> Mapping[str, str]:
         """Return who the sources are that say so."""
@@ -140,18 +208,18 @@ class JudgementCache:
 
     def touch(self, sources: Iterable[str]) -> None:
         """Make the entries of which these sources said anything `pending`."""
-        query = "INSERT OR IGNORE INTO pending SELECT DISTINCT entry FROM lines WHERE source = ?"
-        self._state.run_many(query, [(source,) for source in sources])
+        query = "INSERT OR IGNORE INTO pending SELECT entry FROM said WHERE instr(lines, ?)"
+        self._state.run_many(query, [(f"\t{source}\t",) for source in sources])
 
     def entries(self) -> set[str]:
         """Return the entries of which anything was said."""
-        query = "SELECT DISTINCT entry FROM lines UNION SELECT entry FROM accounts"
+        query = "SELECT entry FROM said UNION SELECT entry FROM accounts"
         return {entry for (entry,) in self._state.run(query)}
 
     def of_source(self, source: str) -> list[Judgement]:
         """Return all lines of a source, by id."""
-        rows = self._state.run(f"SELECT DISTINCT {_LINE} FROM lines WHERE source = ? ORDER BY id", (source,))  # noqa: S608
-        return [*map(Judgement._make, rows)]
+        rows = self._state.run("SELECT entry, lines FROM said WHERE instr(lines, ?)", (f"\t{source}\t",))
+        return sorted([line for row in rows for line in _lines(*row) if line.source == source])
 
     def of_account(self, name: str) -> list[LegacyAccount]:
         """Return the accounts of format 1 with a name, of all entries."""
@@ -162,27 +230,37 @@ class JudgementCache:
 
     def latest(self, limit: int, agent: str, since: str) -> list[Judgement]:
         """Return the last lines of all sources, newest first: of an agent ("": any), with ids from `since` on."""
-        query = (
-            f"SELECT DISTINCT {_LINE} FROM lines WHERE id >= ? AND ? IN (agent, '') ORDER BY id DESC LIMIT ?"  # noqa: S608
-        )
-        return [*map(Judgement._make, self._state.run(query, (since, agent, limit)))]
+        found = list[Judgement]()
+
+        def read(connection: sqlite3.Connection) -> None:
+            found.clear()
+            query = "SELECT last, entry, lines FROM said WHERE last >= ? ORDER BY last DESC"
+            for last, entry, text in connection.execute(query, (since,)):
+                found.sort(reverse=True)
+                if len(found) >= limit and found[limit - 1].id > last:
+                    return
+                found.extend(
+                    [line for line in _lines(entry, text) if line.id >= since and agent in ("", line.agent)]
+                )
+
+        self._state.work(read)
+        return sorted(found, reverse=True)[:limit]
 
     def pending(self) -> list[str]:
         """Return the entries whose judgements changed since the index was told."""
-        return [entry for (entry,) in self._state.run("SELECT entry FROM pending")]
+        return self._listed("SELECT entry FROM pending")
 
     def settle(self, entries: Collection[str]) -> None:
-        """Note that the index has what was said of these entries."""
+        """Note that the index has what was said of these entries, which `pending` returned."""
         self._state.run_many("DELETE FROM pending WHERE entry = ?", [(entry,) for entry in entries])
 
     def take_unreported(self) -> list[str]:
         """Return, once, the entries whose judgements changed, for programs that keep a copy."""
-        return [entry for (entry,) in self._state.run("DELETE FROM unreported RETURNING entry")]
+        return [one for one in self._listed("DELETE FROM unreported RETURNING entry") if one != _EVERY]
 
-
-def content_mark(raw: bytes) -> str:
-    """Return a mark for the bytes of a ledger."""
-    return blake2b(raw, digest_size=16).hexdigest()
+    def _listed(self, query: str) -> list[str]:
+        found = [entry for (entry,) in self._state.run(query)]
+        return sorted({*found, *self.entries()}) if _EVERY in found else found
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -193,70 +271,153 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN IMMEDIATE;{begun_anew}{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT")
 
 
-def _add(
-    connection: sqlite3.Connection,
-    path: str,
-    found: ledger.Parsed,
-    known: Known | None,
-    whole: bool,
-    before_it: Known | None = None,
-) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        query = "SELECT number, malformed, size, mark FROM ledgers WHERE path = ?"
-        row = connection.execute(query, (path,)).fetchone()
-        if known is not None and (Known(*row[2:]) if row else None) != before_it:
-            raise OvertakenError(path)
-        number, malformed = row[:2] if row else (None, 0)
-        before = set[tuple[object, ...]]()
-        if number is not None and whole:
-            before, malformed = _forget(connection, number), 0
-        changed = {str(row[0]) for row in before ^ {*_rows(found)}}
-        if known is None:
-            connection.execute("DELETE FROM ledgers WHERE path = ?", (path,))
-        else:
-            done = connection.execute(
-                "INSERT INTO ledgers (path, size, mark, malformed) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE"
-                " SET size = excluded.size, mark = excluded.mark, malformed = excluded.malformed RETURNING number",
-                (path, *known, malformed + found.malformed),
-            )
-            number = done.fetchall()[0][0]
-            _insert(connection, number, found)
+class _Batch:
+    """Lines that are written in one transaction, and by entry, however many ledgers they come from."""
+
+    def __init__(self) -> None:
+        self.gone: list[str] = []
+        self._reads: list[
+            tuple[Read, int, int]
+        ] = []  # with the numbers of lines and of those that cannot be read
+        self._lines: dict[str, list[str]] = {}
+        self._accounts: list[tuple[object, ...]] = []
+
+    def take(self, read: Read, erased: Collection[str]) -> None:
+        """Add what was read of a ledger."""
+        usual, others = ledger.split(read.raw) if read.source else ([], read.raw.split(b"\n"))
+        found = ledger.parse(b"\n".join(others), read.source)
+        lines = [*usual, *((*one[:6], one.client, "") for one in found.judgements)]
+        accounts = found.accounts
+        if erased:
+            lines = [] if read.source in erased else [one for one in lines if one[0] not in erased]
+            accounts = [one for one in accounts if one.id not in erased]
+        source, mark, known, count = read.source, _ledger_mark(read.path), self._lines, 0
+        for line_id, entry, kind, of, text, agent, client, other in lines:
+            if other:
+                continue
+            count += 1
+            said = f"{line_id}\t{source}\t{kind}\t{of}\t{text}\t{agent}\t{client}\t{mark}"
+            if entry in known:
+                known[entry].append(said)
+            else:
+                known[entry] = [said]
+        self._accounts += [
+            (one.entry, one.account, *one.vote, one.at, read.path)
+            for one in ledger.larger_accounts(accounts).values()
+        ]
+        self._reads.append((read._replace(raw=b""), count, found.malformed))
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Write all of it, and note which entries changed. Raises OvertakenError."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._write(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        query = "SELECT size, mark FROM ledgers WHERE path = ?"
+        for read, _, _ in self._reads:
+            row = connection.execute(query, (read.path,)).fetchone()
+            if (Known(*row) if row else None) != read.before:
+                raise OvertakenError(read.path)
+        is_first = connection.execute("SELECT NOT EXISTS (SELECT 1 FROM ledgers)").fetchone()[0]
+        replaced = [*self.gone, *[read.path for read, _, _ in self._reads if read.before and read.whole]]
+        changed = self._change_accounts(connection, replaced)
+        changed += self._change_lines(connection, replaced, is_first=is_first)
+        connection.executemany("DELETE FROM ledgers WHERE path = ?", [(path,) for path in self.gone])
+        connection.executemany(
+            "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,"
+            " mark = excluded.mark, lines = excluded.lines + CASE WHEN ? THEN 0 ELSE lines END,"
+            " malformed = excluded.malformed + CASE WHEN ? THEN 0 ELSE malformed END",
+            [
+                (read.path, *read.known, lines, malformed, read.whole, read.whole)
+                for read, lines, malformed in self._reads
+            ],
+        )
+        if not is_first:
+            connection.executemany("DELETE FROM sums WHERE entry = ?", [(entry,) for entry in changed])
+        version = (
+            "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value + 1 AS TEXT)"
+        )
+        connection.execute(version, (VERSION,))
+        listed = [(_EVERY,)] if is_first and changed else [(entry,) for entry in changed]
         for table in ("pending", "unreported"):
-            query = f"INSERT OR IGNORE INTO {table} VALUES (?)"  # noqa: S608 - one of two
-            connection.executemany(query, [(entry,) for entry in changed])
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", listed)  # noqa: S608 - one of two
+
+    def _change_lines(
+        self, connection: sqlite3.Connection, replaced: Sequence[str], *, is_first: bool
+    ) -> list[str]:
+        """Write the lines of each entry that has others than before; return these entries."""
+        old, kept = _without(connection, replaced)
+        if not is_first:
+            lacking = [entry for entry in self._lines if entry not in old]
+            for start in range(0, len(lacking), _AT_ONCE):
+                some = lacking[start : start + _AT_ONCE]
+                query = f"SELECT entry, lines FROM said WHERE entry IN ({','.join('?' * len(some))})"  # noqa: S608
+                for entry, text in connection.execute(query, some):
+                    old[entry], kept[entry] = text, text.split("\n")
+        rows, gone = [], []
+        for entry in sorted({*self._lines, *kept}):
+            lines = sorted({*kept.get(entry, ()), *self._lines.get(entry, ())})
+            text = "\n".join(lines)
+            if not lines:
+                gone.append(entry)
+            elif text != old.get(entry):
+                rows.append((entry, lines[-1][: ulid.LENGTH], text))
+        connection.executemany("INSERT OR REPLACE INTO said VALUES (?, ?, ?)", rows)
+        connection.executemany("DELETE FROM said WHERE entry = ?", [(entry,) for entry in gone])
+        return [*[row[0] for row in rows], *gone]
+
+    def _change_accounts(self, connection: sqlite3.Connection, replaced: Sequence[str]) -> list[str]:
+        """Write the accounts that files of format 1 held; return the entries that have others than before."""
+        before = set[tuple[object, ...]]()
+        for path in replaced:
+            query = "DELETE FROM accounts WHERE ledger = ? RETURNING *"
+            before |= set(connection.execute(query, (path,)).fetchall())
+        connection.executemany(
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry, account, ledger) DO UPDATE SET"
+            " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n), at = max(at, excluded.at)",
+            self._accounts,
+        )
+        return [str(row[0]) for row in before ^ set(self._accounts)]
 
 
-def _rows(found: ledger.Parsed) -> list[tuple[object, ...]]:
-    """Return what the tables have of these lines and accounts, but for their ledger."""
-    lines = [
-        (one.entry, one.id, one.source, one.kind, one.of, one.text, one.agent, one.client)
-        for one in found.judgements
-    ]
-    larger = ledger.larger_accounts(found.accounts).values()
-    return [*lines, *[(one.entry, one.account, *one.vote, one.at) for one in larger]]
+def _without(
+    connection: sqlite3.Connection, ledgers: Sequence[str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return the rows that have lines of these ledgers, by entry, and what is left of each without them."""
+    gone = {
+        (source, _ledger_mark(path)) for path in ledgers if (source := ledger.source_of(path.split(":")[-1]))
+    }
+    old, kept = dict[str, str](), dict[str, list[str]]()
+    query, values = "SELECT entry, lines FROM said", list[str]()
+    if len(gone) == 1:
+        query, values = f"{query} WHERE instr(lines, ?)", [f"\t{source}\t" for source, _ in gone]
+    for entry, text in connection.execute(query, values) if gone else ():
+        before = text.split("\n")
+        after = [one for one in before if (one[_SOURCE], one.rpartition("\t")[2]) not in gone]
+        if len(after) < len(before):
+            old[entry], kept[entry] = text, after
+    return old, kept
 
 
-def _forget(connection: sqlite3.Connection, number: int) -> set[tuple[object, ...]]:
-    """Delete the lines and accounts of a ledger, and return them."""
-    found = set[tuple[object, ...]]()
-    for table in ("lines", "accounts"):
-        query = f"DELETE FROM {table} WHERE ledger = ? RETURNING *"  # noqa: S608 - one of two
-        found |= {row[:-1] for row in connection.execute(query, (number,)).fetchall()}
+def _ledger_mark(path: str) -> str:
+    """Return what tells this ledger from others of its writer: its month and number, with what stands before its path."""
+    before, _, file = path.rpartition(":")
+    return f"{before}{file.rpartition('/')[2][5:-6]}"
+
+
+def _lines(entry: str, text: str) -> list[Judgement]:
+    """Return the lines of a row, each once, by id."""
+    found, last = list[Judgement](), None
+    for one in text.split("\n"):
+        line_id, source, kind, of, words, agent, client, _ = one.split("\t")
+        said = _new(Judgement, (line_id, entry, kind, of, words, agent, source, client))
+        if said != last:  # a line may stand in the private folder, and on the branch
+            found.append(said)
+        last = said
     return found
-
-
-def _insert(connection: sqlite3.Connection, number: int, found: ledger.Parsed) -> None:
-    rows = [(*row, number) for row in _rows(found)]
-    lines, accounts = rows[: len(found.judgements)], rows[len(found.judgements) :]
-    connection.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", lines)
-    connection.executemany(
-        "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry, account, ledger) DO UPDATE SET"
-        " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n), at = max(at, excluded.at)",
-        accounts,
-    )

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from engram.domain.entry import ulid
 from engram.domain.explore.tables import Column, View
 
-STATE, HISTORY = "state", "past"
+STATE, HISTORY, JUDGED = "state", "past", "judged"
 _AT = "strftime('%Y-%m-%dT%H:%M:%SZ', {}, 'unixepoch') AS at"
+
+
+# A row of the cache has all lines of an entry as tab-separated text; as JSON they can be taken apart.
+_QUOTED = r"""replace(replace(lines, '\', '\\'), '"', '\"')"""
+_ROWS = f"""'[["' || replace(replace({_QUOTED}, char(9), '","'), char(10), '"],["') || '"]]'"""
+_MOMENT = " + ".join(
+    f"((instr('{ulid.ALPHABET}', substr(line, {place + 1}, 1)) - 1) << {5 * (9 - place)})"
+    for place in range(10)
+)
+_JUDGEMENTS = """
+    SELECT id, line, strftime('%Y-%m-%dT%H:%M:%SZ', (MOMENT) / 1000, 'unixepoch') AS at, kind, of, text, agent, source,
+        (SELECT name FROM judged.people WHERE people.source = said.source) AS name
+    FROM (
+        SELECT DISTINCT entry AS id, json_extract(value, '$[0]') AS line, json_extract(value, '$[1]') AS source,
+            json_extract(value, '$[2]') AS kind, json_extract(value, '$[3]') AS of, json_extract(value, '$[4]') AS text,
+            json_extract(value, '$[5]') AS agent
+        FROM judged.said, json_each(ROWS) WHERE entry NOT IN (SELECT id FROM {waiting})
+    ) AS said
+"""
 
 VIEWS = (
     View(
@@ -54,5 +74,22 @@ VIEWS = (
         " (confidence_before + 5) / 10 / 100.0 AS confidence_before, (confidence + 5) / 10 / 100.0 AS confidence,"
         " validations AS helpful, path FROM past.events JOIN past.commits USING (number)"
         " WHERE id NOT IN (SELECT id FROM {waiting})",
+    ),
+    View(
+        "judgements",
+        "one row for each line of the ledgers: what was said of an entry, also if it was taken back later",
+        JUDGED,
+        (
+            Column("id", "text", "the lore"),
+            Column("line", "text", "the line's own id"),
+            Column("at", "text", "UTC"),
+            Column("kind", "text", "helpful, incorrect, not_relevant, confirmed, same or retracted"),
+            Column("of", "text", "the line that was taken back, or the entry that said the same"),
+            Column("text", "text", "a digest of the words that were judged"),
+            Column("agent", "text", "by which agent"),
+            Column("source", "text", "in which clone"),
+            Column("name", "text", "whose that is, as it says itself"),
+        ),
+        _JUDGEMENTS.replace("MOMENT", _MOMENT).replace("ROWS", _ROWS),
     ),
 )

@@ -125,6 +125,8 @@ class Lore(NamedTuple):
     @property
     def validation_count(self) -> int:
         """How often it was marked helpful, over all clones."""
+        if self.tally is not None:
+            return self.tally.validation_count
         return sum(vote.n for vote in self.accounts.values())
 
     @property

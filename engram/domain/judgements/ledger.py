@@ -34,6 +34,12 @@ _LONGEST_TEXT = 100
 _MOST = 1 << 31  # of a number in a legacy line
 _PATH = r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl"  # compiled when the first ledger is read
 _LEGACY_PATH = rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl"
+_ULID = r"(0[0-9A-HJKMNP-TV-Z]{25})"  # of a time before the year 3084
+# A line as `render` writes it, or (the last group) any other one.
+_LINE = (
+    rf'^(?:\{{"id":"{_ULID}","entry":"{_ULID}","kind":"([a-z_]{{1,100}})"(?:,"of":"([0-9A-Z]{{1,100}})")?'
+    r'(?:,"text":"([0-9a-f]{1,100})")?(?:,"agent":"([\w.@+ -]{1,100})")?(?:,"client":"([\w.@+ -]{1,100})")?\}|(.+))$'
+)
 
 
 class Judgement(NamedTuple):
@@ -141,7 +147,11 @@ def render_account(account: LegacyAccount) -> bytes:
 def parse(raw: bytes, source: str) -> Parsed:
     """Read the lines of a writer's file (`source` "": legacy accounts), in any order and with either line end."""
     judgements, accounts, malformed = list[Judgement](), list[LegacyAccount](), 0
-    for line in raw.split(b"\n"):
+    usual, lines = split(raw) if source else ([], raw.split(b"\n"))
+    for row in usual:
+        if row[0]:
+            judgements.append(Judgement(*row[:6], source, row[6]))
+    for line in lines:
         if not line or line == b"\r":
             continue
         found = _read(line, source)
@@ -152,6 +162,16 @@ def parse(raw: bytes, source: str) -> Parsed:
         else:
             malformed += 1
     return Parsed(judgements, accounts, malformed)
+
+
+def split(raw: bytes) -> tuple[list[tuple[str, str, str, str, str, str, str, str]], list[bytes]]:
+    """Return the lines of a writer's file that are as `render` writes them, and all others.
+
+    The former are their values as `Judgement` has them, but for the source; rows without an id are no lines. One regular
+    expression reads a million of them in about a second.
+    """
+    found = re.findall(_LINE, raw.decode("utf-8", "surrogateescape"), re.ASCII | re.MULTILINE)
+    return found, [row[7].encode("utf-8", "surrogateescape") for row in found if row[7]]
 
 
 def unite(one: bytes, other: bytes) -> bytes:
@@ -239,7 +259,7 @@ def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
     if not source:
         return _account(said)
     values = get("kind"), get("of", ""), get("text", ""), get("agent", ""), get("client", "")
-    if not all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in values):
+    if not all(isinstance(one, str) and len(one) <= _LONGEST_TEXT and one.isprintable() for one in values):
         return None
     return Judgement(line_id, entry, *values[:4], source, values[4])  # type: ignore[arg-type]
 

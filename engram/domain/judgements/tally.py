@@ -7,12 +7,14 @@ docs/merge-rules.md has the reasons.
 
 from __future__ import annotations
 
+import operator
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     DEFAULT_PRIOR,
+    FULL,
     HELPFUL,
     HELPFUL_GAIN,
     HERE,
@@ -27,7 +29,7 @@ from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount,
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.domain.entry.lore import Lore
     from engram.domain.judgements.ledger import Judgement
@@ -37,6 +39,12 @@ DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
 MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
+_GAINS = {HELPFUL: HELPFUL_GAIN, INCORRECT: -INCORRECT_LOSS, CONFIRMED: CONFIRMED_GAIN}
+_FOR = (HELPFUL, CONFIRMED)
+_DIGITS = str.maketrans(
+    ulid.ALPHABET, "0123456789abcdefghijklmnopqrstuv"
+)  # as `int` reads numbers in base 32
+_NO_VOTE = Vote()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -71,16 +79,27 @@ def day_of(moment: datetime) -> int:
 
 
 def live(lines: Iterable[Judgement]) -> list[Judgement]:
-    """Return the lines that nobody took back, by id. Only the same source takes back, and only an earlier line."""
+    """Return the lines that nobody took back, by id, each once. Only the same source takes back, and only an earlier line."""
+    ordered = _ordered(list(lines))
+    if not any(line.kind == RETRACTED for line in ordered):
+        return ordered
     taken_back = set[tuple[str, str]]()
     found = []
-    for line in sorted(set(lines), key=lambda line: (line.id, line.source), reverse=True):
+    for line in reversed(ordered):
         if (line.source, line.id) in taken_back:
             continue
         if line.kind == RETRACTED and line.of < line.id:
             taken_back.add((line.source, line.of))
         found.append(line)
     return found[::-1]
+
+
+def _ordered(lines: list[Judgement]) -> list[Judgement]:
+    """Return lines by id, each once; of one id by source, then by what they say, so that every clone has one order."""
+    ids = [line[0] for line in lines]
+    if all(map(operator.lt, ids, ids[1:])):
+        return lines
+    return sorted(set(lines), key=lambda line: (line.id, line.source, line))
 
 
 def tally(
@@ -90,55 +109,129 @@ def tally(
     today: int,
     words: str = "",
     belief: Belief = EVERYBODY,
+    committed: Mapping[str, int] = MappingProxyType({}),
 ) -> Tally:
     """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
+
+    A line of a later day counts as of when it was `committed` (Unix ms, by its id), and of that day at the latest.
 
     They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
     `words` is the digest of the words as they are now: judgements of others support those alone.
     """
-    lines = list(lines)
-    states = _replayed(lore, lines, accounts, today, words, belief)
-    accepted = [line for line in lines if belief.accepts(line)]
-    here = states
-    if len(accepted) != len(lines):
-        here = _replayed(lore, accepted, accounts, today, words, belief)
-    full = states.value
-    anchor = max([day_of(lore.updated_at), *([states.last // 86_400_000] if states.last else [])])
-    lost = decay(lore.type, full, min(anchor, today), today) if not lore.pinned else 0
-    votes = dict(sorted(states.votes.items()))
-    if lost:
-        votes[DECAY] = Vote(0, lost, 0)
-    last = _moment(states.last) if states.last else lore.last_validated
+    all_live, states, here = _replays(lore, list(lines), accounts, words, belief)
+    votes = states.votes()
+    sums = _sums(all_live, states, here)
+    last = sums.last
+    if last > end_of(today):
+        supports = [_written(line, committed, today) for line in all_live if line.kind in _FOR]
+        last = max([states.last, *supports])
+    confidence, anchor = faded(lore, sums.full, last, today)
+    last = min(last, end_of(today))
+    if confidence < sums.full:
+        votes[DECAY] = Vote(0, sums.full - confidence, 0)
     people, against, judged_at = here.people()
+    supporters, opponents = here.sides()
     return Tally(
-        full - lost,
-        full,
+        confidence,
+        sums.full,
         anchor,
-        states.count,
-        last,
+        sums.helped,
+        _moment(last) if last else lore.last_validated,
         votes,
-        *here.sides(),
-        believed=here.value,
-        modest=here.value if here.is_supported_here() else here.modest,
-        people=people,
-        against=against,
-        judged_at=judged_at,
+        supporters,
+        opponents,
+        sums.believed,
+        sums.modest,
+        people,
+        against,
+        judged_at,
     )
 
 
-def _replayed(
+class Sums(NamedTuple):
+    """What an index keeps of the judgements of an entry, the same on every day; confidences in thousandths.
+
+    `helped` says how often it was helpful, `last` when it was last validated (Unix ms, 0: never), by a clock that may be
+    ahead. The rest is as `Tally` has it.
+    """
+
+    full: int
+    helped: int
+    last: int
+    believed: int
+    modest: int
+
+
+def sums_of(
     lore: Lore,
-    lines: Iterable[Judgement],
+    lines: list[Judgement],
     accounts: Iterable[LegacyAccount],
-    today: int,
     words: str,
-    belief: Belief,
-) -> _Replay:
-    states = _Replay(lore, accounts, words, belief)
-    for line in live(lines):
-        states.add(line, today)
-        states.weigh(line)
-    return states
+    belief: Belief = EVERYBODY,
+) -> Sums:
+    """Return the sums of an entry; `of_sums` makes of them what `tally` does of the lines and accounts."""
+    return _sums(*_replays(lore, lines, accounts, words, belief))
+
+
+def of_sums(lore: Lore, sums: Sums, today: int) -> Tally:
+    """Return what `tally` does, without who judged what."""
+    last = min(sums.last, end_of(today))
+    confidence, anchor = faded(lore, sums.full, sums.last, today)
+    moment = _moment(last) if last else lore.last_validated
+    return Tally(
+        confidence, sums.full, anchor, sums.helped, moment, {}, believed=sums.believed, modest=sums.modest
+    )
+
+
+def end_of(day: int) -> int:
+    """Return the last millisecond of a day (since 1970, UTC)."""
+    return (day + 1) * 86_400_000 - 1
+
+
+def is_after(line: Judgement, day: int) -> bool:
+    """Return whether a line has a time after that day (since 1970, UTC)."""
+    return _milliseconds(line.id) > end_of(day)
+
+
+def _written(line: Judgement, committed: Mapping[str, int], today: int) -> int:
+    """Return when a line was written (Unix ms): one from the future, when it was committed, if that is known."""
+    own = _milliseconds(line.id)
+    return own if own <= end_of(today) else min(own, committed.get(line.id, own))
+
+
+def faded(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
+    """Return the confidence that is left of `full` on a day, and the day that decay counts from."""
+    anchor = day_of(lore.updated_at)
+    if last:
+        anchor = max(anchor, last // 86_400_000)
+    lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
+    return full - lost, anchor
+
+
+def _replays(
+    lore: Lore, lines: list[Judgement], accounts: Iterable[LegacyAccount], words: str, belief: Belief
+) -> tuple[list[Judgement], _Replay, _Replay]:
+    """Return the live lines, what they make of the entry, and what those make of it that this clone believes."""
+    all_live = live(lines)
+    states = here = _Replay(lore, all_live, accounts, words, belief)
+    if belief.ignored or belief.forged:
+        accepted = [line for line in lines if belief.accepts(line)]
+        if len(accepted) != len(lines):
+            here = _Replay(lore, live(accepted), accounts, words, belief)
+    return all_live, states, here
+
+
+def _sums(lines: Sequence[Judgement], states: _Replay, here: _Replay) -> Sums:
+    modest = here.value if here.is_supported_here() else here.modest
+    return Sums(states.value, states.count, max(states.last, _last_support(lines)), here.value, modest)
+
+
+def _last_support(lines: Sequence[Judgement]) -> int:
+    """Return when the last of these lines that speak for an entry was written (Unix ms, 0: none)."""
+    for line in reversed(lines):
+        if line[2] in _FOR:
+            return _milliseconds(line[0])
+    return 0
 
 
 def accounts_of(lore: Lore) -> list[LegacyAccount]:
@@ -162,96 +255,136 @@ def without_accounts(lore: Lore) -> Lore:
 
 
 class _Replay:
-    """The confidence (thousandths) while lines are added to it in order."""
+    """What live lines, in the order of their ids, make of an entry; confidences in thousandths.
 
-    def __init__(self, lore: Lore, accounts: Iterable[LegacyAccount], words: str, belief: Belief) -> None:
-        self._lore = lore
-        self._words = words
+    `value` is the confidence, `modest` that of a stated one that counts as the default at most; `count` says how often
+    it was helpful, `last` when an account of format 1 last validated it (Unix ms).
+    """
+
+    def __init__(
+        self,
+        lore: Lore,
+        lines: Sequence[Judgement],
+        accounts: Iterable[LegacyAccount],
+        words: str,
+        belief: Belief,
+    ) -> None:
         self._belief = belief
-        self._confirmed = {lore.source_id} if lore.source_id else set[str]()
-        known = larger_accounts([_of_heir(one, lore.id) for one in (*accounts, *accounts_of(lore))])
-        self.votes: dict[str, Vote] = {name: one.vote for (_, name), one in known.items() if any(one.vote)}
-        self.count = sum(vote.n for vote in self.votes.values())
-        self.last = max((one.at for one in known.values()), default=0)
-        self.value = clamp(clamp(lore.prior) + sum(vote.up - vote.down for vote in self.votes.values()))
-        self.modest = min(self.value, DEFAULT_PRIOR)
         self._author = belief.person(lore.source_id) if lore.source_id else ""
-        self._raised = {self._author} if self._author else set[str]()
-        self._verdicts: dict[str, int] = {}
-        self._spoke: dict[str, int] = {}  # when a source last supported the words, in ms
+        self._sums: dict[
+            str, int
+        ] = {}  # of each other source: how often it spoke for the words less how often against
+        self._spoke: dict[str, str] = {}  # the id of the line in which it last spoke for them
+        self._accounts: dict[str, Vote] = {}
+        self._moved: dict[str, list[int]] = {}
+        self.count = self.last = 0
+        self.value = clamp(lore.prior)
+        self._supporters: tuple[str, ...] = ()
+        accounts = [*accounts, *accounts_of(lore)]
+        if accounts:
+            self._begin_with(lore, accounts)
+        self.modest = min(self.value, DEFAULT_PRIOR)
+        if lines:
+            self._weigh(lore.source_id, lines, self._replay(lore.source_id, lines), words)
+
+    def _begin_with(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
+        known = larger_accounts([_of_heir(one, lore.id) for one in accounts])
+        votes = {name: one.vote for (_, name), one in sorted(known.items()) if any(one.vote)}
+        self._accounts, self.count = votes, sum(vote.n for vote in votes.values())
+        self.last = max(one.at for one in known.values())
+        self.value = clamp(self.value + sum(vote.up - vote.down for vote in votes.values()))
         author = ulid.short(lore.source_id) if lore.source_id else ""
-        self._legacy = {name: vote for name, vote in self.votes.items() if name != author}
+        self._supporters = tuple(
+            [name for name, vote in votes.items() if name != author and vote.n and vote.up >= vote.down]
+        )
 
-    def add(self, line: Judgement, today: int) -> None:
-        gain = 0
-        if line.kind == HELPFUL:
-            gain, self.count = HELPFUL_GAIN, self.count + 1
-        elif line.kind == INCORRECT:
-            gain = -INCORRECT_LOSS
-        elif line.kind == CONFIRMED and (voice := line.client or line.source) not in self._confirmed:
-            gain = CONFIRMED_GAIN
-            self._confirmed.add(voice)
-        if line.kind in (HELPFUL, CONFIRMED):
-            self.last = max(self.last, min(_milliseconds(line.id), (today + 1) * 86_400_000 - 1))
-        before, self.value = self.value, clamp(self.value + gain)
-        self._count_vote(line, self.value - before)
-        if gain < 0 or (gain and self._is_first_of_person(line)):
-            self.modest = clamp(self.modest + gain)
+    # A rebuild comes by here for every line of every ledger, hence loops over local variables.
 
-    def _is_first_of_person(self, line: Judgement) -> bool:
-        """Return whether a person other than the author speaks for the present words for the first time."""
-        if line.text != self._words or (line.source == self._lore.source_id and not line.client):
-            return False
-        person = "" if line.client else self._belief.person(line.source)
-        if person in self._raised:
-            return False
-        self._raised.add(person)
-        return True
+    def _replay(self, author: str | None, lines: Sequence[Judgement]) -> list[int]:
+        """Move the confidence by each line, and return by how much each would without bounds."""
+        value, count, confirmed, moved, gains = self.value, self.count, {author}, self._moved, list[int]()
+        for _, _, kind, _, _, _, source, client in lines:
+            gain = _GAINS.get(kind, 0)
+            if kind == CONFIRMED:
+                voice = client or source
+                if voice in confirmed:
+                    gain = 0
+                confirmed.add(voice)
+            gains.append(gain)
+            before, value = value, min(FULL, max(0, value + gain))
+            helpful = kind == HELPFUL
+            if value != before or helpful:
+                count += helpful
+                sides = moved.get(source)
+                if sides is None:
+                    sides = moved[source] = [0, 0, 0]
+                sides[value < before] += abs(value - before)
+                sides[2] += helpful
+        self.value, self.count = value, count
+        return gains
 
-    def weigh(self, line: Judgement) -> None:
-        """Note what the line says of the words as they are now, unless it is the author's own.
+    def _weigh(
+        self, author: str | None, lines: Sequence[Judgement], gains: Sequence[int], words: str
+    ) -> None:
+        """Note who else speaks for the present words or against them; the first time of a person raises `modest`.
 
         Who a client of a server is, nobody knows: its word moves the confidence, and makes no supporter.
         """
-        if line.client:
-            return
-        sign = {HELPFUL: 1, CONFIRMED: 1, INCORRECT: -1}.get(line.kind, 0)
-        if sign and line.text == self._words and line.source != self._lore.source_id:
-            self._verdicts[line.source] = self._verdicts.get(line.source, 0) + sign
-            if sign > 0:
-                self._spoke[line.source] = _milliseconds(line.id)
+        modest, sums, spoke = self.modest, self._sums, self._spoke
+        raised = {self._author} if self._author else set()
+        for (line_id, _, kind, _, text, _, source, client), gain in zip(lines, gains, strict=True):
+            if gain < 0:
+                modest = max(0, modest + gain)
+            if text != words or (source == author and not client) or kind not in _GAINS:
+                continue
+            if not client:
+                sums[source] = sums.get(source, 0) + (-1 if kind == INCORRECT else 1)
+                if kind != INCORRECT:
+                    spoke[source] = line_id
+            if gain > 0 and (person := "" if client else self._belief.person(source)) not in raised:
+                raised.add(person)
+                modest = min(FULL, modest + gain)
+        self.modest = modest
+
+    def votes(self) -> dict[str, Vote]:
+        """Return how much each account moved the confidence, by name."""
+        votes = dict(self._accounts)
+        for source, (up, down, n) in self._moved.items():
+            name = ulid.short(source)
+            known = votes.get(name, _NO_VOTE)
+            votes[name] = Vote(known.up + up, known.down + down, known.n + n)
+        return dict(sorted(votes.items()))
 
     def is_supported_here(self) -> bool:
         """Return whether the person at this clone, not being the author, speaks for the words."""
-        own = [sum_ for source, sum_ in self._verdicts.items() if source in self._belief.own]
-        return sum(own) > 0
+        if not self._sums:
+            return False
+        own = self._belief.own
+        return sum([sum_ for source, sum_ in self._sums.items() if source in own]) > 0
 
     def people(self) -> tuple[tuple[str, ...], int, int]:
         """Return who supports the words, the latest last, how many people do not, and when the latest did (Unix ms)."""
-        verdicts, spoke = dict[str, int](), dict[str, int]()
-        for source, sum_ in self._verdicts.items():
+        if not self._sums:
+            return (), 0, 0
+        sums, spoke = dict[str, int](), dict[str, int]()
+        for source, sum_ in self._sums.items():
             person = self._belief.person(source)
-            verdicts[person] = verdicts.get(person, 0) + sum_
-            spoke[person] = max(spoke.get(person, 0), self._spoke.get(source, 0))
+            sums[person] = sums.get(person, 0) + sum_
+            said = _milliseconds(self._spoke[source]) if source in self._spoke else 0
+            spoke[person] = max(spoke.get(person, 0), said)
         if self._author:
-            verdicts.pop(self._author, None)
-        found = sorted([one for one, sum_ in verdicts.items() if sum_ > 0], key=lambda one: (spoke[one], one))
-        return tuple(found), sum(one < 0 for one in verdicts.values()), spoke[found[-1]] if found else 0
+            sums.pop(self._author, None)
+        found = sorted([one for one, sum_ in sums.items() if sum_ > 0], key=lambda one: (spoke[one], one))
+        against = sum([one < 0 for one in sums.values()])
+        return tuple(found), against, spoke[found[-1]] if found else 0
 
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources that speak for the words, and those that speak against them."""
-        found = sorted(self._verdicts.items())
-        before = [name for name, vote in self._legacy.items() if vote.n and vote.up >= vote.down]
-        supporters = [*[one for one, sum_ in found if sum_ > 0], *before]
-        return tuple(supporters), tuple([one for one, sum_ in found if sum_ < 0])
-
-    def _count_vote(self, line: Judgement, change: int) -> None:
-        helpful = line.kind == HELPFUL
-        if not change and not helpful:
-            return
-        name = ulid.short(line.source)
-        vote = self.votes.get(name, Vote())
-        self.votes[name] = Vote(vote.up + max(change, 0), vote.down + max(-change, 0), vote.n + helpful)
+        if not self._sums:
+            return self._supporters, ()
+        found = sorted(self._sums.items())
+        supporters = [one for one, sum_ in found if sum_ > 0]
+        return (*supporters, *self._supporters), tuple([one for one, sum_ in found if sum_ < 0])
 
 
 def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
@@ -263,7 +396,7 @@ def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
 
 
 def _milliseconds(line_id: str) -> int:
-    return int(ulid.moment(line_id).timestamp() * 1000)
+    return int(line_id[:10].translate(_DIGITS), 32)  # 2.5 times as fast as `ulid.moment`
 
 
 def _moment(milliseconds: int) -> datetime:

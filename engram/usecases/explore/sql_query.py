@@ -8,14 +8,14 @@ from contextlib import closing, contextmanager
 from engram.adapters.index.views import CATALOG
 from engram.adapters.index.views import VIEWS as OF_CATALOG
 from engram.adapters.sql.guarded import Guarded
-from engram.adapters.state.views import HISTORY, STATE
+from engram.adapters.state.views import HISTORY, JUDGED, STATE
 from engram.adapters.state.views import VIEWS as OF_STATE
 from engram.domain.entry.lore import PENDING
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.index_query import consult
-from engram.usecases.store import quarantine
+from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,6 +82,7 @@ def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
             CATALOG: path,
             STATE: _record(store) if "retrievals" in words else "",
             HISTORY: _history(store) if "history" in words else "",
+            JUDGED: _judgements(store) if "judgements" in words else "",
         }
         return Guarded(databases, views, kept_back)
 
@@ -107,6 +108,12 @@ def _record(store: Store) -> str:
     state.live.flush()
     state.run("SELECT 1")
     return state.path if state.is_on_disk else ""
+
+
+def _judgements(store: Store) -> str:
+    """Return the file of all judgements, as they are now; "" where nothing was ever judged. Raises StoreError, GitError."""
+    home = store.original or store
+    return home.judgements.file if judgements.refresh(home) else ""
 
 
 def _history(store: Store) -> str:

@@ -23,8 +23,8 @@ from engram.domain.graph.graph import (
 )
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
-from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
+from engram.usecases.store.no_collections import no_collections
 from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
+import json
 import os
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.durable import atomic
@@ -26,10 +27,12 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.store import judgements
+from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
+from engram.usecases.store.no_collections import no_collections
 from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.index import Generation
@@ -53,8 +56,14 @@ class Indexer:
         known: dict[str, Known],
         now: int,
         judged: Collection[str] = (),
+        owners: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`known` is what the catalog has of the files, `judged` are those to be read for their judgements; `now` is in ns."""
+        """`known` is what the catalog has of the files, `judged` are those to be read for their judgements; `now` is in ns.
+
+        `owners` say for whom the judgements of folded entries count where that is not plain.
+        """
+        self._owners = owners
+        self._bulk = JudgedInBulk(store, owners)
         self.added = 0
         self.changed = 0
         self.problems = 0
@@ -71,6 +80,10 @@ class Indexer:
         self._allowed = store.allowed_secrets
         self._model = None if writer.other_model else store.model
         self._quick = _QUICK_SLICES
+
+    def prepare(self, paths: Sequence[str]) -> None:
+        """Read what is known of the judgements of the next files."""
+        self._bulk.prepare(paths)
 
     def index_file(self, path: str, stamp: FileStamp) -> None:
         """Read one file and pass on what it holds now."""
@@ -122,6 +135,7 @@ class Indexer:
         self._writer.put(self._entries)
         self._writer.touch(self._touched)
         self._flush()
+        self._bulk.keep()
         if self._outside and self._store.files.journaled:
             record_outside_changes(self._store, self._outside)
 
@@ -149,7 +163,7 @@ class Indexer:
             hint = "Take the secret out and renew it; a false alarm goes into `secrets.allow`."
             self._bad(path, stamp, digest, message, hint, first.line)
             return
-        lore = judgements.with_tally(self._store, file.lore)
+        lore = self._bulk.of(file.lore)
         said = searchable(lore)
         mark = text_digest(said)
         self._index(Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark), said, before)
@@ -260,7 +274,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
     mark = judgements.refresh_if_possible(store, generation.judged)
     day = day_of(store.clock.now())
-    judged = _judged_since(store, generation, mark)
+    judged = _judged_since(store, generation, mark, day)
     delta = file_scan.with_judged(generation, delta, judged.paths)
     if (
         in_step
@@ -272,11 +286,12 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
-        done = _apply(store, writer, delta, now, None, judged.paths)
+        done = _apply(store, writer, delta, now, None, judged.paths, generation.owners)
+        owners = _follow_owners(store, generation, writer, generation.owners)
         if generation.day != day:
             writer.fade(day)
         swept = {"head": freshness.head_commit(store), "swept_ns": str(now)} if sweep else {}
-        writer.commit(swept | {"judged": mark, "day": str(day)})
+        writer.commit(swept | {"judged": mark, "day": str(day), "owners": json.dumps(owners)})
     except BaseException:
         writer.abandon()
         raise
@@ -293,8 +308,10 @@ class _Judged(NamedTuple):
     paths: set[str]
 
 
-def _judged_since(store: Store, generation: Generation, mark: str) -> _Judged:
-    if mark == generation.judged:
+def _judged_since(store: Store, generation: Generation, mark: str, day: int) -> _Judged:
+    if generation.day != day:
+        judgements.reach(store, day)
+    elif mark == generation.judged:
         return _Judged([], set())
     entries = store.judgements.pending() if mark else sorted(store.judgements.entries())
     return _Judged(entries, generation.catalog.paths_of(entries) if entries else set())
@@ -325,6 +342,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     try:
         with no_collections():
             done = _apply(store, writer, file_scan.scan_all(store, now), now, progress)
+            owners = _follow_owners(store, generation, writer, {})
         writer.commit(
             {
                 "head": freshness.head_commit(store),
@@ -332,6 +350,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
                 "rules": freshness.settings_digest(store),
                 "judged": mark,
                 "day": str(day_of(store.clock.now())),
+                "owners": json.dumps(owners),
             }
         )
         store.judgements.settle(pending)
@@ -354,9 +373,13 @@ def _apply(
     now: int,
     progress: Progress | None,
     judged: Collection[str] = (),
+    owners: Mapping[str, str] = MappingProxyType({}),
 ) -> Refreshed:
-    indexer = Indexer(store, writer, delta.known, now, judged)
-    for number, path in enumerate(sorted(delta.files)):
+    paths = sorted(delta.files)
+    indexer = Indexer(store, writer, delta.known, now, judged, owners)
+    for number, path in enumerate(paths):
+        if number % AT_ONCE == 0:
+            indexer.prepare(paths[number : number + AT_ONCE])
         indexer.index_file(path, delta.files[path])
         if progress is not None and number % 64 == 0:
             progress(number, len(delta.files))
@@ -370,16 +393,31 @@ def _apply(
     return Refreshed(indexer.added, indexer.changed, len(delta.gone), indexer.problems)
 
 
-@contextlib.contextmanager
-def no_collections() -> Iterator[None]:
-    """Switch off garbage collection for code that makes no cycles: it would take a twentieth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _follow_owners(
+    store: Store, generation: Generation, writer: GenerationWriter, before: Mapping[str, str]
+) -> dict[str, str]:
+    """Count the judgements of folded entries for whom they count now, where that has changed; return who that is."""
+    owners = writer.owners()
+    moved = [one for one in {*owners, *before} if owners.get(one) != before.get(one)]
+    if not moved:
+        return owners
+    catalog = generation.catalog
+    paths = catalog.paths_of(moved)
+    found = []
+    for path, known in catalog.known(sorted(paths)).items():
+        raw = store.files.read(path)
+        if known.row is None or atomic.digest(raw) != known.digest:  # it is read again when that is noticed
+            continue
+        modified = datetime.fromtimestamp(known.stamp[0] / 1e9, UTC)
+        file = codec.read(raw, path, store.categories, modified, store.parsed)
+        lore = judgements.with_tally(store, file.lore, owners=owners)
+        found.append(
+            Entry(
+                path, *known[:3], lore, known.adopted, None, known.row, known.text_digest, known.vector_check
+            )
+        )
+    writer.put_again(found)
+    return owners
 
 
 def too_many_dead(generation: Generation, *, patient: bool) -> bool:

@@ -5,6 +5,7 @@ Whatever happened to the branch, the next commit puts back every line that this 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
+COMMIT_SECONDS = 600.0  # that lines wait for others before they are committed, where no sync does so sooner
 NAME_KEY = "judgements.name"
 ADDED = "Add judgements\n"
 _MARK = "judgements-committed.json"
@@ -33,11 +35,15 @@ _LONGEST_NAME = 200  # characters
 
 
 class _Committed(NamedTuple):
-    """What the commit `tip` is known to hold: of own files by path, the first `size` bytes in the blob `oid`."""
+    """What the commit `tip` is known to hold: of own files by path, the first `size` bytes in the blob `oid`.
+
+    `at` is when that was found (Unix seconds).
+    """
 
     tip: str = ""
     is_named: bool = True
     files: Mapping[str, tuple[int, str]] = {}
+    at: float = 0.0
 
 
 class _Plan(NamedTuple):
@@ -79,9 +85,28 @@ def commit_own(store: Store) -> bool:
             if not ledger_branch.move(repo, branch, tip, new):
                 continue
             tip = new
-        _write_mark(store, _Committed(tip or "", is_named, plan.files))
+        _write_mark(store, _Committed(tip or "", is_named, plan.files, store.clock.now().timestamp()))
         return bool(plan.changes)
     raise ledger_branch.moved_again()
+
+
+def seconds_until_due(store: Store) -> float | None:
+    """Return how many seconds the lines that wait may wait still, so that there is no commit for each; None for none."""
+    if store.places.repository is None or not os.path.isdir(private_folder(store)):
+        return None
+    known = _read_mark(store)
+    if _own_sizes(store) == {path: size for path, (size, _) in known.files.items()}:
+        return None
+    age = store.clock.now().timestamp() - known.at
+    return max(0.0, COMMIT_SECONDS - age) if age >= 0 else 0.0
+
+
+def commit_if_due(store: Store, *, at_once: bool = False) -> None:
+    """Commit own lines that have waited long enough, or any; where that fails they wait on, and are safe meanwhile."""
+    wait = seconds_until_due(store)
+    if wait is not None and (at_once or wait == 0):
+        with contextlib.suppress(EngramError, OSError):
+            commit_own(store)
 
 
 def _own_sizes(store: Store) -> dict[str, int]:
@@ -164,7 +189,8 @@ def _named(
     said = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
-    store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
+    with store.lock:  # a thread may come by here while another one reads ledgers
+        store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
     if not said or not is_new:
         return {}
     raw = f"{said}\n".encode("utf-8", "replace")
@@ -186,11 +212,11 @@ def _read_mark(store: Store) -> _Committed:
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
         files = {str(path): (int(size), str(oid)) for path, (size, oid) in found["files"].items()}
-        return _Committed(str(found["tip"]), bool(found["named"]), files)
+        return _Committed(str(found["tip"]), bool(found["named"]), files, float(found.get("at", 0)))
     except (EngramError, ValueError, KeyError, TypeError, AttributeError):
         return _Committed()
 
 
 def _write_mark(store: Store, committed: _Committed) -> None:
-    facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files}
+    facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files, "at": committed.at}
     atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), "judgements")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.durable import atomic
-from engram.domain.errors import NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,14 +14,13 @@ if TYPE_CHECKING:
     Answer = Literal["yes", "no", "ask"]
 
 PUBLISH_KEY = "judgements.publish"
-_CONSENT = "publish-judgements"
 
 
 def may_publish(store: Store) -> Answer:
     """Return `yes`, `no`, or `ask` where nobody has decided for this clone of a code repository yet.
 
-    A scope that is read-only publishes nothing; else the setting decides, then an answer given before (`remember`). In
-    CI the rest is `no`, and `yes` where the branch of lore is the store's own.
+    A scope that is read-only publishes nothing; else the setting decides. In CI the rest is `no`, and `yes` where the
+    branch of lore is the store's own.
     """
     if store.places.repository is None or store.scope.readonly:
         return "no"
@@ -32,22 +29,9 @@ def may_publish(store: Store) -> Answer:
         return "yes" if setting == "true" else "no"
     if is_ci():
         return "no"
-    return "yes" if store.places.owns_branch else _consent(store)
+    return "yes" if store.places.owns_branch else "ask"
 
 
 def is_ci() -> bool:
     """Whether this runs in continuous integration, as the variable CI says."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
-
-
-def remember(store: Store, *, publish: bool) -> None:
-    """Note a person's answer for this clone. Raises StoreError."""
-    atomic.write(os.path.join(store.places.state, _CONSENT), b"yes\n" if publish else b"no\n", "publish")
-
-
-def _consent(store: Store) -> Answer:
-    try:
-        said = atomic.read(os.path.join(store.places.state, _CONSENT)).strip()
-    except (NotFoundError, StoreError):
-        return "ask"
-    return "yes" if said == b"yes" else "no" if said == b"no" else "ask"

@@ -28,10 +28,11 @@ from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgemen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.files.durable.ledger_folder import Stamp
-    from engram.adapters.state.judgement_cache import Known
+    from engram.adapters.git.run.layout import Repository
+    from engram.adapters.state.judgement_cache import Known, Read
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -40,6 +41,7 @@ OWN_NAME = "name"  # the note of the cache that has the name of this clone's per
 _LONGEST_AGENT = 40
 _ATTEMPTS = 10  # to read ledgers beside other processes that do
 _FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
+_BYTES_AT_ONCE = 256 * 1024 * 1024  # of ledgers that are written to the cache together
 
 
 def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
@@ -208,7 +210,7 @@ def refresh(store: Store) -> str:
 
 def _read_ledgers(store: Store) -> str:
     """Read what the cache lacks, and return the mark of what it then has."""
-    from engram.adapters.state.judgement_cache import Known
+    from engram.adapters.state.judgement_cache import Known, Read
 
     stamps, tip = _stamps(store), _tip(store)
     mark = _mark(stamps, tip)
@@ -232,7 +234,7 @@ def _read_ledgers(store: Store) -> str:
         raw = store.ledgers.read(path, start)
         whole_lines = raw[: raw.rfind(b"\n") + 1]  # another process may be writing the last one
         after = Known(start + len(whole_lines), str(stamp.inode))
-        cache.add(_OWN + path, whole_lines, source, after, before=before, whole=not grew, erased=erased)
+        cache.add([Read(_OWN + path, source, whole_lines, after, before, not grew)], erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
     cache.set_meta("mark", mark)
@@ -250,8 +252,11 @@ def refresh_if_possible(store: Store, known: str = "") -> str:
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     """Read what the branch of judgements has gained or lost since it was last read."""
+    from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
     from engram.domain.judgements import erasure
+    from engram.usecases.store.judgement_times import note_times
+    from engram.usecases.store.no_collections import no_collections
 
     repo, cache = store.repository, store.judgements
     try:
@@ -268,29 +273,59 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     _read_names(store, changed)
     ledgers = {path: oid for path, oid in sorted(changed.items()) if ledger.source_of(path) is not None}
     cache.forget([path for path, oid in ledgers.items() if oid is None])
-    there = [(path, oid) for path, oid in ledgers.items() if oid]
-    for start in range(0, len(there), _FILES_AT_ONCE):
-        some = there[start : start + _FILES_AT_ONCE]
-        contents = ledger_branch.contents(repo, [oid for _, oid in some])
-        for path, oid in some:
-            _read_file(store, path, contents[oid], known.get(path))
+    there = {path: oid for path, oid in ledgers.items() if oid}
+    erased = frozenset(cache.meta("erased").split())
+    with no_collections():
+        for some in _in_portions(sizes(repo, there.values()), there):
+            reads = (
+                read
+                for path, raw in _contents(repo, some)
+                if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
+            )
+            cache.add(reads, erased)
+    note_times(store, tip, there)
     cache.set_meta("tip", tip)
 
 
-def _read_file(store: Store, path: str, raw: bytes, before: Known | None) -> None:
-    """Read a file of the branch, or what it grew by; nothing of it where the private folder has it all."""
-    from engram.adapters.state.judgement_cache import Known, content_mark
+def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield these files (path: blob id) some at a time: each part is written at once, and is in memory until then."""
+    some, size = dict[str, str](), 0
+    for path, oid in there.items():
+        size += sizes.get(oid, 0)
+        if some and size > _BYTES_AT_ONCE:
+            yield some
+            some, size = {}, sizes.get(oid, 0)
+        some[path] = oid
+    if some:
+        yield some
+
+
+def _contents(repo: Repository, files: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the bytes of these files (path: blob id)."""
+    from engram.adapters.git.write import ledger_branch
+
+    paths = list(files)
+    for start in range(0, len(paths), _FILES_AT_ONCE):
+        some = paths[start : start + _FILES_AT_ONCE]
+        contents = ledger_branch.contents(repo, [files[path] for path in some])
+        for path in some:
+            yield path, contents[files[path]]
+
+
+def _grown(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:
+    """Return what a file of the branch grew by, or all of it; None where the private folder has it all."""
+    from engram.adapters.git.read.objects import blob_oid
+    from engram.adapters.git.run.layout import hash_name
+    from engram.adapters.state.judgement_cache import Known, Read
 
     source = ledger.source_of(path) or ""
     if source in ("", store.known_source_id) and store.ledgers.read(path).startswith(raw):
-        return
+        return None
     if source and source == store.known_source_id:
         _note_forged(store, ledger.parse(raw, source).judgements)
-    grew = before is not None and content_mark(raw[: before.size]) == before.mark
+    grew = before is not None and blob_oid(raw[: before.size], hash_name(store.repository)) == before.mark
     start = before.size if grew and before else 0
-    after = Known(len(raw), content_mark(raw))
-    erased = frozenset(store.judgements.meta("erased").split())
-    store.judgements.add(path, raw[start:], source, after, before=before, whole=not grew, erased=erased)
+    return Read(path, source, raw[start:], Known(len(raw), oid), before, not grew)
 
 
 def _read_names(store: Store, changed: Mapping[str, str | None]) -> None:
@@ -339,8 +374,8 @@ def own_sources(store: Store) -> frozenset[str]:
     return frozenset([*([source] if source else ()), *(map(str, listed) if isinstance(listed, list) else ())])
 
 
-def _belief(home: Store) -> tallies.Belief:
-    """Return whom this clone believes, as far as that is known now."""
+def belief(home: Store) -> tallies.Belief:
+    """Return whom this clone believes, as far as that is known now; `home` is no copy of a store."""
     if home.belief is None:
         cache, own = home.judgements, own_sources(home)
         aside, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
@@ -390,19 +425,56 @@ def _keep_remembered(store: Store) -> None:
         store.state.forget_votes()
 
 
-def with_tally(store: Store, lore: Lore, more: Sequence[LegacyAccount] = ()) -> Lore:
+def with_tally(
+    store: Store,
+    lore: Lore,
+    more: Sequence[LegacyAccount] = (),
+    owners: Mapping[str, str] | None = None,
+) -> Lore:
     """Return the entry with what judgements make of it today; as its file says where they cannot be read.
 
-    `more` are accounts of format 1 that are in no ledger yet.
+    `more` are accounts of format 1 that are in no ledger yet; `owners` say for whom those of folded entries count where
+    that is not plain (None: the index is asked).
     """
     today = tallies.day_of(store.clock.now())
-    said = _said(store, [lore.id, *lore.merged_from])
+    said = _said(store, _parts(store, lore, owners))
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
-    belief = _belief(store.original or store) if said.lines else tallies.EVERYBODY
-    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), belief)
+    whom = belief(store.original or store) if said.lines else tallies.EVERYBODY
+    times = _times(store.original or store, said.lines, today)
+    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
+
+
+def _parts(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[str]:
+    """Return the entries whose judgements count for one: its own, and those that it took in.
+
+    Not those of one that exists again, nor of one that an older entry took in as well.
+    """
+    if not lore.merged_from:
+        return [lore.id]
+    if owners is None:
+        generation = (store.original or store).index.look()
+        owners = generation.owners if generation else {}
+    return [lore.id, *[one for one in lore.merged_from if owners.get(one, lore.id) == lore.id]]
+
+
+def _times(home: Store, lines: Sequence[Judgement], today: int) -> Mapping[str, int]:
+    """Return when the lines that are from the future were committed (Unix ms), as far as that is known."""
+    if not lines or not tallies.is_after(max(lines), today):
+        return {}
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        return home.judgements.times()
+    return {}
+
+
+def reach(store: Store, day: int) -> None:
+    """Note that it is this day (since 1970, UTC): lines whose time has come count as of that. Raises StoreError."""
+    from engram.usecases.store.judgement_times import last_of
+
+    if store.judged_mark:
+        store.judgements.drop_times(last_of(day))
 
 
 def look(store: Store) -> None:
@@ -501,7 +573,7 @@ class Course(NamedTuple):
 
 def course_of(store: Store, lore: Lore) -> Course:
     """Return the course of an entry's judgements."""
-    said = _said(store, [lore.id, *lore.merged_from])
+    said = _said(store, _parts(store, lore, None))
     return Course(lore, sorted(set(said.lines)), said.accounts)
 
 

@@ -200,7 +200,7 @@ class _Sync:
 
     def run(self) -> None:
         """Carry out all phases. What is parsed meanwhile is kept: what is merged is indexed next."""
-        from engram.usecases.index.catch_up import no_collections
+        from engram.usecases.store.no_collections import no_collections
 
         self._store.parsed = ParsedFiles()
         try:

@@ -32,6 +32,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     """
     from engram.usecases.agents.observations import enrich
     from engram.usecases.history.history_feed import update_in_background
+    from engram.usecases.judgements.commit_own import commit_if_due
     from engram.usecases.store.commit import commit_quietly, has_work
     from engram.usecases.sync.auto_sync import mark_change, sync_if_due, sync_now
     from engram.usecases.upkeep.maintain import maintain_if_due
@@ -42,6 +43,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     if has_work(store):
         mark_change(store)
     commit_quietly(store)
+    commit_if_due(store)
     update_in_background(store)
     _pack_objects(store)
     if exists(store, SESSION):

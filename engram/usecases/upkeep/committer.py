@@ -6,6 +6,7 @@ import threading
 import time
 
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.judgements.commit_own import commit_if_due, seconds_until_due
 from engram.usecases.store.commit import commit_quietly, has_work
 from engram.usecases.store.sync_state import last_change
 from engram.usecases.upkeep.background import note_change
@@ -18,7 +19,7 @@ _CHECK_SECONDS = 60.0  # how often to check whether a sync is due
 
 
 class Committer:
-    """A thread that commits the journal soon after each change."""
+    """A thread that commits the journal soon after each change, and judgements after ten minutes, or at the end."""
 
     def __init__(self, store: Store) -> None:
         """Start the thread with the first change, or now if `sync.interval` is set or something waits to be sent."""
@@ -34,7 +35,9 @@ class Committer:
         if self._stopping:
             return
         note_change(self._store)
-        if not has_work(self._store) and not last_change(self._store):
+        if not (
+            has_work(self._store) or last_change(self._store) or seconds_until_due(self._store) is not None
+        ):
             return
         if self._thread is None:
             self._begin()
@@ -49,6 +52,7 @@ class Committer:
             self._thread.join(timeout=timeout)
         if time.monotonic() < deadline:
             commit_quietly(self._store)
+            commit_if_due(self._store, at_once=True)
 
     def _begin(self) -> None:
         self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
@@ -56,9 +60,11 @@ class Committer:
 
     def _run(self) -> None:
         while not self._stopping:
-            self._wake.wait(self._sync_when_due())
+            waits = [self._sync_when_due(), seconds_until_due(self._store)]
+            self._wake.wait(min([wait for wait in waits if wait is not None], default=None))
             self._wake.clear()
             commit_quietly(self._store)
+            commit_if_due(self._store)
 
     def _sync_when_due(self) -> float | None:
         """Start a sync in its own process if one is due; returns the seconds until the next check (None: never).

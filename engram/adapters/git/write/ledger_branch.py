@@ -16,7 +16,7 @@ from engram.adapters.git.write import merging, signing, staging
 from engram.adapters.git.write.stream import Draft
 from engram.domain.errors import GitError
 from engram.domain.sync.sync_plan import REGULAR
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,6 +61,28 @@ def contents(
 ) -> dict[str, bytes]:
     """Return the bytes of blobs by id; those that are `known` are not read. Raises GitError where one is missing."""
     return blobs(repo, oids, known)
+
+
+class Arrival(NamedTuple):
+    """A commit that changed a file: its committer's time (Unix seconds), and the blob after it and before ("": none)."""
+
+    moment: int
+    after: str
+    before: str
+
+
+def arrivals(repo: Repository, commit: str, path: str) -> list[Arrival]:
+    """Return the commits up to one of the branch, merges aside, that changed the file at a path. Raises GitError."""
+    words = ("log", "--full-history", "--no-merges", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature",
+             "--format=%ct", commit, "--", path)  # fmt: skip
+    found, moment = list[Arrival](), 0
+    for line in os.fsdecode(run(repo, *words).stdout).splitlines():
+        if line.startswith(":"):
+            before, after = (oid if oid.strip("0") else "" for oid in line.split(" ")[2:4])
+            found.append(Arrival(moment, after, before))
+        elif line:
+            moment = int(line)
+    return found
 
 
 def write(

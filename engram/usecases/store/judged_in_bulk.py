@@ -1,0 +1,95 @@
+"""What judgements make of many entries, for an index that is built anew: read some hundreds at a time, and kept for the next.
+
+What is kept of an entry holds while nothing more is said of it, its words are the same, and so is whom this clone believes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from hashlib import blake2b
+
+from engram.domain.entry import ulid
+from engram.domain.errors import EngramError
+from engram.domain.judgements import ledger
+from engram.domain.judgements import tally as tallies
+from engram.domain.judgements.ledger import Said
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import judgements
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.domain.entry.lore import Lore
+    from engram.domain.judgements.tally import Belief, Sums
+    from engram.usecases.store.store import Store
+
+AT_ONCE = 400  # files
+_FEW = 100  # sums, which are worked out sooner than written down
+_ID = slice(-ulid.LENGTH - 3, -3)  # where the path of an entry has its id, if Engram chose its name
+
+
+class JudgedInBulk:
+    """What an index needs of entries that are asked for in the order of `prepare`; `keep` when all are done."""
+
+    def __init__(self, store: Store, owners: Mapping[str, str]) -> None:
+        """Nothing is read before `prepare`; `owners` are as `with_tally` has them."""
+        self._store, self._owners = store, owners
+        self._today = tallies.day_of(store.clock.now())
+        self._known: dict[str, tuple[str, Sums]] = {}
+        self._said: dict[str, Said] = {}
+        self._found: list[tuple[str, str, Sums]] = []
+        self._version, self._belief = "", ""
+
+    def prepare(self, paths: Sequence[str]) -> None:
+        """Read what is known of the entries in the next files."""
+        if not self._store.judged_mark:
+            return
+        ids = [path[_ID] for path in paths]
+        self._known, self._said = {}, {}
+        with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+            if not self._belief:
+                self._version = self._store.judgements.version()
+                self._belief = _digest(judgements.belief(self._store))
+            self._known = self._store.judgements.sums(ids)
+            lacking = [one for one in ids if one not in self._known]
+            found = self._store.judgements.of(lacking)
+            self._said = {one: Said([], []) for one in lacking}
+            for line in found.lines:
+                self._said[line.entry].lines.append(line)
+            for account in found.accounts:
+                self._said[account.entry].accounts.append(account)
+
+    def of(self, lore: Lore) -> Lore:
+        """Return the entry with what judgements make of it, but for who judged what."""
+        if not self._store.judged_mark or lore.votes or lore.merged_from:
+            return judgements.with_tally(self._store, lore, owners=self._owners)
+        words = ledger.words_digest(lore)
+        key = f"{lore.prior} {lore.source_id or ''} {words} {self._belief}"
+        kept, sums = self._known.get(lore.id, ("", None))
+        if sums is None or key != kept:
+            said = self._said.get(lore.id)
+            if said is None:
+                return judgements.with_tally(self._store, lore, owners=self._owners)
+            if not any(said):
+                return judgements.unjudged(lore, self._today)
+            sums = tallies.sums_of(lore, *said, words, judgements.belief(self._store))
+            if self._version:
+                self._found.append((lore.id, key, sums))
+        if sums.last > tallies.end_of(self._today):  # by a clock that is ahead
+            return judgements.with_tally(self._store, lore, owners=self._owners)
+        found = tallies.of_sums(lore, sums, self._today)
+        return lore._replace(tally=found, last_validated=found.last_validated)
+
+    def keep(self) -> None:
+        """Keep what was worked out."""
+        with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+            if len(self._found) > _FEW:
+                self._store.judgements.keep_sums(self._found, self._version)
+
+
+def _digest(belief: Belief) -> str:
+    """Return a digest of whom a clone believes."""
+    names = sorted(belief.names.items())
+    said = repr([*map(sorted, (belief.own, belief.ignored, belief.forged)), names])
+    return blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()

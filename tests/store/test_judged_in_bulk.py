@@ -1,0 +1,62 @@
+"""An index that is built anew has the figures of every entry, from what was kept of them or worked out once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SetClock, dedicated, opened
+
+from engram.usecases.explore.sql_query import execute
+from engram.usecases.index.refresh import refresh
+from engram.usecases.recording.edit import Edit
+from engram.usecases.store import judged_in_bulk, judgements
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+WORDS = ("jitter", "cache", "index", "lock", "queue")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engram:
+    monkeypatch.setattr(judged_in_bulk, "_FEW", 0)
+    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+
+
+def indexed(store: Engram) -> list[tuple[object, ...]]:
+    """What an index says that is built from nothing, and built again from what was kept by that."""
+    found = []
+    for _ in range(2):
+        refresh(store.store, rebuild="tested")
+        found.append(execute(store.store, "SELECT id, confidence, helpful FROM lore ORDER BY id").rows)
+    assert found[0] == found[1]
+    return [tuple(row) for row in found[0]]
+
+
+def single(store: Engram) -> list[tuple[object, ...]]:
+    """The same as each entry says by itself."""
+    ids = sorted(one.lore.id for one in store.list(limit=10).lore)
+    entries = [judgements.with_tally(store.store, store.get(one).lore) for one in ids]
+    return [(one.id, one.confidence, one.validation_count) for one in entries]
+
+
+def test_an_index_built_anew_has_what_single_entries_say_after_each_change(store: Engram) -> None:
+    ids = [store.record(f"What to know of the {word}: {word}.", category="FACT").lore.id for word in WORDS]
+    assert indexed(store) == single(store)
+    store.feedback(helpful=[ids[0], ids[1]], incorrect=ids[2])
+    changed = indexed(store)
+    assert changed == single(store)
+    assert [row[2] for row in changed] == [1, 1, 0, 0, 0]
+    store.feedback(helpful=ids[0], again=True)
+    store.undo()
+    store.feedback(incorrect=ids[3])
+    assert indexed(store) == single(store)
+    store.edit(ids[0], Edit(content="Other words about it."))
+    store.edit(ids[1], Edit(confidence=0.2))
+    assert indexed(store) == single(store)
+    store.forget(ids[4])
+    assert indexed(store) == single(store)
+    assert len(indexed(store)) == 4
