@@ -67,9 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = os.path.abspath(given.keep or temporary)
         source = judged_store(kept, entries, lines)
         scene = Scene(source, os.path.join(temporary, "scene"), entries)
-        group = Group(
-            f"{entries:,} entries, {lines:,} judgements", [*scene.rebuilds(), *scene.votes(), *scene.syncs()]
-        )
+        figures = list[Figure]()
+        for measure in (scene.rebuilds, scene.votes, scene.syncs):
+            figures += measure()
+            print(*figures, sep="\n", file=sys.stderr, flush=True)  # the rest may take long
+        group = Group(f"{entries:,} entries, {lines:,} judgements", figures)
         command = f"python benchmarks/judgements.py --entries {given.entries} --lines {given.lines}"
         text = report([group], describe_machine(), f"{datetime.now(UTC):%Y-%m-%d}", command)
     print(text)
