@@ -11,7 +11,7 @@ GROUPS = {
     "recall and record": "init record query search feedback show list edit forget session",
     "maintain": "review consolidate maintain worth evolve import extract export link adopt check",
     "what happened": "log diff blame bisect undo redo restore live insight metrics",
-    "share": "sync clone remote scope promote move trust team",
+    "share": "sync propose clone remote scope promote move trust team",
     "explore": "explore sql aggregate skill graph",
     "agents and programs": "agents connect disconnect hook mcp serve",
     "store and program": "status doctor reindex config tui demo completion",

@@ -110,6 +110,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("disconnect", ("disconnect", "codex", "--yes")),
     ("connect --print", ("connect", "codex", "--print")),
     ("hook", ("hook", "session-end", "--agent", "codex")),
+    ("propose", ("propose", "-m", "What was learned")),
+    ("propose --list", ("propose", "--list")),
     ("error", ("show", "L9")),
 )
 

@@ -16,7 +16,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
     (ROOT / "docs").rglob("*.md")
 )
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
-HERE = {**os.environ, "ENGRAM_BACKGROUND": "inline"}
+HERE = {**os.environ, "ENGRAM_BACKGROUND": "inline", "GIT_AUTHOR_NAME": "Ada Lovelace"}
 START = "from engram.cli.main import run; run()"
 
 

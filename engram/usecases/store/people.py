@@ -10,6 +10,8 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.usecases.store.store import Store
 
 AUTHOR_KEY, JUDGEMENTS_KEY, MACHINE_KEY = "record.author", "judgements.name", "record.machine"
@@ -20,9 +22,15 @@ def own_name(store: Store) -> str:
     """Return git's name of the person here: `GIT_AUTHOR_NAME`, else `author.name` or `user.name`; "" for none."""
     from engram.adapters.git.run.author import author_name
 
-    where = store.places.repository or store.places.root
+    def read() -> Sequence[tuple[str, str, str]]:
+        from engram.adapters.git.run.configuration import settings
+
+        return settings(folder)
+
+    repository = store.places.repository
+    folder = repository.worktree if repository else store.places.root
     try:
-        return author_name(where, os.path.join(store.places.state, _NOTED))
+        return author_name(folder, os.path.join(store.places.state, _NOTED), read)
     except (GitError, OSError):
         return ""
 
@@ -43,12 +51,12 @@ def published_machine(store: Store) -> str:
 def own_machine(store: Store) -> str:
     """Return the name of this machine: what the settings say, else its host name."""
     said = store.settings.text(MACHINE_KEY)
-    if not said:
-        said = (
-            os.uname().nodename.partition(".")[0]
-            if hasattr(os, "uname")
-            else os.environ.get("COMPUTERNAME", "")
-        )
+    if not said and hasattr(os, "uname"):
+        said = os.uname().nodename.partition(".")[0]
+    elif not said:  # Windows
+        import socket
+
+        said = socket.gethostname()
     return plain_name(said)
 
 

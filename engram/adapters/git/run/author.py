@@ -12,9 +12,8 @@ from contextlib import suppress
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
-
-    from engram.adapters.git.run.layout import Repository
 
 YOUNG = 20_000_000  # nanoseconds; what changed so shortly before it was read may have changed again since
 CHOICES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME", "XDG_CONFIG_HOME")
@@ -22,30 +21,28 @@ CHOICES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOM
 Stamp = tuple[int, int, int, int] | None
 
 
-def author_name(where: Repository | str, noted: str) -> str:
-    """Return the author's name as git would write it; "" where it has none. Raises `GitError`, OSError.
+def author_name(folder: str, noted: str, read: Callable[[], Sequence[tuple[str, str, str]]]) -> str:
+    """Return the author's name as git would write it in a folder; "" where it has none. Raises as `read`.
 
-    `noted` is the path of a file that keeps what the configuration said, as long as none of its files changes: to record an
-    entry takes no process then.
+    `read` reads the configuration (`configuration.settings`). `noted` is the path of a file that keeps what it said, as long
+    as none of its files changes: to record an entry takes no process then.
     """
     name = clean(os.environ.get("GIT_AUTHOR_NAME", ""))
     if name:
         return name
     import json
 
-    folder = where if isinstance(where, str) else where.worktree
     asked = json.dumps([folder, *map(os.environ.get, CHOICES)])
     known = _read_note(noted)
     if known.get("asked") == asked and all(
         list(stamp(file) or ()) == then for file, then in known["stamps"].items()
     ):
         return str(known["name"])
-    from engram.adapters.git.run.configuration import settings
-
     began = time.time_ns()
-    values = {key: value for key, value, _ in settings(where)}
+    settings = read()
+    values = {key: value for key, value, _ in settings}
     name = clean(values.get("author.name") or values.get("user.name") or "")
-    files = {*files_of_a_person(), *{setting.file for setting in settings(where)}}
+    files = {*files_of_a_person(), *{file for _, _, file in settings}}
     stamps = {file: list(stamp(file) or ()) for file in sorted(files)}
     if values and all(not one or max(one[:2]) < began - YOUNG for one in stamps.values()):
         _write_note(noted, {"asked": asked, "name": name, "stamps": stamps})
