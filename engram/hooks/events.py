@@ -74,7 +74,11 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True)
+    from engram.domain.agents.naming import asks_for_nothing
+
+    if asks_for_nothing(text):
+        return Reply()
+    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True, named=True)
     return Reply(with_captured(store, found, text))
 
 
