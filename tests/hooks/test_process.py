@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
-from hookkit import CALLS, ERROR, FAILURE, LESSON, make_store, recorded, text_of
+from hookkit import CALLS, ERROR, FAILURE, LESSON, PROMPT, make_store, recorded, text_of
 
 from tests.project.test_startup import START, start
 
@@ -131,6 +131,50 @@ def test_a_hook_that_gives_up_leaves_a_line_in_the_activity_log(root: Path) -> N
     assert [(one["via"], one["agent"], one["took_ms"]) for one in late] == [
         ("hook prompt", "claude-code", 1500.0)
     ]
+
+
+# root may write anywhere, unless it is started without the right to
+UNPRIVILEGED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"]
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or (IS_ROOT and not shutil.which("setpriv")), reason="no folder can be made read-only"
+)
+@pytest.mark.parametrize("home_too", [True, False], ids=["store-and-home", "store"])
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["indexed", "fresh"])
+def test_a_clone_that_may_only_be_read_is_recalled_from_as_usual(
+    home_too: bool, is_indexed: bool, root: Path, tmp_path: Path
+) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    if not is_indexed:
+        shutil.rmtree(root / ".engram")
+    folders = [Path(place) for one in ([root, home] if home_too else [root]) for place, _, _ in os.walk(one)]
+    places = {f"XDG_{name}_HOME": str(home) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    more = {**variables(ENGRAM_HOOK_SECONDS="60", ENGRAM_BACKGROUND="inline"), **places, "HOME": str(home)}
+    before = sorted(root.rglob("*"))
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        done = [
+            subprocess.run(
+                [*(UNPRIVILEGED if IS_ROOT else []), *COMMAND, "prompt", "--agent", "claude-code"], cwd=root,
+                input=payload(root, session_id=session, prompt=f"{PROMPT} {number}"), capture_output=True,
+                env={**more, "TMPDIR": str(temporary)}, check=False, timeout=120,
+            )
+            for session, number in (("one", 1), ("one", 2), ("two", 1))
+        ]  # fmt: skip
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert {(one.returncode, one.stderr) for one in done} == {(0, b"")}
+    first, again, other = (one.stdout.decode() for one in done)
+    assert LESSON in first
+    assert "above answers" in again  # what it was shown is remembered
+    assert LESSON in other
+    assert sorted(root.rglob("*")) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
