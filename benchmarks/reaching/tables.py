@@ -201,16 +201,16 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 def _names(one: Mapping[str, int]) -> str:
     shown = {
-        "one name": (one["one"], f"{_percent(one['missed'], one['one'])} missed", "≤ 10 %"),
+        "one name": (one["one"], f"{_in_percent(one['missed'], one['one'])} missed", "≤ 10 %"),
         "several names": (
             one["several"],
-            f"{_percent(one['found'], one['named'])} of the entries found",
+            f"{_in_percent(one['found'], one['named'])} of the entries found",
             "≥ 80 %",
         ),
-        "quiet turn": (one["quiet"], f"{_percent(one['disturbed'], one['quiet'])} disturbed", "≤ 5 %"),
+        "quiet turn": (one["quiet"], f"{_in_percent(one['disturbed'], one['quiet'])} disturbed", "≤ 5 %"),
         "all": (
             one["one"] + one["several"] + one["quiet"],
-            f"{_percent(one['right'], one['shown'])} of what came is right",
+            f"{_in_percent(one['right'], one['shown'])} of what came is right",
             "≥ 90 %",
         ),
     }
@@ -218,8 +218,8 @@ def _names(one: Mapping[str, int]) -> str:
     return "\n".join(["| Prompt | prompts | came of it | target |", "|---|---:|---:|---:|", *rows])
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * _share(part, whole):.0f} %"
+def _in_percent(part: int, whole: int) -> str:
+    return f"{_share(part, whole):.0f} %"
 
 
 def _kinds(figures: Mapping[str, Mapping[str, float]], way: str = FRESH) -> str:

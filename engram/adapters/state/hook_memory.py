@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.connection import StateConnection
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
+LEFT = "left"  # to be asked at the next prompt
 MOMENT = "moment"  # shown because an event fitted `when`
 TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """
