@@ -24,8 +24,8 @@ _HEAD = """\
 # What the agent sees
 
 One session of Claude Code with Engram connected, as its model was sent it: written by `python tools/show_session.py`, with
-[a program in place of the model](../tools/stand_in_model.py) that runs one failing command and then says what it learned. Engram's own
-text stands in full; of what the agent itself says (its instructions, its tools) only the kind and the length.
+[a program in place of the model](../tools/stand_in_model.py) that runs one failing command and then says what it learned.
+Engram's own text stands in full; of what the agent itself says (its instructions, its tools) only the kind and the length.
 """
 _ENGRAM = re.compile(
     r"<engram-lore>.*?</engram-lore>|Engram is the shared memory.*?(?=\n\n|</system-reminder>|\Z)", re.DOTALL
