@@ -23,7 +23,7 @@ import engram
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import MOMENT, HookMemory
 from engram.hooks.events import EVENTS
-from engram.hooks.payload import parse
+from engram.hooks.payload import Input, parse
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
@@ -122,7 +122,7 @@ def _brought(
     before = memory.marked(MOMENT, session)
     text = ""
     for name, payload in _payloads(event, folder, number):
-        found = parse(json.dumps({**payload, "session_id": session, "cwd": working}).encode())
+        found = parse(Input(json.dumps({**payload, "session_id": session, "cwd": working}).encode()))
         assert found is not None
         text += EVENTS[name](store, found, AGENT).text
     brought = memory.marked(MOMENT, session) - before

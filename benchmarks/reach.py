@@ -2,8 +2,8 @@
 
 A store, questions by kind, real `engram hook` processes with events as Claude Code sends them, and the real MCP server:
 how often the right entry reached the model whole, what came besides it and how much of it is lore text; what a store
-that knows nothing of the work puts before it; all that again after a brief and after a resume; and how honest "strong"
-is on dense stores. `--write` puts the tables into docs/reach.md.
+that knows nothing of the work puts before it; all that again after a brief and after a resume; prompts that name things,
+and quiet turns; and how honest "strong" is on dense stores. `--write` puts the tables into docs/reach.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import dense_sets
 import retrieval_set
 from figures import describe_machine
-from reaching import events, hooks, strength, tables, tool
+from reaching import events, hooks, names, strength, tables, tool
 from reaching.hooks import BRIEF, FRESH, RESUMED
 from retrieval_set import Document
 from scratch_store import ROOT, isolate
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from retrieval_set import RetrievalSet
 
-PARTS = ("hooks", "noise", "mcp", "strength")
+PARTS = ("hooks", "noise", "names", "mcp", "strength")
 _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
@@ -69,6 +69,11 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             if about:
                 asked = hooks.run(stranger, about, FRESH, given.together)
                 results["long"] = {"store": foreign.name, "kinds": tables.by_kind(asked)}
+        if "names" in parts:
+            _say("prompts that name things")
+            outcomes = names.run(os.path.join(folder, "names"), given.together)
+            results["names"] = names.figures(outcomes)._asdict()
+            log += [hooks.as_dict(one, "names") for one in outcomes]
         if "mcp" in parts:
             _say("the MCP server")
             results["mcp"] = tables.by_tool(tool.ask(place, found, _queries(found, sample)))
@@ -84,9 +89,9 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
 def load_notes(folder: str) -> RetrievalSet:
     """A folder of ordinary notes in markdown, without questions. Raises OSError."""
     documents = []
-    for where, inside, names in os.walk(folder):
+    for where, inside, files in os.walk(folder):
         inside.sort()
-        for name in sorted(name for name in names if name.endswith(".md") and name != "README.md"):
+        for name in sorted(name for name in files if name.endswith(".md") and name != "README.md"):
             path = os.path.join(where, name)
             with open(path, encoding="utf-8", errors="replace") as file:
                 documents.append(Document(os.path.relpath(path, folder), file.read().lstrip("# ")))

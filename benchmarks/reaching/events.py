@@ -166,7 +166,7 @@ def sections(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
             sentence = _SENTENCE_OF_PROSE.match(body.strip())
             if sentence and len(body.strip()) >= SHOWN_OF_LONG:
                 text = f"{title.strip().splitlines()[0]}: {heading.strip()}"
-                one = _prompt(SECTION, text, frozenset({document.answers}))
+                one = prompt(SECTION, text, frozenset({document.answers}))
                 made.append(one._replace(passage=sentence[0].strip()))
     return random.Random(seed).sample(made, min(sample, len(made)))
 
@@ -215,12 +215,12 @@ def _all(found: RetrievalSet) -> Iterator[Event]:
     for number, (query, text) in enumerate(found.queries.items()):
         kind, right = found.kinds[query], frozenset(found.judged[query])
         if kind in PROMPTS:
-            yield _prompt(kind, text, right)
+            yield prompt(kind, text, right)
         elif kind == "error":
             yield _failure(text, number, right)
         elif kind == "path":
             if len(text.split()) >= _FEWEST_WORDS:
-                yield _prompt(NAMED, text, right)
+                yield prompt(NAMED, text, right)
             file = _file_of(text, [file for one in sorted(right) for file in files[one]])
             if file:
                 about = frozenset(
@@ -229,7 +229,7 @@ def _all(found: RetrievalSet) -> Iterator[Event]:
                 yield _edit(file, text, about)
                 yield _command(_NAMING[number % len(_NAMING)].format(file=file), text, about)
     for text in found.unanswerable:
-        yield _prompt(UNANSWERABLE, text, frozenset())
+        yield prompt(UNANSWERABLE, text, frozenset())
 
 
 def _file_of(question: str, files: list[str]) -> str:
@@ -242,7 +242,7 @@ def _file_of(question: str, files: list[str]) -> str:
     return ""
 
 
-def _prompt(kind: str, text: str, right: frozenset[str]) -> Event:
+def prompt(kind: str, text: str, right: frozenset[str]) -> Event:
     payload = {"permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": text}
     return Event(kind, hook_events.PROMPT, payload, right, text)
 

@@ -135,6 +135,8 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
         ]
     if "long" in results:
         parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]
+    if "names" in results:
+        parts += ["## Prompts that name things", _NAMES, _names(results["names"])]
     if "mcp" in results:
         parts += ["## The MCP server", _TOOL, _by_tool(results["mcp"]), _tools(results["tools"])]
     if "strength" in results:
@@ -157,6 +159,11 @@ _STRANGER = "The same events in a store of {store}: whatever comes is noise."
 _LONG = (
     "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
     "first sentence reached the model, within 300 characters that follow one another."
+)
+_NAMES = (
+    "[65 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
+    "name one of them or several, in full, by an alias, by surname, in lower case; among them quiet turns, which thank, agree or "
+    "tell to go on, and are to bring nothing."
 )
 _TOOL = (
     "`recall_query` at its defaults, by the official client: where `engram query -k 10` ranks a right entry 1 to 3, how often "
@@ -190,6 +197,29 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
         "wall_p50_ms": scoring.percentile([outcome.wall_ms for outcome in outcomes], 0.5),
         "too_late": _share(sum(outcome.wall_ms > DEADLINE_MS for outcome in outcomes), len(outcomes)),
     }
+
+
+def _names(one: Mapping[str, int]) -> str:
+    shown = {
+        "one name": (one["one"], f"{_in_percent(one['missed'], one['one'])} missed", "≤ 10 %"),
+        "several names": (
+            one["several"],
+            f"{_in_percent(one['found'], one['named'])} of the entries found",
+            "≥ 80 %",
+        ),
+        "quiet turn": (one["quiet"], f"{_in_percent(one['disturbed'], one['quiet'])} disturbed", "≤ 5 %"),
+        "all": (
+            one["one"] + one["several"] + one["quiet"],
+            f"{_in_percent(one['right'], one['shown'])} of what came is right",
+            "≥ 90 %",
+        ),
+    }
+    rows = [f"| {name} | {count} | {what} | {target} |" for name, (count, what, target) in shown.items()]
+    return "\n".join(["| Prompt | prompts | came of it | target |", "|---|---:|---:|---:|", *rows])
+
+
+def _in_percent(part: int, whole: int) -> str:
+    return f"{_share(part, whole):.0f} %"
 
 
 def _kinds(figures: Mapping[str, Mapping[str, float]], way: str = FRESH) -> str:

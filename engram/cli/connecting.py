@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from engram.cli.output import DIM, GREEN, RED, YELLOW
 from engram.domain.errors import NEEDS_HUMAN
 from engram.domain.text.counting import counted
@@ -9,7 +11,7 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.agents.hosts import Host
     from engram.cli.call import Call
@@ -35,11 +37,20 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
         for host in hosts:
             backups = {**apply(make(host), Clock(), connected=connected), **backups}
     call.output.document(_document(plans, backups, applied=go))
-    _close(call, plans, count, applied=go, connected=connected, kept=any(backups.values()))
+    _close(call, plans, count, applied=go, connected=connected, kept=_are_beside(backups))
     for plan in plans:
         if go and connected and plan.wanted and plan.host.after:
             call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
     return NEEDS_HUMAN if any(plan.refused for plan in plans) else 0
+
+
+def _are_beside(backups: Mapping[str, str]) -> bool:
+    """Return whether any backup lies in the folder of its file."""
+    return any(
+        os.path.dirname(copy) == os.path.dirname(os.path.realpath(path))
+        for path, copy in backups.items()
+        if copy
+    )
 
 
 def _show(call: Call, plan: Plan) -> None:

@@ -17,7 +17,6 @@ _FORMS: Mapping[str, Callable[[str, str], dict[str, object]]] = {
     forms.FLAT_CONTEXT: lambda _native, text: {"additionalContext": text},
     forms.SNAKE_CONTEXT: lambda _native, text: {"additional_context": text},
     forms.BLOCK: lambda _native, text: {"decision": "block", "reason": text},
-    forms.DENY: lambda _native, text: {"decision": "deny", "reason": text},
     forms.INNER_BLOCK: lambda native, text: {
         "hookSpecificOutput": {"hookEventName": native, "decision": "block", "reason": text}
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import hook_events as names
-from engram.adapters.state.hook_memory import ASKED, MOMENT, SHOWN, TRANSCRIPT, HookMemory
+from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.agents import signals
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -30,8 +30,8 @@ _MOST_FILES = 4
 _MOST_MOMENT_FILES = 20
 QUESTION = (
     "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
-    "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
-    "then finish. Nothing else is asked for."
+    "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`, "
+    "beside what else you do."
 )
 
 
@@ -76,8 +76,26 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True)
-    return Reply(with_captured(store, found, text))
+    return Reply("\n\n".join(part for part in (_answers(store, text), _asked_before(store)) if part))
+
+
+def _answers(store: Store, text: str) -> str:
+    """Return what a person's prompt brings; "" for one that asks for nothing."""
+    from engram.domain.agents.naming import asks_for_nothing
+
+    if asks_for_nothing(text):
+        return ""
+    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True, named=True)
+    return with_captured(store, found, text)
+
+
+def _asked_before(store: Store) -> str:
+    """Return the question that the end of a turn left for this prompt, where it costs no turn of its own; "" for none."""
+    memory, session = HookMemory(store.state), store.caller.session
+    if not memory.marked(LEFT, session):
+        return ""
+    memory.forget(LEFT, session)
+    return _question(store)
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -212,16 +230,25 @@ def session_end(store: Store, payload: Payload, agent: str) -> Reply:
 
 
 def stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """Ask once a session what was of use; where the end of a session tells nothing, hand in what the agent said."""
+    """Ask once a session what was of use; where the end of a session tells nothing, hand in what the agent said.
+
+    An agent that is told something at the end of a turn takes another one. Where it listens at prompts, the question waits
+    for the next.
+    """
     hook = names.hook_of(agent, names.STOP)
     if payload.transcript:  # Copilot CLI names it here alone
         HookMemory(store.state).mark(
             TRANSCRIPT, store.caller.session, payload.transcript, store.clock.now().timestamp()
         )
     reply = _hand_in(store, names.STOP, payload, agent) if hook is not None and hook.keeps else Reply()
-    if payload.continued or not _is_heard(agent, names.STOP) or not store.settings.flag("hooks.ask"):
+    if payload.continued or not store.settings.flag("hooks.ask"):
         return reply
-    return reply._replace(text=_question(store))
+    if _is_heard(agent, names.STOP):
+        return reply._replace(text=_question(store))
+    memory, session = HookMemory(store.state), store.caller.session
+    if _is_heard(agent, names.PROMPT) and not memory.marked(ASKED, session):
+        memory.mark(LEFT, session, "feedback", store.clock.now().timestamp())
+    return reply
 
 
 EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {

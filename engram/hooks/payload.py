@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
-LARGEST = 4 * 1024 * 1024  # bytes of a payload that is looked at
+LARGEST = 4 * 1024 * 1024  # bytes of a payload that are looked at: of a larger one its head and its tail
 _BLOCK = 1 << 20
-_LONGEST = 20_000  # characters of one text that are looked at
+_LONGEST = 20_000  # characters of one text that are looked at: of an output its head and its tail
+_CUT = b"\\n\\u2026\\n"  # in JSON: where bytes are missing
+_ESCAPE = 6  # bytes of the longest escape in a JSON string
+_MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
+_OUTPUTS = ("error", "output")
 _MOST_FILES = 20
 
 # Our name of a fact: where agents put it, first come first served. A dot goes into an object, also into one that is
@@ -90,30 +94,35 @@ class Payload(NamedTuple):
     camel: bool = False
 
 
-def read_input(stream: BinaryIO) -> bytes | None:
-    """Return all of a stream; None where it is larger than a payload may be. It is read to its end either way.
+class Input(NamedTuple):
+    """What came in: the bytes, and the last ones of a larger payload, between which some are missing."""
+
+    head: bytes
+    tail: bytes = b""
+
+
+def read_input(stream: BinaryIO) -> Input:
+    """Return all of a stream, or its head and its tail. It is read to its end either way.
 
     An agent whose pipe nobody reads would fail or wait.
     """
-    parts, size = list[bytes](), 0
-    while True:
-        part = stream.read(_BLOCK)
-        if not part:
-            return b"".join(parts) if size <= LARGEST else None
-        size += len(part)
-        if size <= LARGEST:
-            parts.append(part)
+    head, tail = bytearray(), bytearray()
+    while part := stream.read(_BLOCK):
+        room = LARGEST - len(head)
+        head += part[:room]
+        tail += part[room:]
+        del tail[: -LARGEST // 2]
+    if not tail:
+        return Input(bytes(head))
+    return Input(bytes(head[: LARGEST // 2]), bytes((head[LARGEST // 2 :] + tail)[-LARGEST // 2 :]))
 
 
-def parse(raw: bytes) -> Payload | None:
+def parse(given: Input) -> Payload | None:
     """Return the payload, or None where these bytes are no JSON object."""
-    try:
-        found = json.loads(raw.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return None
+    found = _parted(given) if given.tail else _decoded(given.head)
     if not isinstance(found, dict):
         return None
-    texts = {name: _text(found, places) for name, places in _TEXTS.items()}
+    texts = {name: _text(found, places, is_output=name in _OUTPUTS) for name, places in _TEXTS.items()}
     texts["prompt"] = remove_hook_context(texts["prompt"])
     exits = [value for value in (_value(found, place) for place in _EXITS) if isinstance(value, int)]
     exits = exits or [int(ended) for ended in _ENDED.findall(texts["output"])]
@@ -130,6 +139,37 @@ def parse(raw: bytes) -> Payload | None:
     )
 
 
+def _decoded(raw: bytes) -> object:
+    try:
+        return json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parted(given: Input) -> object:
+    """Return what head and tail say; the head alone where the two are not parts of one long text, as they mostly are."""
+    closing = _closing(given.head)
+    ends = (b'"', b"", b'":null', b":null", b"null", b'"":null')
+    for cut in range(_ESCAPE):  # the half of an escape may stand at the end
+        head = given.head[: len(given.head) - cut]
+        found = next((found for end in ends if (found := _decoded(head + end + closing)) is not None), None)
+        if found is not None:
+            joined = (_decoded(head + _CUT + given.tail[start:]) for start in range(_ESCAPE))
+            return next((one for one in joined if one is not None), found)
+    return None
+
+
+def _closing(head: bytes) -> bytes:
+    """Return what closes the objects and lists that are open at the end."""
+    closing = list[bytes]()
+    for mark in _MARKS.finditer(head):
+        if mark[0] in b"{[":
+            closing.append(b"}" if mark[0] == b"{" else b"]")
+        elif mark[0] in b"}]" and closing:
+            closing.pop()
+    return b"".join(reversed(closing))
+
+
 def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
     """Return the files that a tool is called for, those of a patch included."""
     named = [_value(found, place) for place in _FILES]
@@ -137,10 +177,12 @@ def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*files, *patched(command)]))[:_MOST_FILES]
 
 
-def _text(found: dict[str, object], places: tuple[str, ...]) -> str:
+def _text(found: dict[str, object], places: tuple[str, ...], *, is_output: bool) -> str:
     for place in places:
         value = _value(found, place)
         if isinstance(value, str) and value.strip():
+            if is_output and len(value) > _LONGEST:
+                value = f"{value[: _LONGEST // 2]}\n…\n{value[-_LONGEST // 2 :]}"
             return value[:_LONGEST].encode("utf-8", "replace").decode()
     return ""
 

@@ -9,7 +9,7 @@ import _thread
 import os
 import sys
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import argparse
@@ -32,12 +32,23 @@ _SAME_EVENT_SECONDS = 5.0  # two agents' files that fire one event do so at once
 _COMPACTING_SECONDS = 600.0  # Gemini CLI tells of a compression before each request to its model
 
 
+class Call(NamedTuple):
+    """Where a hook is called and for what: the agent's folder, the store and the scope that were named ("" for none)."""
+
+    cwd: str
+    event: str
+    agent: str
+    session: str
+    path: str = ""
+    scope: str = ""
+
+
 class Deadline:
     """Ends the process with exit code 0 after so many seconds, unless it is called off."""
 
     def __init__(self, seconds: float) -> None:
         """The watch begins at once."""
-        self.store: Store | None = None
+        self.call: Call | None = None
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._watch, (seconds,))
@@ -49,11 +60,11 @@ class Deadline:
     def _watch(self, seconds: float) -> None:
         if not self._done.acquire(timeout=seconds):
             if (
-                self.store is not None
+                self.call is not None
             ):  # what took so long (an index to be built) is done behind the agent's back
                 from engram.usecases.store.detached import start_detached
 
-                start_detached(self.store.places.root)
+                start_detached(*self.call, str(round(seconds * 1000)), module="engram.hooks.late")
             os._exit(0)
 
 
@@ -82,8 +93,7 @@ def respond(given: argparse.Namespace) -> dict[str, object] | None:
     from engram.adapters.agents.hook_events import hook_of
     from engram.hooks.payload import parse, read_input
 
-    raw = read_input(sys.stdin.buffer)
-    payload = parse(raw) if raw is not None else None
+    payload = parse(read_input(sys.stdin.buffer))
     if payload is None:
         return None
     agent = _asking(given.agent, payload)
@@ -102,11 +112,12 @@ def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
     from engram.usecases.store.detached import start_detached
 
     payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
-    store = _store(given, payload, agent)
+    call = _call(given, payload, agent)
+    if _deadline is not None:
+        _deadline.call = call
+    store = open_for(call)
     if store is None:
         return _rules(given.event, payload)
-    if _deadline is not None:
-        _deadline.store = store
     try:
         if not _first(store, given.event, payload):
             return ""
@@ -118,26 +129,29 @@ def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
         store.close()
 
 
-def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | None:
-    """Return the store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
+def _call(given: argparse.Namespace, payload: Payload, agent: str) -> Call:
     from engram.adapters.agents.session import session_name
+
+    session = payload.session[:120] or session_name(os.environ)
+    if payload.subagent and given.event == "subagent-start":
+        session = f"{session}/{payload.subagent}"[:160]
+    path = os.path.abspath(os.path.expanduser(given.store)) if given.store else ""
+    return Call(payload.cwd, given.event, agent, session, path, given.scope[0] if given.scope else "")
+
+
+def open_for(call: Call) -> Store | None:
+    """Open the store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
     from engram.adapters.files import places
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.opening.store_layout import enclosing_store
     from engram.usecases.store.store import Caller
 
-    path = None if given.store is None else os.path.expanduser(given.store)
     start = os.environ.get("ENGRAM_STORE") or None
     own = os.path.join(places.user_store(), places.CONFIG_NAME)
-    if not (path or start or enclosing_store(payload.cwd) or os.path.isfile(own)):
+    if not (call.path or start or enclosing_store(call.cwd) or os.path.isfile(own)):
         return None
-    session = payload.session[:120] or session_name(os.environ)
-    if payload.subagent and given.event == "subagent-start":
-        session = f"{session}/{payload.subagent}"[:160]
-    scope = given.scope[0] if given.scope else ""
-    return open_store(
-        path, Caller(session, agent, f"hook {given.event}"), scope=scope, working=payload.cwd, start=start
-    )
+    caller = Caller(call.session, call.agent, f"hook {call.event}")
+    return open_store(call.path or None, caller, scope=call.scope, working=call.cwd, start=start)
 
 
 def _rules(event: str, payload: Payload) -> str:

@@ -66,7 +66,7 @@ def listed(
 ) -> CallToolResult:
     """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is the text where there is none."""
     fitted = recalled(engram, answered, question, notes)
-    remember(engram.store, fitted.items)
+    remember(engram.store, fitted.items, is_recalled=bool(question))
     strength = "" if answered.strength == ranking.STRONG else answered.strength
     rows = [
         results.FoundLore(ref=one.ref, about=one.about, text=one.body, context=one.context)

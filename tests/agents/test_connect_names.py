@@ -219,6 +219,7 @@ def test_a_preview_printing_and_json_name_the_other_server(home: Path, project: 
         ({"command": "/x/python", "args": ["-m", "engram", "mcp"], "env": {"ENGRAM_AGENT": "codex"}}, True),
         ({"command": ["/x/python", "-P", "-m", "engram", "mcp", "--tools", "all"]}, True),
         ({"cmd": "/x/python", "args": ["-P", "-m", "engram", "mcp"], "envs": {}}, True),
+        ({"command": "engram", "args": ["mcp"], "env": {"ENGRAM_AGENT": "codex"}}, True),
         ({"command": "engram", "args": ["mcp"]}, False),
         ({"command": "python", "args": ["-m", "engram", "mcp"]}, False),
         ({"command": "python", "args": ["-P", "-m", "engram.server", "mcp"]}, False),

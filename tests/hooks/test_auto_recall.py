@@ -265,31 +265,56 @@ def test_what_engram_said_is_cut_out_of_what_is_captured() -> None:
 # --- asking, and events that come twice
 
 
+NEXT = "and which colour has the settings page?"
+
+
 def test_feedback_is_asked_for_once_and_only_about_what_recall_showed(root: Path) -> None:
     said("session-start", root, session_id="s5")
-    assert answer(CLAUDE, "stop", root, session_id="s5") is None  # a brief is no recall
+    assert answer(CLAUDE, "stop", root, session_id="s5") is None
+    assert "recall_feedback" not in said("prompt", root, session_id="s5", prompt=NEXT)  # a brief is no recall
     assert LESSON in said("prompt", root)
-    found = said("stop", root)
+    assert answer(CLAUDE, "stop", root) is None  # it would cost a turn
+    found = said("prompt", root, prompt="thanks, that was it")
+    assert "recall_feedback" in found
     assert "L1" in found
     assert LESSON in found
     assert answer(CLAUDE, "stop", root, last_assistant_message="Bye.") is None
+    assert "recall_feedback" not in said("prompt", root, prompt=NEXT)
+
+
+def test_an_agent_that_does_not_listen_at_prompts_is_asked_as_it_stops(root: Path) -> None:
+    assert FAILURE in text_of(answer("cursor", "post-tool", root))
+    assert "recall_feedback" in text_of(answer("cursor", "stop", root))
+
+
+def test_what_the_agent_asked_for_itself_is_asked_about(root: Path) -> None:
+    from engram.mcp.present import found as as_found
+
+    with opened(root, session="s1", agent=CLAUDE) as engram:
+        as_found(engram, engram.query(PROMPT))
+    assert answer(CLAUDE, "stop", root, session_id="s1") is None
+    found = said("prompt", root, session_id="s1", prompt="thanks, that was it")
+    assert "recall_feedback" in found
+    assert LESSON in found
 
 
 def test_nothing_is_asked_about_what_was_judged(root: Path) -> None:
     said("prompt", root)
     ok("feedback", "--not-relevant", "L1", cwd=root)
     assert answer(CLAUDE, "stop", root) is None
+    assert answer(CLAUDE, "prompt", root, prompt="thanks, that was it") is None
 
 
 def test_an_agent_that_was_kept_from_stopping_is_let_go(root: Path) -> None:
-    said("prompt", root)
-    assert answer(CLAUDE, "stop", root, stop_hook_active=True) is None
+    assert answer("cursor", "post-tool", root) is not None
+    assert answer("cursor", "stop", root, stop_hook_active=True) is None
 
 
 def test_asking_can_be_turned_off(root: Path) -> None:
     ok("config", "hooks.ask", "false", "--user", cwd=root)
     said("prompt", root)
     assert answer(CLAUDE, "stop", root) is None
+    assert answer(CLAUDE, "prompt", root, prompt="thanks, that was it") is None
 
 
 def test_an_event_that_two_configuration_files_fire_is_answered_once(root: Path) -> None:

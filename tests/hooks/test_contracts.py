@@ -25,20 +25,17 @@ DOCUMENTED: dict[tuple[str, str], dict[str, Any]] = {
     ("claude-code", "pre-tool"): context("PreToolUse"),
     ("claude-code", "tool-failure"): context("PostToolUseFailure"),
     ("claude-code", "subagent-start"): context("SubagentStart"),
-    ("claude-code", "stop"): BLOCK,
     ("codex", "session-start"): context("SessionStart"),
     ("codex", "prompt"): context("UserPromptSubmit"),
     ("codex", "pre-tool"): context("PreToolUse"),
     ("codex", "post-tool"): context("PostToolUse"),
     ("codex", "subagent-start"): context("SubagentStart"),
-    ("codex", "stop"): BLOCK,
     ("cursor", "session-start"): {"additional_context": str},
     ("cursor", "post-tool"): {"additional_context": str},
     ("cursor", "stop"): {"followup_message": str},
     ("gemini-cli", "session-start"): context("SessionStart"),
     ("gemini-cli", "prompt"): context("BeforeAgent"),
     ("gemini-cli", "post-tool"): context("AfterTool"),
-    ("gemini-cli", "stop"): {"decision": "deny", "reason": str},
     ("vscode", "session-start"): context("SessionStart"),
     ("vscode", "pre-tool"): context("PreToolUse"),
     ("vscode", "post-tool"): context("PostToolUse"),
@@ -51,7 +48,6 @@ DOCUMENTED: dict[tuple[str, str], dict[str, Any]] = {
     ("opencode", "session-start"): {"additionalContext": str},
     ("opencode", "prompt"): {"additionalContext": str},
     ("opencode", "post-tool"): {"additionalContext": str},
-    ("opencode", "stop"): {"additionalContext": str},
 }
 # Every event that the vendors document and Engram does not use, with the reason.
 QUIET = "it takes no text for the model, and nothing lasting is told there"

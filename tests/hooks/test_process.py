@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
-from hookkit import CALLS, LESSON, make_store, recorded
+from hookkit import CALLS, ERROR, FAILURE, LESSON, PROMPT, make_store, recorded, text_of
 
 from tests.project.test_startup import START, start
 
@@ -66,9 +66,24 @@ def test_garbage_is_passed_over(root: Path) -> None:
     assert silent(run(root, b"\xfe garbage"))
 
 
-def test_ten_megabytes_are_read_to_the_end_and_passed_over(root: Path) -> None:
-    large = payload(root)[:-1] + b', "more": "' + b"x" * (10 * MEGABYTE) + b'"}'
-    assert silent(run(root, large))
+@pytest.mark.parametrize("filling", [b"x", b"line of a log\\n", b"\\\\", b'\\"{[', b"\\u00e4", "ä".encode()])
+def test_of_ten_megabytes_the_head_and_the_tail_are_read(filling: bytes, root: Path) -> None:
+    long = b'"more": "' + filling * (10 * MEGABYTE // len(filling)) + b'"'
+    asked = payload(root)[1:-1]
+    assert LESSON in calm("prompt", root, raw=b"{" + asked + b", " + long + b"}").out
+    other = asked.replace(b'"session_id": "', b'"session_id": "other ')
+    assert LESSON in calm("prompt", root, raw=b"{" + long + b", " + other + b"}").out
+
+
+def test_of_many_megabytes_in_many_pieces_the_head_is_read(root: Path) -> None:
+    pieces = b'"pieces": [' + b'{"a": ["b"]}, ' * MEGABYTE + b"1]"
+    assert LESSON in run(root, payload(root)[:-1] + b", " + pieces + b"}").stdout.decode()
+
+
+def test_the_error_at_the_end_of_megabytes_of_output_is_found(root: Path) -> None:
+    output = "compiled one more file without a word\n" * (6 * MEGABYTE // 38) + ERROR
+    failure = payload(root, "tool-failure", error=output)
+    assert FAILURE in text_of(json.loads(calm("tool-failure", root, raw=failure).out))
 
 
 def test_a_large_payload_is_answered_all_the_same(root: Path) -> None:
@@ -100,6 +115,66 @@ def test_whoever_holds_the_database_only_costs_an_answer(root: Path) -> None:
         assert silent(run(root, payload(root), seconds="1.5"))
         held.execute("ROLLBACK")
     assert LESSON.encode() in run(root, payload(root)).stdout
+
+
+def test_a_hook_that_gives_up_leaves_a_line_in_the_activity_log(root: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(root / ".engram/state.db") as held:
+        held.execute("CREATE TABLE IF NOT EXISTS x (y)")
+        held.execute("BEGIN EXCLUSIVE")
+        assert silent(run(root, payload(root), seconds="1.5"))
+        held.execute("ROLLBACK")
+    until, late = time.monotonic() + 60, list[dict[str, Any]]()
+    while not late and time.monotonic() < until:  # a process of its own writes it
+        late = [one for one in ok("live", "--json", cwd=root).json["entries"] if one["action"] == "late"]
+    assert [(one["via"], one["agent"], one["took_ms"]) for one in late] == [
+        ("hook prompt", "claude-code", 1500.0)
+    ]
+
+
+# root may write anywhere, unless it is started without the right to
+UNPRIVILEGED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"]
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or (IS_ROOT and not shutil.which("setpriv")), reason="no folder can be made read-only"
+)
+@pytest.mark.parametrize("home_too", [True, False], ids=["store-and-home", "store"])
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["indexed", "fresh"])
+def test_a_clone_that_may_only_be_read_is_recalled_from_as_usual(
+    home_too: bool, is_indexed: bool, root: Path, tmp_path: Path
+) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    if not is_indexed:
+        shutil.rmtree(root / ".engram")
+    folders = [Path(place) for one in ([root, home] if home_too else [root]) for place, _, _ in os.walk(one)]
+    places = {f"XDG_{name}_HOME": str(home) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    more = {**variables(ENGRAM_HOOK_SECONDS="60", ENGRAM_BACKGROUND="inline"), **places, "HOME": str(home)}
+    before = sorted(root.rglob("*"))
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        done = [
+            subprocess.run(
+                [*(UNPRIVILEGED if IS_ROOT else []), *COMMAND, "prompt", "--agent", "claude-code"], cwd=root,
+                input=payload(root, session_id=session, prompt=f"{PROMPT} {number}"), capture_output=True,
+                env={**more, "TMPDIR": str(temporary)}, check=False, timeout=120,
+            )
+            for session, number in (("one", 1), ("one", 2), ("two", 1))
+        ]  # fmt: skip
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert {(one.returncode, one.stderr) for one in done} == {(0, b"")}
+    first, again, other = (one.stdout.decode() for one in done)
+    assert LESSON in first
+    assert "above answers" in again  # what it was shown is remembered
+    assert LESSON in other
+    assert sorted(root.rglob("*")) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

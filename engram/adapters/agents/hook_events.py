@@ -15,13 +15,13 @@ SUBAGENT_START, SUBAGENT_STOP, TASK_COMPLETED, PRE_COMPACT, STOP, SESSION_END = 
 )  # fmt: skip
 EVENTS = (*EVENTS_IN, *EVENTS_OUT)
 
-# The forms of an answer: where in the JSON the text goes.
+# The forms of an answer: where in the JSON the text goes. An answer at the end of a turn costs another turn: an agent that
+# listens at prompts has none there.
 NOTHING = "nothing"  # the agent takes no answer here
 CONTEXT = "context"  # {"hookSpecificOutput": {"hookEventName", "additionalContext"}}
 FLAT_CONTEXT = "flat-context"  # {"additionalContext"}
 SNAKE_CONTEXT = "snake-context"  # {"additional_context"}
 BLOCK = "block"  # {"decision": "block", "reason"}
-DENY = "deny"  # {"decision": "deny", "reason"}
 INNER_BLOCK = "inner-block"  # {"hookSpecificOutput": {"hookEventName", "decision": "block", "reason"}}
 FOLLOW_UP = "follow-up"  # {"followup_message"}
 
@@ -57,7 +57,7 @@ _CLAUDE_CODE = (
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10, detached=True),
     Hook(TASK_COMPLETED, "TaskCompleted", seconds=10, detached=True),
     Hook(PRE_COMPACT, "PreCompact", seconds=10),
-    Hook(STOP, "Stop", BLOCK, seconds=10),
+    Hook(STOP, "Stop", seconds=10),
     Hook(SESSION_END, "SessionEnd"),
 )
 _CODEX = (
@@ -68,7 +68,7 @@ _CODEX = (
     Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
     Hook(PRE_COMPACT, "PreCompact", seconds=10),
-    Hook(STOP, "Stop", BLOCK, seconds=10),
+    Hook(STOP, "Stop", seconds=10),
     Hook(SESSION_END, "SessionEnd", seconds=3),  # it allows no more
 )
 _CURSOR = (
@@ -84,7 +84,7 @@ _GEMINI = (
     Hook(PROMPT, "BeforeAgent", CONTEXT),
     Hook(POST_TOOL, "AfterTool", CONTEXT),
     Hook(PRE_COMPACT, "PreCompress", seconds=10),
-    Hook(STOP, "AfterAgent", DENY, seconds=10),
+    Hook(STOP, "AfterAgent", seconds=10),
     Hook(SESSION_END, "SessionEnd"),
 )
 _VSCODE = (
@@ -110,7 +110,7 @@ _OPENCODE = (  # called by Engram's own plugin, which takes FLAT_CONTEXT everywh
     Hook(PROMPT, "chat.message", FLAT_CONTEXT),
     Hook(POST_TOOL, "tool.execute.after", FLAT_CONTEXT),
     Hook(PRE_COMPACT, "experimental.session.compacting", seconds=10),
-    Hook(STOP, "session.idle", FLAT_CONTEXT, seconds=10, keeps=True),
+    Hook(STOP, "session.idle", seconds=10, keeps=True),
     Hook(SESSION_END, "dispose"),
 )
 _GOOSE = (  # of what these say, it takes nothing

@@ -215,6 +215,57 @@ PROGRAMS = (
 )
 
 
+class _Project(NamedTuple):
+    """Where an agent reads the same from a project: its server, its hooks, and as in `Host` the rest."""
+
+    server: Server
+    hooks: HookFile | None = None
+    allow: str = ""
+    skill: str = ""
+    commands: str = ""
+
+
+_PROJECTS = {
+    "claude-code": _Project(
+        Server("{project}/.mcp.json", form="typed"),
+        HookFile("{project}/.claude/settings.json", "groups"),
+        "{project}/.claude/settings.json",
+        "{project}/.claude/skills/engram/SKILL.md",
+        "{project}/.claude/commands",
+    ),
+    "cursor": _Project(
+        Server("{project}/.cursor/mcp.json"), HookFile("{project}/.cursor/hooks.json", "flat")
+    ),
+    "codex": _Project(
+        Server("{project}/.codex/config.toml", ("mcp_servers",), format=TOML),
+        HookFile("{project}/.codex/hooks.json", "groups"),
+    ),
+    "gemini-cli": _Project(
+        Server("{project}/.gemini/settings.json"), HookFile("{project}/.gemini/settings.json", "groups")
+    ),
+    "opencode": _Project(
+        Server("{project}/opencode.json", ("mcp",), "command-list"),
+        HookFile("{project}/.opencode/plugins/engram.js", "owned"),
+    ),
+    "vscode": _Project(Server("{project}/.vscode/mcp.json", ("servers",), "typed")),
+    "zed": _Project(Server("{project}/.zed/settings.json", ("context_servers",))),
+    "roo": _Project(Server("{project}/.roo/mcp.json")),
+}
+IN_PROJECTS = tuple(_PROJECTS)
+
+
+def in_project(host: Host) -> Host | None:
+    """Return an agent with the places of its files in a project; None for one that reads none there."""
+    found = _PROJECTS.get(host.name)
+    if found is None:
+        return None
+    allow = (found.allow, *host.allow[1:]) if found.allow and host.allow else None
+    return host._replace(
+        server=found.server, hooks=found.hooks, allow=allow, policy="", skill=found.skill, commands=found.commands,
+        manifest="", session="", after="Commit these files. Each of you is asked once whether to trust them.",
+    )  # fmt: skip
+
+
 def host_named(name: str) -> Host | None:
     """Return the agent of that name."""
     return next((host for host in HOSTS if host.name == name), None)

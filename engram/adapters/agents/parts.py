@@ -33,7 +33,10 @@ MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissio
 
 
 class Wish(NamedTuple):
-    """What is wanted: for which Python, in which project ("" for none), with which parts, under which name of a server."""
+    """What is wanted: for which Python, in which project ("" for none), with which parts, under which name of a server.
+
+    Without a Python the project's own files are meant, which others use, too: they run `engram` from the PATH.
+    """
 
     python: str
     project: str = ""
@@ -101,7 +104,8 @@ def project_of(host: Host, path: str) -> str:
 
 def generic(wish: Wish) -> str:
     """Return what most MCP hosts that are not in the table take."""
-    server = {"command": wish.python, "args": [*_run(wish)[1:], "mcp"]}
+    program, *arguments = _run(wish)
+    server = {"command": program, "args": [*arguments, "mcp"]}
     return snippet(Entry((SERVERS, SERVER_NAME), server))
 
 
@@ -119,9 +123,9 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
     return [Part(GUIDE, os.path.join(folder, name), Owned(text)) for name, text in files.items()]
 
 
-def hook_command(python: str, hook: Hook, agent: str) -> str:
+def hook_command(wish: Wish, hook: Hook, agent: str) -> str:
     """Return the command line of a hook, as a shell takes it."""
-    words = [python, "-P", "-m", "engram", "hook", hook.event, "--agent", agent]
+    words = [*_run(wish), "hook", hook.event, "--agent", agent]
     return (
         " ".join(f'"{word}"' if " " in word else word for word in words)
         if os.name == "nt"
@@ -170,7 +174,7 @@ def _is_second(path: str) -> bool:
 
 
 def _run(wish: Wish) -> list[str]:
-    return [wish.python, "-P", "-m", "engram"]
+    return [wish.python, "-P", "-m", "engram"] if wish.python else ["engram"]
 
 
 def _environment(host: Host) -> dict[str, object]:
@@ -178,7 +182,8 @@ def _environment(host: Host) -> dict[str, object]:
 
 
 def _plain(host: Host, wish: Wish) -> dict[str, object]:
-    return {"command": wish.python, "args": [*_run(wish)[1:], "mcp"], "env": _environment(host)}
+    program, *arguments = _run(wish)
+    return {"command": program, "args": [*arguments, "mcp"], "env": _environment(host)}
 
 
 def _typed(host: Host, wish: Wish) -> dict[str, object]:
@@ -219,19 +224,18 @@ def _hooks(host: Host, form: str, wish: Wish) -> Edit:
         return HookEntries(events, {hook.native: hook.matcher for hook in hooks})
     if form == "flat":
         flat = {
-            hook.native: {"command": hook_command(wish.python, hook, host.name), "timeout": hook.seconds}
+            hook.native: {"command": hook_command(wish, hook, host.name), "timeout": hook.seconds}
             for hook in hooks
         }
         return HookEntries(flat, extra={"version": 1})
     lines = {
-        hook.native: {"command": hook_command(wish.python, hook, host.name), "show_output": False}
-        for hook in hooks
+        hook.native: {"command": hook_command(wish, hook, host.name), "show_output": False} for hook in hooks
     }
     return HookEntries(lines)
 
 
 def _grouped(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]:
-    entry: dict[str, object] = {"type": "command", "command": hook_command(wish.python, hook, host.name)}
+    entry: dict[str, object] = {"type": "command", "command": hook_command(wish, hook, host.name)}
     entry["timeout"] = hook.seconds * unit
     if hook.detached and host.name == "claude-code":
         entry["async"] = True
@@ -241,7 +245,7 @@ def _grouped(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]
 def _copilot_file(host: Host, wish: Wish) -> str:
     events = {}
     for hook in HOOKS[host.name]:
-        command = hook_command(wish.python, hook, host.name)
+        command = hook_command(wish, hook, host.name)
         entry = {"type": "command", "bash": command, "powershell": f"& {command}", "timeoutSec": hook.seconds}
         events[hook.native] = [entry]
     return json.dumps({"version": 1, "description": guides.WRITTEN, "hooks": events}, indent=2) + "\n"

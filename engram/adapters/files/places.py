@@ -27,6 +27,11 @@ def user_store() -> str:
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
+def cache_folder() -> str:
+    """Return where what can be made anew is kept for the user."""
+    return os.path.join(_base("XDG_CACHE_HOME", "LOCALAPPDATA", ".cache"), _APP)
+
+
 def connections_file() -> str:
     """Return where it is written down which files of agents `engram connect` changed, and how they were before."""
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json")

@@ -209,6 +209,19 @@ class Words:
         scores.pop(None, None)  # type: ignore[call-overload]  # a text without a row is none of ours
         return WordHits(scores, perfect, rarity, misspelt)
 
+    def rows_with(self, text: str, most: int) -> list[int]:
+        """Return the rows that have every word of a text; none where more than `most` have."""
+        terms = list(dict.fromkeys(self._analysed(text)))
+        counts = [self._searcher.doc_freq("text", term) for term in terms]
+        if not all(counts) or (len(counts) == 1 and counts[0] > most) or not counts:
+            return []
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._exactly(term)) for term in terms])
+        hits = self._searcher.search(query, limit=most + 1, count=False).hits
+        if not hits or len(hits) > most:
+            return []
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        return [int(row) for row in rows if row is not None]
+
     def _exactly(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")
 

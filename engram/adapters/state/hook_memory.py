@@ -17,6 +17,7 @@ ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "a
 FAILED = "failed"  # the key is what was run, and the id of the captured entry
 PASSED = "passed"  # the key is the id of the captured entry
 CHANGED = "changed"  # the key is the path of a file
+LEFT = "left"  # to be asked at the next prompt
 MOMENT = "moment"  # shown because an event fitted `when`
 TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """

@@ -55,14 +55,15 @@ def by_text(
     lead: str = "",
     naming: Sequence[str] = (),
     above: bool = False,
+    named: bool = False,
     bar: float = 1.0,
     spent: int = 0,
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
     With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
-    is named where it answers best. `bar` is the share of what a strong answer needs that is enough here; `spent` are
-    tokens of the budget that are used up already.
+    is named where it answers best. With `named` also what is about the things that the text names. `bar` is the share of
+    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already.
     """
     text = text[:_LONGEST_QUESTION]
     budget = int(store.settings.number("hooks.recall_budget")) - spent
@@ -71,15 +72,23 @@ def by_text(
     began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
     usable = answer.strategy != recall.SCAN
+    most = MOST
     hits = [hit for hit in answer.lore if usable and search.strength_of([hit], bar) == ranking.STRONG]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
+    if named:
+        from engram.usecases.agents.named import about_named
+
+        of_names = {hit.lore.id: hit for hit in about_named(store, text)}
+        hits = [*of_names.values(), *(hit for hit in hits if hit.lore.id not in of_names)]
+        most = max(MOST, len(of_names))
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
     near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
     put = put_before(
-        store, [hit.lore for hit in hits], budget, lead=lead, elsewhere=elsewhere, question=text, near=near, above=above
+        store, [hit.lore for hit in hits], budget, most=most, lead=lead, elsewhere=elsewhere, question=text, near=near,
+        above=above,
     )  # fmt: skip
     _note_recalled(store, put)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"

@@ -10,10 +10,11 @@ import sys
 
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
-from engram.adapters.agents.hosts import HOSTS, NAMES, PROGRAMS, Host, host_named
+from engram.adapters.agents.hosts import HOSTS, IN_PROJECTS, NAMES, PROGRAMS, Host, host_named, in_project
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of, server_part
 from engram.adapters.agents.refusal import CannotEditError
 from engram.adapters.agents.servers import SERVER_NAME, chosen_name
+from engram.adapters.files import places
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import foreign_files
 from engram.domain.errors import EngramError, UsageError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE_SECONDS = 0.2  # for a port of this machine, which answers at once or never
+_NEEDED = "Everybody in the project needs `engram` on the PATH: pip install engram-lore."
 
 
 class Change(NamedTuple):
@@ -75,7 +77,7 @@ class Refused(NamedTuple):
 class Plan(NamedTuple):
     """What connecting or disconnecting an agent would do. `restored` are files that get exactly their old bytes.
 
-    `server` is the name of the MCP server.
+    `server` is the name of the MCP server, `project` the top of the repository whose own files are meant ("" for the user's).
     """
 
     host: Host
@@ -84,6 +86,7 @@ class Plan(NamedTuple):
     notes: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     server: str = SERVER_NAME
+    project: str = ""
 
     @property
     def wanted(self) -> tuple[Change, ...]:
@@ -110,6 +113,24 @@ def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish
 
     repository = find_repository(working)
     return Wish(sys.executable, repository.worktree if repository else "", allow_tools, rules)
+
+
+def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
+    """Return what connecting would write into files of the repository around `working`. Raises UsageError."""
+    found = wish(working, allow_tools=allow_tools, rules=rules)
+    if not found.project:
+        raise UsageError(
+            f"{working} is in no git repository.", "Call it in the project that is to be connected."
+        )
+    return found._replace(python="")
+
+
+def host_in_project(host: Host) -> Host:
+    """Return an agent with the places of its files in a project. Raises UsageError for one that reads none there."""
+    found = in_project(host)
+    if found is None:
+        raise UsageError(f"{host.title} reads no files of a project.", f"These do: {', '.join(IN_PROJECTS)}.")
+    return found
 
 
 def agent_named(name: str) -> Host:
@@ -164,6 +185,20 @@ def _listens(port: int) -> bool:
     return True
 
 
+def installed(wanted: Wish) -> list[Host]:
+    """Return the agents that are installed here; for a project those of them that read its files."""
+    found = [one.host for one in presence(wish(wanted.project or os.getcwd())) if one.installed]
+    return found if wanted.python else [there for host in found if (there := in_project(host)) is not None]
+
+
+def connected(wanted: Wish) -> list[Host]:
+    """Return the agents that are connected: in the user's files, or in those of the project."""
+    hosts = HOSTS if wanted.python else [host for one in HOSTS if (host := in_project(one)) is not None]
+    known = connections.load()
+    found = (_presence(host, _with_server_name(host, wanted, known)) for host in hosts)
+    return [one.host for one in found if any(one.parts.values())]
+
+
 def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
     """Plan to connect an agent; with a `folder`, plan to write Claude Code's plugin there."""
     wanted = wanted if folder else _with_server_name(host, wanted, connections.load())
@@ -180,7 +215,9 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
             notes.append(
                 f"{path} is a link: the file that it leads to, {os.path.realpath(path)}, is changed."
             )
-    return Plan(host, tuple(changes), tuple(refused), tuple(notes), server=wanted.server)
+    return Plan(
+        host, tuple(changes), tuple(refused), tuple(notes), server=wanted.server, project=_own_project(wanted)
+    )
 
 
 def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]:
@@ -191,16 +228,16 @@ def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]
 
 def unplan(host: Host, wanted: Wish) -> Plan:
     """Plan to disconnect an agent: files that nobody changed since get exactly their old bytes."""
-    known = connections.load()
+    known, owner = connections.load(), _owner(host, _own_project(wanted))
     wanted = _with_server_name(host, wanted._replace(allow_tools=True), known)
     found = _by_path(parts(host, wanted))
     for path, one in known.items():
-        if host.name in one.agents and path not in found:
+        if wanted.python and owner in one.agents and path not in found:
             found[path] = _elsewhere(path, host, wanted)
     changes, refused, restored = list[Change](), list[Refused](), list[str]()
     for path, group in found.items():
         now = known.get(path)
-        shared = now is not None and bool(set(now.agents) - {host.name})  # another connected agent needs it
+        shared = now is not None and bool(set(now.agents) - {owner})  # another connected agent needs it
         try:
             before = foreign_files.read(path)
             after, exact = (before, False) if shared else _without(before, group, now)
@@ -209,7 +246,15 @@ def unplan(host: Host, wanted: Wish) -> Plan:
         except (CannotEditError, EngramError) as error:
             refused.append(_refused(path, error, group))
     note = _name_note(host, wanted)
-    return Plan(host, tuple(changes), tuple(refused), (note,) if note else (), tuple(restored), wanted.server)
+    return Plan(
+        host,
+        tuple(changes),
+        tuple(refused),
+        (note,) if note else (),
+        tuple(restored),
+        wanted.server,
+        _own_project(wanted),
+    )
 
 
 def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
@@ -222,7 +267,7 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
     try:
         for change in done.wanted:
             keep = change.before is not None and change.path not in done.restored
-            backup = foreign_files.back_up(change.path, change.before or b"", moment) if keep else ""
+            backup = _back_up(change, moment, done) if keep else ""
             foreign_files.replace(change.path, change.before, change.after)
             backups[change.path] = backup
             if connected:
@@ -230,10 +275,26 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
             elif change.path in done.restored:
                 foreign_files.tidy_up(change.path, known[change.path].backup)
         for path in [change.path for change in done.changes]:
-            _update_agents(known, path, done.host.name, connected=connected)
+            _update_agents(known, path, _owner(done.host, done.project), connected=connected)
     finally:
         connections.save(known)
     return backups
+
+
+def _own_project(wanted: Wish) -> str:
+    """Return the project whose own files are meant; "" for the files of the user."""
+    return "" if wanted.python else wanted.project
+
+
+def _owner(host: Host, project: str) -> str:
+    """Return who needs a file in the record of connections: an agent, or an agent in a project."""
+    return f"{host.name} in {project}" if project else host.name
+
+
+def _back_up(change: Change, moment: str, done: Plan) -> str:
+    """Keep what a file held: beside it, in a project outside of it, where nobody commits it. Return the path of the copy."""
+    folder = os.path.join(os.path.dirname(places.connections_file()), "backups") if done.project else ""
+    return foreign_files.back_up(change.path, change.before or b"", moment, folder)
 
 
 def check_python(python: str) -> None:
@@ -257,8 +318,9 @@ def check_python(python: str) -> None:
 def _notes(host: Host, wanted: Wish) -> list[str]:
     """Say that the MCP server gets another name, where the usual one is in use."""
     note = _name_note(host, wanted)
+    needed = [] if wanted.python else [_NEEDED]
     more = f"Engram's server is named {wanted.server}. If the other one is Engram, too: remove it and connect again."
-    return [f"{note} {more}"] if note else []
+    return [*([f"{note} {more}"] if note else []), *needed]
 
 
 def _by_path(found: Sequence[Part]) -> dict[str, list[Part]]:
@@ -341,8 +403,9 @@ def _connection(known: Connection | None, change: Change, backup: str, done: Pla
 
 
 def _has_ours(change: Change, done: Plan) -> bool:
-    project = project_of(done.host, change.path)
-    group = parts(done.host, Wish(sys.executable, project, allow_tools=True, server=done.server))
+    project = done.project or project_of(done.host, change.path)
+    python = "" if done.project else sys.executable
+    group = parts(done.host, Wish(python, project, allow_tools=True, server=done.server))
     text = _decoded(change.before)
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 
@@ -379,7 +442,11 @@ def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection])
     part = server_part(host, wanted)
     if part is None:
         return wanted
-    return wanted._replace(server=chosen_name(_servers(host, wanted), _recorded_name(host, part.path, known)))
+    return wanted._replace(
+        server=chosen_name(
+            _servers(host, wanted), _recorded_name(_owner(host, _own_project(wanted)), part.path, known)
+        )
+    )
 
 
 def _name_note(host: Host, wanted: Wish) -> str:
@@ -401,6 +468,6 @@ def _servers(host: Host, wanted: Wish) -> Mapping[str, object]:
         return {}
 
 
-def _recorded_name(host: Host, path: str, known: Mapping[str, Connection]) -> str:
+def _recorded_name(owner: str, path: str, known: Mapping[str, Connection]) -> str:
     one = known.get(path)
-    return one.server if one is not None and host.name in one.agents else ""
+    return one.server if one is not None and owner in one.agents else ""

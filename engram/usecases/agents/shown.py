@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.state.hook_memory import SHOWN, HookMemory
+from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -36,7 +36,13 @@ def mark(store: Store, shown: Iterable[Framed]) -> list[Framed]:
     return [one for one in shown if memory.mark(SHOWN, store.caller.session, key(one), now)]
 
 
-def remember(store: Store, shown: Iterable[Framed]) -> None:
-    """Remember what the calling session is shown, where that is possible: an answer does not fail for want of it."""
+def remember(store: Store, shown: Iterable[Framed], *, is_recalled: bool = False) -> None:
+    """Remember what the calling session is shown, where that is possible: an answer does not fail for want of it.
+
+    With `is_recalled` the agent is asked later whether it helped.
+    """
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        mark(store, shown)
+        marked = mark(store, shown)
+        memory, now = HookMemory(store.state), store.clock.now().timestamp()
+        for one in marked if is_recalled else ():
+            memory.mark(RECALLED, store.caller.session, one.id, now)

@@ -10,6 +10,7 @@ from engram.adapters.git.write import lore_branch
 from engram.domain.errors import StoreError
 from engram.domain.scopes import PROJECT, USER, scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.opening import read_only
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
 
@@ -72,7 +73,8 @@ def locate_root(root: str, scope: str = "") -> Located:
     repository = find_repository(root)
     if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         repository = _restored(root) or repository
-    state = state_folder(root, repository)
+    own = state_folder(root, repository)
+    state = read_only.writable(own)
     make_state(state, outside_git=repository is None)
     settings = in_force(root, state if repository else None)
     folder, configured = (settings.settings.text(key) for key in ("store.folder", "store.placement"))

@@ -31,6 +31,7 @@ _DONE = {
     "forget": "forgot",
     "brief": "start of a session",
     "ask": "asked which entries helped",
+    "late": "gave up: it took too long",
     "capture": "captured what a hook sent",
     "import": "imported",
     "sync": "synced",

@@ -65,9 +65,12 @@ def _mode_of_new(path: str) -> int:
     return 0o644 if path.endswith((".md", ".mdc", ".js")) else 0o600
 
 
-def back_up(path: str, content: bytes, moment: str) -> str:
-    """Keep bytes beside a file, readable for its owner alone; returns the path of the copy. Raises StoreError."""
+def back_up(path: str, content: bytes, moment: str, folder: str = "") -> str:
+    """Keep bytes beside a file or in a folder, readable for the owner alone; returns the path of the copy. Raises StoreError."""
     target = os.path.realpath(path)
+    if folder:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        target = os.path.join(folder, os.path.basename(target))
     for number in range(100):
         copy = f"{target}.engram-{moment}{f'-{number}' if number else ''}.bak"
         if not os.path.lexists(copy):

@@ -24,6 +24,7 @@ EXAMPLES = (
     "engram connect claude-code",
     "engram connect --all --dry-run",
     "engram connect cursor --print           # what to add by hand",
+    "engram connect claude-code --project    # files to commit, for everybody in the project",
     "engram connect devcontainer --print",
 )
 _DEVCONTAINER = "devcontainer"
@@ -48,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--allow-tools", action="store_true", help="let the agent use read-only tools without asking")
     add("--no-rules", action="store_true", help="leave AGENTS.md and other rule files alone")
+    add(
+        "--project",
+        action="store_true",
+        help="write the agent's files in this repository instead, with a portable command, for a team to commit",
+    )
     add("--plugin", metavar="FOLDER", default="", help="write Claude Code's plugin into a folder instead")
 
 
@@ -59,11 +65,15 @@ def run(call: Call) -> int:
     given = call.arguments
     if given.plugin and given.agent != "claude-code":
         raise UsageError("--plugin is only for claude-code.", "engram connect claude-code --plugin FOLDER")
-    wanted = connect.wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
+    if given.project and given.plugin:
+        raise UsageError("--project and --plugin exclude each other.", "Choose one of them.")
+    make = connect.wish_for_project if given.project else connect.wish
+    wanted = make(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)
-    hosts = chosen(call, [one.host for one in connect.presence(wanted) if one.installed] if given.all else [])
-    connect.check_python(wanted.python)
+    hosts = chosen(call, connect.installed(wanted) if given.all else [])
+    if wanted.python:
+        connect.check_python(wanted.python)
     code = carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
     if not given.dry_run:
         ask_to_sync(call)
@@ -71,26 +81,30 @@ def run(call: Call) -> int:
 
 
 def chosen(call: Call, every: list[Host]) -> list[Host]:
-    """The agents that a call is about. Raises UsageError."""
-    from engram.usecases.agents.connect import agent_named
+    """The agents that a call is about, with the places of their files that it is about. Raises UsageError."""
+    from engram.usecases.agents.connect import agent_named, host_in_project
 
     given = call.arguments
     if bool(given.agent) == given.all:
         raise UsageError("Name one agent, or --all.", "`engram agents` lists what is installed here.")
-    return every if given.all else [agent_named(given.agent)]
+    if given.all:
+        return every
+    host = agent_named(given.agent)
+    return [host_in_project(host) if given.project else host]
 
 
 def _print(call: Call, agent: str, wanted: Wish) -> int:
     """The snippets, each with the file that it belongs into."""
     from engram.adapters.agents import guides
     from engram.adapters.agents.parts import generic
-    from engram.usecases.agents.connect import agent_named, by_hand
+    from engram.usecases.agents.connect import agent_named, by_hand, host_in_project
 
     notes: list[str] = []
     if agent == _DEVCONTAINER:
         found = [("devcontainer.json, compose.yaml", guides.devcontainer())]
     elif agent:
-        found, notes = by_hand(agent_named(agent), wanted)
+        host = agent_named(agent)
+        found, notes = by_hand(host if wanted.python else host_in_project(host), wanted)
     else:
         found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})

@@ -16,7 +16,11 @@ DESCRIPTION = (
     "Remove what `engram connect` added from an agent's configuration, after a preview.\n"
     "A file that was not changed since gets its old bytes back; from any other only Engram's entries are removed."
 )
-EXAMPLES = ("engram disconnect claude-code", "engram disconnect --all --dry-run")
+EXAMPLES = (
+    "engram disconnect claude-code",
+    "engram disconnect --all --dry-run",
+    "engram disconnect claude-code --project",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
     add("--all", action="store_true", help="every agent that is connected")
+    add("--project", action="store_true", help="take it out of this repository's own files")
     add("--dry-run", action="store_true", help="only show the changes")
 
 
@@ -33,6 +38,10 @@ def run(call: Call) -> int:
     from engram.usecases.agents import connect
 
     given = call.arguments
-    wanted = connect.wish(os.getcwd())
-    every = [one.host for one in connect.presence(wanted) if any(one.parts.values())] if given.all else []
-    return carry_out(call, chosen(call, every), lambda host: connect.unplan(host, wanted), connected=False)
+    wanted = (connect.wish_for_project if given.project else connect.wish)(os.getcwd())
+    return carry_out(
+        call,
+        chosen(call, connect.connected(wanted) if given.all else []),
+        lambda host: connect.unplan(host, wanted),
+        connected=False,
+    )

@@ -1,0 +1,84 @@
+"""Names in prompts: which words may be one, how surely entries say so, and which prompts ask for nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.domain.agents import naming
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "thanks, that's all I wanted",
+        "Thank you!",
+        "ok, go on",
+        "yes please continue with the next one",
+        "great, Falcon works again",
+        "alright, keep going with the Falcon part",
+        "right, and the same for the second one",
+        "sounds good, ship it",
+        "Thanks! The tests pass now.",
+    ],
+)
+def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: str) -> None:
+    assert naming.asks_for_nothing(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "thanks, how does Falcon retry?",
+        "ok, add a retry to Falcon so that the tests are green",
+        "great, but Falcon works only on my machine",
+        "why does the build continue after a failure",
+        "next to the button there is a gap, close it",
+        "ask Falcon for the list of users",
+        "thanks, that works. Please have a look at the second thing as well: the invoices of March that we have sent to Falcon",
+    ],
+)
+def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -> None:
+    assert not naming.asks_for_nothing(prompt)
+
+
+def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> None:
+    prompt = "Ask Nováková's team on Monday: does redux-saga call set_timeout in the cache of Spring?"
+    assert naming.words_of(prompt) == ["ask", "novakova", "redux-saga", "spring"]
+
+
+@pytest.mark.parametrize(
+    ("word", "texts", "how"),
+    [
+        ("falcon", ["The Falcon service retries."], naming.SURE),
+        ("asyncpg", ["asyncpg caches statements."], naming.SURE),
+        ("weasyprint", ["Fonts come from WeasyPrint."], naming.SURE),
+        ("dlx", ["Parcels go by DLX on weekdays."], naming.SURE),
+        ("lindqvist", ["Anna Lindqvist reviews billing."], naming.SURE),
+        ("marlin", ["Marlin sends all mail."], naming.LIKELY),
+        ("marlin", ["Marlin sends all mail.", "We ate a marlin."], naming.NO),
+        ("falcon", ["The Falcon service retries.", "A falcon is a bird."], naming.NO),
+        ("deployments", ["Deployments are frozen."], naming.NO),
+        ("retries", ["It fails. Retries come later."], naming.NO),
+        ("service", ["The Falcon service retries."], naming.NO),
+        ("3ds", ["A 3DS challenge may take ten minutes."], naming.NO),
+        ("absent", ["The Falcon service retries."], naming.NO),
+    ],
+)
+def test_entries_say_by_their_spelling_whether_a_word_is_a_name(
+    word: str, texts: list[str], how: int
+) -> None:
+    assert naming.how_surely(word, texts) == how
+
+
+def test_an_entry_is_about_what_its_head_names() -> None:
+    assert naming.is_about("falcon", "Retries of Falcon are spaced by a minute.\nMore.")
+    assert not naming.is_about("falcon", "Retries are spaced by a minute.\nFalcon does so, too.")
+    assert not naming.is_about("falcon", f"{'Retries are spaced by a minute. ' * 3}Falcon does so, too.")
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [("docvault", True), ("Delacroix Logistics", True), ("Go", False), ("the gateway", False)],
+)
+def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: bool) -> None:
+    assert naming.is_telling(name) == tells
