@@ -11,7 +11,7 @@ from tui_kit import WIDE, User, open_copy, using
 
 from engram.usecases.recording.record import Draft, prepare
 from engram.usecases.store import captured
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.screen import ReviewScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

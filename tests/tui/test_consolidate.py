@@ -11,8 +11,8 @@ from tui_kit import NARROW, SIZES, User, lore, open_copy, using
 
 import engram
 from engram_tui.consolidate.screen import ConsolidateScreen
-from engram_tui.review import pair_search
-from engram_tui.review.merge_editor import MergeEditor
+from engram_tui.inbox import pair_search
+from engram_tui.inbox.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.text_screen import DifferenceScreen
 

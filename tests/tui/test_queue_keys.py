@@ -22,8 +22,8 @@ from tui_tour import Tour
 import engram_tui
 from engram_tui.consolidate.screen import ConsolidateScreen
 from engram_tui.new_entry.form import NewEntryForm
-from engram_tui.review.merge_editor import MergeEditor
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.merge_editor import MergeEditor
+from engram_tui.inbox.screen import ReviewScreen
 from engram_tui.settings.screen import SettingsScreen
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.text_screen import DifferenceScreen

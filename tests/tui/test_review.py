@@ -12,8 +12,8 @@ from textual.widgets import TextArea
 from tui_kit import NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
 
 import engram
-from engram_tui.review.merge_editor import MergeEditor
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.merge_editor import MergeEditor
+from engram_tui.inbox.screen import ReviewScreen
 from engram_tui.shell.text_screen import DifferenceScreen
 
 
@@ -107,7 +107,7 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.review import review as queue
-    from engram_tui.review import pair_search
+    from engram_tui.inbox import pair_search
 
     look, looked = queue.review, threading.Event()
 
@@ -297,7 +297,7 @@ async def test_duplicates_become_one_by_paragraph_and_field(
 async def test_keys_typed_before_the_editor_is_there_wait_for_it(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram_tui.review import versions
+    from engram_tui.inbox import versions
 
     read, typed = versions.read_merge_source, threading.Event()
 

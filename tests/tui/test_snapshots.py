@@ -14,7 +14,7 @@ from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
 from engram_tui.entry.screen import EntryScreen
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.screen import ReviewScreen
 from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:

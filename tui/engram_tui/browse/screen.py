@@ -19,13 +19,13 @@ from engram_tui.browse import messages, queries
 from engram_tui.browse.actions import ACTIONS
 from engram_tui.browse.facet_pane import FacetLines, FacetPane, Values, read_values
 from engram_tui.browse.facets import NAMES, Facets, values_of
-from engram_tui.browse.filter_input import FilterInput
 from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.preview import Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 

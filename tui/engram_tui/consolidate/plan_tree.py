@@ -138,7 +138,7 @@ class Choices:
     def _kind_label(self, kind: str) -> tuple[str, str]:
         number = self._size(kind)
         if kind == LEFT:
-            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, Review decides"
+            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, the Inbox decides"
         if kind == WITHHELD:
             return f"{WITHHELD}  {count(number)}", "a query would lose a helpful answer"
         steps = self.steps_of(kind)

@@ -18,8 +18,8 @@ from engram.domain.errors import NotFoundError
 from engram_tui.consolidate.actions import ACTIONS
 from engram_tui.consolidate.plan_tree import Choices, PlanTree, what_happens
 from engram_tui.consolidate.step_result import item_of, read_result, rehearsal_text
-from engram_tui.review import commands
-from engram_tui.review.pair_search import PairSearch
+from engram_tui.inbox import commands
+from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engram.domain.consolidation.plan import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
-    from engram_tui.review.versions import MergeSource
+    from engram_tui.inbox.versions import MergeSource
     from engram_tui.shell.action import Action
 
 CURSOR_DELAY, CHOICE_DELAY = (
@@ -366,7 +366,7 @@ class ConsolidateScreen(ShellScreen):
 
     def action_merge_step(self) -> None:
         """Open the merge editor on the entries of this line."""
-        from engram_tui.review.versions import read_merge_source
+        from engram_tui.inbox.versions import read_merge_source
 
         line = self.tree_list.line
         if line is None or not self.may_merge():
@@ -380,7 +380,7 @@ class ConsolidateScreen(ShellScreen):
         self.ask("versions", read, self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
-        from engram_tui.review.merge_editor import MergeEditor
+        from engram_tui.inbox.merge_editor import MergeEditor
 
         self.app.push_screen(MergeEditor(source), partial(self._merged, source.item, source.decision))
 

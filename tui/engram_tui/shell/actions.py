@@ -22,7 +22,7 @@ ACTIONS = (
     Action("theme", "T", "next theme", "dark, light, high-contrast, colour-blind"),
     Action("settings", "comma", "settings", "every setting and where it comes from; change it", command="engram config"),
     Action("go_1", "1", "Browse", "browse, search, read and judge entries", run="go('browse')"),
-    Action("go_2", "2", "Review", "what waits for a person", run="go('review')"),
+    Action("go_2", "2", "Inbox", "what waits for a person", run="go('inbox')"),
     Action("go_3", "3", "Consolidate", "a plan to tidy the store", run="go('consolidate')"),
     Action("go_4", "4", "Sync", "what came in and what waits to be pushed", run="go('sync')"),
     Action("go_5", "5", "Insight", "how many entries there are, and how good they are", run="go('insight')"),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram_tui.shell.store_watch import Heading
     from engram_tui.shell.tabs import Tab
 
+FORMER_TABS = {"review": "inbox"}  # names in the saved state of earlier versions
 POLL_INTERVAL = 0.5  # seconds between looks for changes of others
 
 
@@ -124,6 +125,7 @@ class ShellApp(App[None]):
 
     def tab(self, name: str) -> Tab:
         """Return the tab with this name, else the first."""
+        name = FORMER_TABS.get(name, name)
         return next((tab for tab in self.TABS if tab.name == name), self.TABS[0])
 
     def go(self, name: str) -> None:
@@ -168,6 +170,12 @@ class ShellApp(App[None]):
     def refresh_heading(self, screen: StoreScreen) -> None:
         """Read what the first line says; cheap, but not so cheap that the first paint should wait."""
         screen.ask("heading", read_heading, self._take_heading)
+
+    def note_waiting(self, counts: Mapping[str, int]) -> None:
+        """Show how many items wait, by kind, as the Inbox knows it now."""
+        waiting = sum(counts.values())
+        if self.heading is not None and self.heading.waiting != waiting:
+            self._take_heading(self.heading._replace(waiting=waiting))
 
     def _take_heading(self, heading: Heading) -> None:
         self.heading = heading

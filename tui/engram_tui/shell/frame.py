@@ -43,7 +43,7 @@ def heading_line(path: str, heading: Heading | None, cells: int) -> str:
 
 def _parts(heading: Heading) -> list[str]:
     moved = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
-    waiting = f"{heading.waiting:,} waiting for review" if heading.waiting else ""
+    waiting = f"{heading.waiting:,} wait" if heading.waiting else ""
     return [
         f"{heading.branch or 'not in git'}{moved}",
         "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
@@ -89,8 +89,8 @@ class TabLine(Static):
 def _badge(name: str, heading: Heading | None) -> str:
     if heading is None:
         return ""
-    if name == "review" and heading.waiting:
-        return f" ({heading.waiting})"
+    if name == "inbox" and heading.waiting:
+        return f" ({heading.waiting:,})"
     if name == "sync" and (heading.ahead or heading.behind):
         return f" ↑{heading.ahead} ↓{heading.behind}"
     return ""

@@ -7,27 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
+from engram.usecases.review.waiting import count_waiting_items
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.app import Engram
 
-QUICK_KINDS = (
-    review.PROBLEM,
-    review.CONFLICT,
-    review.ENTITY,
-    review.FOREIGN,
-    review.PENDING,
-)  # the kinds of review items that the index lists at once
 _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictionary()
 
 
 class Heading(NamedTuple):
     """The state of the store; `branch` is empty outside git, `error` says what is wrong.
 
-    `waiting` counts the review items that are found quickly.
+    `waiting` counts what waits for a person.
     """
 
     path: str
@@ -43,7 +36,7 @@ class Heading(NamedTuple):
 def read_heading(store: Engram) -> Heading:
     """Read where the store is and how it is doing, as far as that is found quickly."""
     status = store.status(thorough=False)
-    git, index, waiting = status["git"], status["index"], store.review(kinds=QUICK_KINDS).total
+    git, index, waiting = status["git"], status["index"], sum(count_waiting_items(store.store).values())
     assert isinstance(git, dict)
     assert isinstance(index, dict)
     error = "" if index["ok"] else str(index["message"])

@@ -139,7 +139,8 @@ class LazyRows(Sequence[Row]):
 
 def ids_of(rows: Sequence[Row]) -> list[str]:
     """Return the ids of these rows, in order."""
-    return rows.ids() if isinstance(rows, LazyRows) else [row.id for row in rows]
+    ids = getattr(rows, "ids", None)  # of rows that are made when they are looked at
+    return ids() if ids else [row.id for row in rows]
 
 
 def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:

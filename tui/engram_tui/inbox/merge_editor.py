@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
-from engram_tui.review.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
+from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
@@ -22,7 +22,7 @@ from engram_tui.widgets.word_marks import are_similar, side_by_side
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from engram_tui.review.versions import MergeSource
+    from engram_tui.inbox.versions import MergeSource
 
 CHOSEN, NOT_CHOSEN, CURRENT = "●", "○", "▶"
 
