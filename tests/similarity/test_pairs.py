@@ -11,6 +11,7 @@ from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.review.priority import SURE_DUPLICATE
 from engram.domain.similarity.claims import Claim
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
@@ -277,3 +278,17 @@ def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest
     assert len(pairs) > 80
     assert kinds[SAME] == kinds[CONTRADICTION] == 0
     assert kinds[DUPLICATE] <= 0.1 * len(pairs)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(half: str) -> None:
+    judged = measuring.judge(half)
+    proposed = [
+        one
+        for one in judged
+        if one.assessment.kind == SAME
+        or (one.assessment.kind == DUPLICATE and one.assessment.strength >= SURE_DUPLICATE)
+    ]
+    losing = [one for one in proposed if one.pair.label != "same"]
+    assert len(proposed) >= 20
+    assert len(losing) <= len(proposed) / 10

@@ -32,7 +32,7 @@ def statuses(store: engram.Engram) -> dict[str, str]:
 async def undone_and_redone(user: User, what: str) -> None:
     await user.press("u")
     await user.told("Undone", what, "U redoes it")
-    await user.press("U")
+    await user.press("ctrl+r")
     await user.told("Redone", what)
 
 
@@ -72,12 +72,12 @@ async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) ->
         store.record("One.", category="FACT")
         async with using(store, NARROW) as user:
             user.app.can_undo = False
-            await user.press("d")
+            await user.press("D")
             await user.sees(lambda: isinstance(user.app.screen, Confirm))
             await user.press("n")
             await user.sees(lambda: user.app.screen is user.browse)
             assert lore(store, "One.").title == "One."
-            await user.press("d", "y")
+            await user.press("D", "y")
             await user.told("Forget", "forgotten")
 
 

@@ -58,7 +58,7 @@ async def test_queries_show_with_their_entries_and_what_was_withheld(
             "how to bake bread without yeast", "session agent", "answer: none", "withheld, too weak:"
         )
         assert live(user).preview.has_focus
-        await user.press("escape", "F")
+        await user.press("escape", "G")
         await user.sees(lambda: "following" in user.text("about"))
         assert live(user).line_list.has_focus
 

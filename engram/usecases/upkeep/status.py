@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
+_SMALL = 1_500  # entries up to which the whole review queue is found at once
+
 
 def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
     """Return the status as the JSON that `engram status --json` prints; `thorough` checks every file first."""
@@ -50,6 +52,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "embedding": _embedding(store, generation),
             "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
+            "review": _waiting(store, generation, thorough=thorough),
             "settings": {
                 "ok": not store.notes and not store.held_back,
                 "message": " ".join(store.notes),
@@ -61,6 +64,26 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             },
             "version": __version__,
         }
+
+
+def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> dict[str, object]:
+    """Count what waits for a person; where nobody looked yet and that takes no time, look."""
+    from engram.usecases.review.waiting import count_waiting_items, noted_counts
+
+    found: dict[str, int] = {}
+    with contextlib.suppress(EngramError):
+        if (
+            thorough
+            and generation is not None
+            and not noted_counts(store)
+            and generation.catalog.count() <= _SMALL
+        ):
+            from engram.usecases.review.review import review
+
+            found = review(store).by_kind
+        elif generation is not None:
+            found = count_waiting_items(store)
+    return {"waiting": sum(found.values()), "by_kind": found}
 
 
 def _entities(store: Store) -> dict[str, int]:

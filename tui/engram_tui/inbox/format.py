@@ -96,7 +96,7 @@ def why_lines(
     use = [
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
-        f"worth {fraction(item.worth)} × certainty {fraction(item.certainty)}",
+        f"worth {fraction(item.worth)} × {fraction(item.certainty)} certain",
         f"by {safe_line(item.agent)}" if item.agent and item.cost else "",
     ]
     parts.append(f"     {' · '.join(part for part in use if part)}")

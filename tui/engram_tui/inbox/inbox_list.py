@@ -37,8 +37,8 @@ LABELS = {
     DUPLICATE: ("≈", "duplicate", ""), JUNK: ("·", "junk", QUIET), STALE: ("△", "stale", QUIET),
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
-KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 13, 7, 6, 11
-WITH_WHO, WITH_WORTH = 62, 74  # cells from which these columns fit
+KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 11, 7, 6, 11
+WITH_WHO, WITH_WORTH = 66, 78  # cells from which these columns fit
 
 
 def titles_of(item: Item) -> str:

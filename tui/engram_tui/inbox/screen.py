@@ -80,12 +80,12 @@ class InboxScreen(ShellScreen):
         & #search { height: 1; padding: 0 1; background: $surface; display: none; }
         & #search.-shown { display: block; }
         & #slash { width: 2; color: $text-accent; }
-        & #columns { height: 1; color: $text-muted; text-style: underline; text-wrap: nowrap; }
+        & #columns { height: 1; color: $text-muted; text-wrap: nowrap; }
         & #panes { height: 1fr; }
-        & #left { width: 11fr; }
+        & #left { width: 4fr; }
         & InboxList { height: 1fr; }
         & #kinds { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
-        & #item { width: 10fr; border-left: solid $primary 40%; }
+        & #item { width: 3fr; border-left: solid $primary 40%; }
         & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; }
         & #sides { height: 1fr; }
         & .side { width: 1fr; height: 1fr; border-top: solid $primary 40%; border-title-color: $text-primary; }
@@ -205,8 +205,8 @@ class InboxScreen(ShellScreen):
         return self.is_listing() and bool(self.item_list.marked or self.is_filtered())
 
     def may(self, action: str) -> bool:
-        """Return whether an action can decide about the item."""
-        return self.item is not None and bool(decision_of(self.item, action))
+        """Return whether an action can decide about the item; what it can do to marked ones is said when it is tried."""
+        return self.item is not None and bool(self.item_list.marked or decision_of(self.item, action))
 
     def may_accept(self) -> bool:
         """Return whether it can be let in or kept."""
@@ -363,7 +363,7 @@ class InboxScreen(ShellScreen):
     def item_cells(self) -> int:
         """The width of the item's pane."""
         width = self.app.size.width
-        return width - 2 if self.is_narrow else width * 10 // 21 - 3
+        return width - 2 if self.is_narrow else width * 3 // 7 - 3
 
     def _text(self, name: str) -> StatusText:
         return self.query_one(f"#{name}", StatusText)

@@ -228,12 +228,12 @@ class ShellApp(App[None]):
 
     # Undo
 
-    def undo(self, screen: StoreScreen) -> None:
-        """Undo what this app did last."""
+    def undo(self, screen: StoreScreen, at: int = -1) -> None:
+        """Undo what this app did last, or the step at this place of what can be undone."""
         if not self.undo_stack.done:
             screen.toast("Undo", "Nothing was changed here yet that could be undone.")
             return
-        step = self.undo_stack.done.pop()
+        step = self.undo_stack.done.pop(at)
         if step.operations:
             self.log_command("engram undo {}", (str(sum(step.operations.values())),))
         screen.ask("command", lambda store: undo_step(store, step), lambda kept: self._undone(screen, step, kept),
@@ -241,7 +241,7 @@ class ShellApp(App[None]):
 
     def _undone(self, screen: StoreScreen, step: Step, kept: tuple[str, ...]) -> None:
         self.undo_stack.undone.append(step)
-        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "U redoes it")
+        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "ctrl+r redoes it")
 
     def redo(self, screen: StoreScreen) -> None:
         """Redo what was undone last."""
@@ -259,6 +259,7 @@ class ShellApp(App[None]):
 
     def _report(self, screen: StoreScreen, title: str, text: str, how: str) -> None:
         self.follow_settings()
+        self.command_log.say(f"{title}: {text}")
         screen.toast(title, f"{text}  ·  {how}")
         self.note_own_change(screen)
         screen.store_changed()
@@ -275,7 +276,7 @@ class ShellApp(App[None]):
         """Show the commands that ran."""
         from engram_tui.shell.text_screen import CommandLogScreen
 
-        self.push_screen(CommandLogScreen(self.command_log.text()))
+        self.push_screen(CommandLogScreen(self.command_log.text(), self.command_log.text(folded=False)))
 
     def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
         self.command_log.add_git(tuple(without_credentials(word) for word in arguments), code, seconds)

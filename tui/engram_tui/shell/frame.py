@@ -53,7 +53,7 @@ def _parts(heading: Heading) -> list[str]:
 
 
 class TabLine(Static):
-    """The tabs with their number keys; a click opens one. Narrow: only the open one."""
+    """The tabs with their number keys; a click opens one. Where they do not fit: the open one, and how many there are."""
 
     DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $primary 10%; text-wrap: nowrap; }"
 
@@ -64,6 +64,9 @@ class TabLine(Static):
     def show(self, tabs: Sequence[Tab], current: str, heading: Heading | None, *, narrow: bool) -> None:
         """Draw the line; the open tab is underlined and bold."""
         text, self._places = Text(no_wrap=True), []
+        labels = [f"{number} {tab.title}{_badge(tab.name, heading)}" for number, tab in enumerate(tabs, 1)]
+        gap = "  " if narrow else "   "
+        narrow = narrow and len(gap.join(labels)) > self.app.size.width - 2
         for number, tab in enumerate(tabs, 1):
             if narrow and tab.name != current:
                 continue
@@ -74,7 +77,7 @@ class TabLine(Static):
                 "bold underline" if tab.name == current else "dim",
             )
             self._places.append((start, text.cell_len, tab.name))
-            text.append("   ")
+            text.append(gap)
         if narrow:
             text.append(f"1…{len(tabs)} other screens", "dim")
         self.update(text)

@@ -64,6 +64,11 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         some = counted(git["conflicts"], "entry is", "entries are")
         text = f"{some} disputed: engram review --kind conflict"
         lines += _part("disputed", text, width)
+    if found["review"]["waiting"]:
+        number = found["review"]["waiting"]
+        lines += _part(
+            "inbox", f"{counted(number, 'item waits', 'items wait')} for you: engram review", width
+        )
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
