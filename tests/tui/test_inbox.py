@@ -303,7 +303,7 @@ async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> No
     [
         ("y", "It takes 40 seconds.", ("cache",)),
         ("t", "It takes 90 seconds.", ("cache", "deploy")),
-        ("b", "It takes 40 seconds.\n\nIt takes 90 seconds.", ("cache",)),
+        ("b", "It takes 40 seconds.\nIt takes 90 seconds.", ("cache", "deploy")),
     ],
 )
 async def test_of_a_conflict_left_right_or_both_stay(

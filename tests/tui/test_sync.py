@@ -86,8 +86,8 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         assert screen.line_list.has_focus
         await chosen(user, GONE)
         await user.sees_text("forgotten · tester on")
-        assert any("engram sync" in ran.command for ran in user.app.command_log._commands)
-        assert any("push" in ran.command for ran in user.app.command_log._commands)
+        assert "$ engram sync" in user.app.command_log.text()
+        assert " push" in user.app.command_log.text(folded=False)
 
 
 async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:

@@ -57,9 +57,9 @@ def who_of(item: Item) -> str:
 class InboxList(LineList):
     """Draws items; each is made when its line is drawn."""
 
-    def show_items(self, found: Items, *, keep: str = "") -> None:
-        """Show these items, the cursor on the one with the id `keep`, else where it was."""
-        self.show(cast("Sequence[Row]", found), keep=keep or "?")
+    def show_items(self, found: Items, *, keep: str = "", top: bool = False) -> None:
+        """Show these items, the cursor on the one with the id `keep`, else where it was, or at the `top`."""
+        self.show(cast("Sequence[Row]", found), keep=keep or ("" if top else "?"))
 
     @property
     def item(self) -> Item | None:

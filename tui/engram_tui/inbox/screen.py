@@ -115,6 +115,7 @@ class InboxScreen(ShellScreen):
         self._looking: set[str] = set(ALL_KINDS)  # kinds that are not read yet
         self._pairs = PairSearch(store)
         self._resting: Timer | None = None
+        self._is_new = True  # until everything was read once
         self._reading: Timer | None = None
         self._typing: Timer | None = None
 
@@ -283,6 +284,7 @@ class InboxScreen(ShellScreen):
             self.shell.note_shown(self)
         self.show_list(keep=back)
         if not self._looking:
+            self._is_new = False
             self.shell.note_waiting(self.queue.by_kind)
 
     def store_changed(self) -> None:
@@ -318,7 +320,9 @@ class InboxScreen(ShellScreen):
                 else "Engram lists here what it cannot decide alone."
             )
             rows.set_placeholder("Nothing waits for you.", "", decided)
-        rows.show_items(Items(self.queue.listed), keep=keep or (here.id if here else ""))
+        if self._is_new and not rows.cursor and not self.is_reading():
+            here = None  # what is worth more comes in above: nobody has moved yet
+        rows.show_items(Items(self.queue.listed), keep=keep or (here.id if here else ""), top=here is None)
         self._show_about()
         self.show_item()
 

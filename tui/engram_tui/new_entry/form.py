@@ -83,7 +83,8 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         with Vertical() as box:
             box.border_title = "New entry"
             is_wide = self.app.size.width >= ROOM_FOR_HINTS
-            box.border_subtitle = f"ctrl+s records · {'tab next field · ' if is_wide else ''}esc {'closes, the text is kept' if is_wide else 'closes'}"
+            further = ("tab next field · ", ", the text is kept") if is_wide else ("", "")
+            box.border_subtitle = f"ctrl+s records · {further[0]}esc closes{further[1]}"
             yield TextArea(safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
             with Horizontal(classes="field"):
                 yield Label("category")
