@@ -11,9 +11,8 @@ from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.review.priority import SURE_DUPLICATE
 from engram.domain.similarity.claims import Claim
-from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, may_merge
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.similarity.pair_weights import BARS
 from engram.domain.similarity.pairs import (
@@ -282,13 +281,8 @@ def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest
 
 @pytest.mark.parametrize("half", HALVES)
 def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(half: str) -> None:
-    judged = measuring.judge(half)
-    proposed = [
-        one
-        for one in judged
-        if one.assessment.kind == SAME
-        or (one.assessment.kind == DUPLICATE and one.assessment.strength >= SURE_DUPLICATE)
-    ]
-    losing = [one for one in proposed if one.pair.label != "same"]
+    found = [(one.assessment, one.pair) for one in measuring.judge(half)]
+    proposed = [pair for what, pair in found if may_merge(what.kind, what.strength, pair.one, pair.other)]
+    losing = [pair for pair in proposed if pair.label != "same"]
     assert len(proposed) >= 20
     assert len(losing) <= len(proposed) / 10

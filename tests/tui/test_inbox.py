@@ -453,3 +453,16 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
         await user.press("2", "j", "b")
         await user.sees(lambda: editor.area.text.startswith("a\n\n"))
         await user.press("escape")
+
+
+async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
+    store.record(f"{RETRY}\n\nThe load test showed it!", category="FAILURE", tags=["retry"])
+    async with using(store, WIDE) as user:
+        found = await reviewing(user, "duplicate")
+        assert found.item is not None
+        assert len(found.item.lore) == 3
+        await user.sees_text("newer", "older")
+        await user.press("right_square_bracket")
+        await user.sees(lambda: found.other == 1 and "newer 1" in user.screen())
+        await user.press("right_square_bracket")
+        await user.sees(lambda: found.other == 0)

@@ -30,8 +30,6 @@ CERTAINTY = {
     PROBLEM: 1000, CONFLICT: 1000, ENTITY: 1000, FOREIGN: 900, PENDING: 900, JUNK: 600, STALE: 700, WEAK: 600, MOMENT: 600,
 }  # fmt: skip
 EXPIRED, UNUSED = 900, 500  # of a stale entry
-# From this strength on a pair of duplicates may be proposed for merging; docs/curation.md has what that loses.
-SURE_DUPLICATE = 0.7
 
 
 def worth(kind: str, importance: float) -> int:

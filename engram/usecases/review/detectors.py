@@ -18,7 +18,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.review import priority, review
 from engram.domain.review.code_changes import CHANGED
 from engram.domain.review.review import Item, describe_conflicts, item_id
-from engram.domain.similarity.equivalence import CONTRADICTION, SAME
+from engram.domain.similarity.equivalence import CONTRADICTION, SAME, may_merge
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -34,7 +34,7 @@ from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from engram.adapters.index.catalog import Hit
@@ -326,9 +326,7 @@ def find_duplicates(store: Store, generation: Generation) -> list[Item]:
     for group in joined:
         if all(lore_id in hits for lore_id in group):
             inside = [pair for ends, pair in why.items() if ends <= set(group)]
-            sure = len(inside) == len(group) * (len(group) - 1) / 2 and all(
-                _says_the_same(one) for one in inside
-            )
+            sure = len(inside) == len(group) * (len(group) - 1) / 2 and _may_merge(store, hits, inside)
             proposal = review.MERGE if sure else review.LOOK
             items.append(_pair_item(review.DUPLICATE, [hits[one] for one in group], inside, proposal))
     return items
@@ -345,9 +343,13 @@ def find_contradictions(store: Store, generation: Generation) -> list[Item]:
     ]
 
 
-def _says_the_same(pair: Pair) -> bool:
-    """Test whether a pair is surely enough the same for a merge to be proposed: it loses what only one of them says."""
-    return pair.kind == SAME or pair.strength >= priority.SURE_DUPLICATE
+def _may_merge(store: Store, hits: Mapping[str, Hit], found: Iterable[Pair]) -> bool:
+    """Test whether merging all of these pairs may be proposed."""
+    for pair in found:
+        one, other = _load(store, hits[pair.one]), _load(store, hits[pair.other])
+        if not (one and other and may_merge(pair.kind, pair.strength, one.content, other.content)):
+            return False
+    return True
 
 
 def _pair_item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:

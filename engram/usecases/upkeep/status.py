@@ -6,6 +6,7 @@ import contextlib
 
 from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError
+from engram.domain.review.review import KINDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.placement.manage_scopes import list_scopes
@@ -75,7 +76,7 @@ def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> 
         if (
             thorough
             and generation is not None
-            and not noted_counts(store)
+            and len(noted_counts(store)) < len(KINDS)
             and generation.catalog.count() <= _SMALL
         ):
             from engram.usecases.review.review import review

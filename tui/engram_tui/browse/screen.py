@@ -345,8 +345,9 @@ class BrowseScreen(EntryActionsScreen):
     @on(EntryList.Highlighted)
     def moved(self) -> None:
         """Show the entry under the cursor once the cursor rests; one that had arrived is not new any more."""
-        if self.row is not None:
+        if self.row is not None and self.row.id in self.entry_list.arrived:
             self.entry_list.arrived.discard(self.row.id)
+            self._show_counts()
         if self._resting:
             self._resting.stop()
         moved, self._moved = self._moved, monotonic()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from rich.cells import cell_len
+
 from engram.domain.review.review import (
     CONFLICT,
     CONTRADICTION,
@@ -21,6 +23,7 @@ from engram.domain.review.review import (
     Item,
 )
 from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.entry_list import fitted
 from engram_tui.widgets.format import age, fraction
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, WARN, Line, LineList, Part
 
@@ -39,14 +42,20 @@ LABELS = {
 }  # fmt: skip
 KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 11, 7, 6, 11
 WITH_WHO, WITH_WORTH = 66, 78  # cells from which these columns fit
+SIGN_CELLS, WITH_KIND, WITH_AGE, BOTH_TITLES = 2, 56, 46, 20
 
 
-def titles_of(item: Item) -> str:
-    """Format the titles of an item in a line: of two both, of more the first and how many others."""
+def titles_of(item: Item, cells: int) -> str:
+    """Format the titles of an item in so many cells: of two both, of more the first and how many others."""
     first, *others = [safe_line(title) for title in item.titles or (item.title,)]
-    if len(others) == 1 and others[0] != first:
-        return f"{first}  ⇄  {others[0]}"
-    return f"{first}  + {len(others)}" if others else first
+    if len(others) == 1 and others[0] != first and cells >= BOTH_TITLES:
+        room = cells - 3
+        left = max(room // 2, room - cell_len(others[0]))
+        return f"{fitted(first, min(left, cell_len(first)))} ⇄ {others[0]}"
+    if not others:
+        return first
+    more = f" + {len(others)}"
+    return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
 
 
 def who_of(item: Item) -> str:
@@ -81,14 +90,15 @@ class InboxList(LineList):
     def _headed(self, width: int) -> list[tuple[str, int]]:
         columns = self._columns(width)
         taken = 2 + sum(columns.values())
-        found = [("", 3), ("kind", KIND_CELLS - 1), ("entry", max(6, width - taken))]
+        kind = columns["kind"]
+        found = [("", 3), ("kind" if kind > SIGN_CELLS else "", kind - 1), ("entry", max(6, width - taken))]
         names = {"who": "who", "age": "   age", "worth": "worth", "proposal": "proposed"}
         return [*found, *((names[name], cells) for name, cells in columns.items() if name in names)]
 
     def _columns(self, width: int) -> dict[str, int]:
-        found = {"kind": KIND_CELLS}
+        found = {"kind": KIND_CELLS if width >= WITH_KIND else SIGN_CELLS}
         found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
-        found |= {"age": AGE_CELLS}
+        found |= {"age": AGE_CELLS} if width >= WITH_AGE else {}
         found |= {"worth": WORTH_CELLS} if width >= WITH_WORTH else {}
         return found | {"proposal": PROPOSAL_CELLS}
 
@@ -98,14 +108,14 @@ class InboxList(LineList):
     def _line(self, item: Item, width: int) -> Line:
         sign, label, style = LABELS[item.kind]
         columns = self._columns(width)
-        parts = [
-            Part(f"{sign} {label}", style, KIND_CELLS),
-            Part(titles_of(item)),
-        ]
+        room = max(6, width - 2 - sum(columns.values()) - 1)
+        kind = f"{sign} {label}" if columns["kind"] > SIGN_CELLS else sign
+        parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
         if "who" in columns:
             parts.append(Part(who_of(item), QUIET, WHO_CELLS))
-        when = age(self.now - item.at) if item.at else "–"
-        parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
+        if "age" in columns:
+            when = age(self.now - item.at) if item.at else "–"
+            parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
         if "worth" in columns:
             parts.append(Part(f"{fraction(item.score):>{WORTH_CELLS - 1}}", QUIET, WORTH_CELLS))
         proposal = "look at it" if item.proposal == LOOK else item.proposal

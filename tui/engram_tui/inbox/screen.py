@@ -63,6 +63,7 @@ DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
 CURSOR_DELAY = 0.05  # seconds on a line before its item is read
 TYPING_DELAY = 0.06  # seconds without a key before the list is filtered
 CACHED = 64  # details of items
+LOW = 18  # lines below which the texts need the room of the reasons
 TWO_SIDES = 84  # cells from which two texts stand side by side
 
 Key = tuple[str, str, int]  # an item's id and mark, and which entry of its group is compared
@@ -99,6 +100,9 @@ class InboxScreen(ShellScreen):
         &.-narrow #item { display: none; }
         &.-narrow.-reading #item { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }
+        &.-low #why { max-height: 2; }
+        &.-low #title { max-height: 1; }
+        &.-low .facts, &.-low #kinds { display: none; }
     }
     """
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
@@ -242,9 +246,9 @@ class InboxScreen(ShellScreen):
     def read_queue(self) -> None:
         """Read every group of kinds; what takes long comes last, and blocks nothing."""
         self._looking = set(ALL_KINDS)
-        self._ask_kinds(QUICK_KINDS)
         if not self.queue.every:
             self._ask_kinds(AGED_KINDS, first=FIRST_PAGE)
+        self._ask_kinds(QUICK_KINDS)
         self.ask("size", self._pairs.measure, self._read_rest)
 
     def _read_rest(self, large: bool) -> None:
@@ -445,6 +449,7 @@ class InboxScreen(ShellScreen):
 
     def on_resize(self) -> None:
         """Draw the lines for the new width."""
+        self.set_class(self.app.size.height < LOW, "-low")
         self.call_after_refresh(self._show_about)
         self.call_after_refresh(self.show_item)
 
