@@ -211,6 +211,8 @@ class PlanTree(EntryList):
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))
         detail_cells = max(room * 2 // 5, room - self._longest()) if width >= TWO_COLUMNS and detail else 0
+        if detail_cells:  # a reason is not cut off beside empty space
+            detail_cells = max(detail_cells, min(cell_len(detail) + 2, room - cell_len(label) - 1))
         parts = [
             Segment(head, base),
             Segment(fitted(label, room - detail_cells), base if row.step or row.is_kind else quiet),

@@ -22,7 +22,7 @@ from engram_tui.inbox import commands
 from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
-from engram_tui.shell.sanitize import safe_line
+from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.store_screen import opened_again
 from engram_tui.widgets.entry_list import EntryList
@@ -232,15 +232,18 @@ class ConsolidateScreen(ShellScreen):
     def read_line(self) -> None:
         """Read and show the result of the line under the cursor."""
         line = self.tree_list.line
-        if line is None or line.is_kind:
+        if line is None:
             self._show_result("")
+        elif line.is_kind:
+            about = ": ".join(part for part in self.choices.label(line) if part)
+            self._show_result(f"{about}.\n\nWhat a step makes of its entries is shown here.")
         elif not self.is_narrow or self.is_reading():
             self.ask(
                 "result", lambda store: read_result(store, line), self._show_result, failed=self._show_result
             )
 
     def _show_result(self, text: Text | str) -> None:
-        self.query_one("#result-text", Static).update(safe_line(text) if isinstance(text, str) else text)
+        self.query_one("#result-text", Static).update(safe_lines(text) if isinstance(text, str) else text)
         self.query_one("#result").scroll_home(animate=False)
 
     def on_resize(self) -> None:

@@ -27,6 +27,7 @@ from engram.domain.review.review import (
     TAKE,
 )
 from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.entry_list import fitted
 from engram_tui.widgets.format import count, fraction
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from engram_tui.inbox.queue import InboxQueue
 
 BAR = 8
-EVIDENCE = 4
+EVIDENCE = 3
 PAIRS = (CONTRADICTION, DUPLICATE)
 _CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities"}
 
@@ -92,7 +93,8 @@ def why_lines(
 ) -> list[str]:
     """Format why the item is here, its evidence, its usefulness, its cost, and what is proposed; lines of so many cells."""
     parts = [f"why  {safe_line(item.why)}"]
-    parts += [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    parts += [fitted(note, cells).rstrip() for note in shown]
     use = [
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",

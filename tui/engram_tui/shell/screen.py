@@ -263,7 +263,9 @@ class ShellScreen(StoreScreen):
             return
         choices = [
             Choice(
-                str(at), f"{step.screen:<11} {step.message}", time.strftime("%H:%M", time.localtime(step.at))
+                str(at),
+                f"{step.screen:<11} {step.message}",
+                time.strftime("%H:%M  ", time.localtime(step.at)),
             )
             for at, step in reversed([*enumerate(done)])
         ]

@@ -22,13 +22,13 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.action import bindings
 from engram_tui.shell.actions import MOVES
-from engram_tui.widgets.format import SHORT_CATEGORIES, age, bar, fraction, short_category
+from engram_tui.widgets.format import age, bar, fraction, short_category
 from engram_tui.widgets.rows import Row, have_refs, ids_of
 
 NARROWEST, SMALL = 56, 70  # cells from which the category fits, and how often it helped with a confidence bar
 ROOMY = 82  # cells from which the longer confidence bar fits
 VERY_ROOMY = 96  # cells from which the usefulness fits, too
-HUES = 5  # colours of categories, in their column only
+HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
 CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS = 11, 7, 6, 6
 NONE = "·"
@@ -63,8 +63,6 @@ class EntryList(ScrollView, can_focus=True):
         & .lore--hue0 { color: $text-primary; }
         & .lore--hue1 { color: $text-secondary; }
         & .lore--hue2 { color: $text-accent; }
-        & .lore--hue3 { color: $text-success; }
-        & .lore--hue4 { color: $text-warning; }
         & .lore--cold { color: $text-error; }
         & .lore--warm { color: $text-warning; }
         & .lore--trusted { color: $text-primary; }
@@ -287,9 +285,8 @@ class EntryList(ScrollView, can_focus=True):
 
 
 def hue(category: str) -> str:
-    """Return the name of a category's colour: always the same one; "quiet" for a category of one's own."""
-    names = list(SHORT_CATEGORIES)
-    return f"hue{names.index(category) % HUES}" if category in names else "quiet"
+    """Return the name of a category's colour: always the same one."""
+    return f"hue{sum(category.encode()) % HUES}"
 
 
 def column(text: str, cells: int) -> str:

@@ -19,7 +19,7 @@ _AGES = (
     (3_600, "h"),
     (60, "min"),
 )
-SHORT_CATEGORIES = {
+_SHORT_CATEGORIES = {
     "ARCHITECTURAL_DECISION": "DECISION",
     "PATTERN_OUTCOME": "PATTERN",
     "INTERFACE_LESSON": "INTERFACE",
@@ -71,7 +71,7 @@ def since(moment: datetime, now: float) -> str:
 
 def short_category(category: str) -> str:
     """Abbreviate a category to fit its column, as far as there is a short name."""
-    return SHORT_CATEGORIES.get(category, category.replace("_", " "))
+    return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
 
 
 def quoted(title: str) -> str:
