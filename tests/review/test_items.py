@@ -10,8 +10,8 @@ from apikit import QUEUE, TIDES, SetClock, opened, plain
 from engram.domain.review.priority import LEAST_WORTH, worth
 from engram.domain.review.review import KINDS, LOOK, STALE
 from engram.usecases.review.items import Items, PackedItem
-from engram.usecases.review.review import review
-from engram.usecases.review.waiting import count_waiting_items, noted_counts
+from engram.usecases.review.review import count_waiting_items, review
+from engram.usecases.review.waiting import noted_counts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def test_the_count_is_that_of_the_last_look_without_looking_again(store: Engram,
     assert count_waiting_items(store.store) == {"pending": 1}  # nobody looked for stale ones yet
     assert store.status()["review"] == {"waiting": 3, "by_kind": {"pending": 1, "stale": 2}}
     assert noted_counts(store.store)["stale"] == 2
-    store.edit(review(store.store, kinds=["pending"]).items[0].lore[0], status="active")
+    store.decide(review(store.store, kinds=["pending"]).items[0], "accept")
     assert count_waiting_items(store.store) == {"stale": 2}
 
 

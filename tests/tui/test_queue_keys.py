@@ -102,7 +102,7 @@ async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
         async def at(kind: str) -> str:
             await user.sees(lambda: found(kind))
             rows.cursor = found(kind)[0]
-            await user.sees(lambda: inbox.item and inbox.item.kind == kind)
+            await user.sees(lambda: inbox.item and inbox.item.kind == kind and not inbox._looking)
             return inbox.item.title if inbox.item else ""
 
         async def back(title: str) -> None:

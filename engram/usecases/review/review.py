@@ -12,7 +12,7 @@ from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import list_hits
 from engram.usecases.review.detectors import DETECTORS, find_aged, find_quarantined, find_weak
 from engram.usecases.review.items import Items, PackedItem
-from engram.usecases.review.waiting import note_counts
+from engram.usecases.review.waiting import QUICK_KINDS, note_counts, noted_counts
 from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
@@ -78,6 +78,16 @@ def review(
         matching = _matching(store, wanted)
         found = found.of(lambda one: bool(one.lore) and matching.issuperset(one.lore))
     return Queue(found[:limit] if limit is not None else found, len(found), found.by_kind)
+
+
+def count_waiting_items(store: Store) -> dict[str, int]:
+    """Return how many items of each kind wait: kinds that the index lists at once are counted, others as last found.
+
+    The app, `engram status` and `engram review` show this number alike. Raises StoreError.
+    """
+    noted = {kind: number for kind, number in noted_counts(store).items() if kind not in QUICK_KINDS}
+    found = {**noted, **review(store, kinds=QUICK_KINDS).by_kind}
+    return {kind: found[kind] for kind in KINDS if found.get(kind)}
 
 
 def _matching(store: Store, wanted: EntryFilter) -> set[str]:

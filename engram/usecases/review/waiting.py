@@ -1,7 +1,4 @@
-"""How many items wait for a person, without looking for them: kinds that the index lists at once are counted, others as last found.
-
-The app, `engram status` and `engram review` show this number alike: each look at the queue notes what it found.
-"""
+"""How many items of each kind waited at the last look at the queue, so that a count need not look again."""
 
 from __future__ import annotations
 
@@ -23,16 +20,6 @@ if TYPE_CHECKING:
 QUICK_KINDS = (review.PROBLEM, review.CONFLICT, review.ENTITY, review.FOREIGN, review.PENDING)
 _NAME = "review.json"
 _MOST_BYTES = 4096
-
-
-def count_waiting_items(store: Store) -> dict[str, int]:
-    """Return how many items of each kind wait; kinds without any are left out. Raises StoreError."""
-    from engram.usecases.review.review import review as listed
-
-    noted = {kind: number for kind, number in noted_counts(store).items() if kind not in QUICK_KINDS}
-    now = listed(store, kinds=QUICK_KINDS).by_kind
-    found = {**noted, **now}
-    return {kind: found[kind] for kind in KINDS if found.get(kind)}
 
 
 def noted_counts(store: Store) -> dict[str, int]:

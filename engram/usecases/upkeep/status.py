@@ -69,7 +69,8 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
 
 def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> dict[str, object]:
     """Count what waits for a person; where nobody looked yet and that takes no time, look."""
-    from engram.usecases.review.waiting import count_waiting_items, noted_counts
+    from engram.usecases.review.review import count_waiting_items, review
+    from engram.usecases.review.waiting import noted_counts
 
     found: dict[str, int] = {}
     with contextlib.suppress(EngramError):
@@ -79,8 +80,6 @@ def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> 
             and len(noted_counts(store)) < len(KINDS)
             and generation.catalog.count() <= _SMALL
         ):
-            from engram.usecases.review.review import review
-
             found = review(store).by_kind
         elif generation is not None:
             found = count_waiting_items(store)

@@ -106,7 +106,13 @@ class InboxQueue:
             self.decided |= {one: None for one in gone if one in self._ever}
             back = returned[-1] if returned else ""
         kept = [one for one in self.every if one.kind not in kinds]
-        self.every = in_order([*kept, *fresh], BY_SCORE) if kept else fresh
+        if kept:  # of equal worth the more urgent kind comes first, however often they are read
+            groups: dict[str, list[Listed]] = {kind: [] for kind in KINDS}
+            for one in (*kept, *fresh):
+                groups[one.kind].append(one)
+            self.every = in_order([one for group in groups.values() for one in group], BY_SCORE)
+        else:
+            self.every = fresh
         self.list()
         return back
 

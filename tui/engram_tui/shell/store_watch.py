@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.usecases.index.refresh import refresh
-from engram.usecases.review.waiting import count_waiting_items
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
@@ -36,9 +35,10 @@ class Heading(NamedTuple):
 def read_heading(store: Engram) -> Heading:
     """Read where the store is and how it is doing, as far as that is found quickly."""
     status = store.status(thorough=False)
-    git, index, waiting = status["git"], status["index"], sum(count_waiting_items(store.store).values())
+    git, index, review = status["git"], status["index"], status["review"]
     assert isinstance(git, dict)
     assert isinstance(index, dict)
+    assert isinstance(review, dict)
     error = "" if index["ok"] else str(index["message"])
     total = status["lore_count"]
     assert isinstance(total, int)
@@ -50,7 +50,7 @@ def read_heading(store: Engram) -> Heading:
         git["behind"],
         total,
         strategy,
-        waiting,
+        review["waiting"],
         error,
     )
 
