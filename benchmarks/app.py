@@ -36,6 +36,8 @@ _RATE = 30  # keys a second that a keyboard repeats
 _HELD = 90
 _MEMORY_MB = 150
 _DETAIL_MS = 150
+_INBOX_MS = 500
+_INBOX_KEYS = 30
 _KEY_MS = 50
 # An entry has at most 4,000 characters, so no line of one is wider than 8,000 cells.
 _HOSTILE = {
@@ -113,7 +115,7 @@ def _size(root: str, runs: int) -> list[Group]:
                 Figure("Memory before a search: the list, no model", more=memory), whole, _MEMORY_MB, "MB"
             )
         )
-        figures += [_held(app, titles), *_filtering(app)]
+        figures += [_held(app, titles), *_inbox(app), *_filtering(app)]
         whole, own = app.memory_mb()
         figures.append(
             Figure(
@@ -168,6 +170,35 @@ def _held(app: Terminal, titles: Sequence[str]) -> Figure:
     spent = (app.cpu_ms() - cpu) / _HELD
     name = f"`j` held, {_HELD} at {_RATE}/s: lag of the last (CPU of one)"
     return against(Figure(name, spent, lag, f"and {waited:.0f} ms of waiting"), lag, 1000 / _RATE * 2, "ms")
+
+
+def _inbox(app: Terminal) -> list[Figure]:
+    """How long the Inbox takes to open, until a first item stands in it, and how long a key takes there.
+
+    Every generated entry is stale. Keys are pressed at once, while all of them are still being read, and later.
+    """
+    watch, sent = Watch(app), app.types("2")
+    cpu, opened, waited = watch.stop(app.shows("worth × certainty", "stale", since=sent))
+    figures = [
+        against(
+            Figure("Inbox: until its first items", cpu, opened, f"and {waited:.0f} ms of waiting"),
+            opened,
+            _INBOX_MS,
+            "ms",
+        )
+    ]
+    for name in ("at once", "at rest"):
+        waits = []
+        for _ in range(_INBOX_KEYS):
+            watch, sent = Watch(app), app.types("j")
+            waits.append(watch.stop(app.repaint(sent))[1])
+        middle = statistics.median(waits)
+        figure = Figure(f"Inbox: `j` to repaint, {name}", more=_spread(waits))
+        figures.append(against(figure, middle, _KEY_MS, "ms"))
+        app.rest()
+    app.types("1")
+    app.rest()
+    return figures
 
 
 def _filtering(app: Terminal) -> list[Figure]:

@@ -40,7 +40,7 @@ class Picture(NamedTuple):
 PICTURES = (
     Picture("browse", ("slash", *"git locks", "enter")),
     Picture("lore", ("slash", *"git locks", "enter", "enter", "v")),
-    Picture("review", ("2", "f", *"stale", "enter")),
+    Picture("inbox", ("2", "j")),
 )
 
 
@@ -87,7 +87,7 @@ def copied(folder: str) -> str:
         store.query("why does a commit wait for the lock")
         for hit in answer.lore[:3]:
             store.feedback(helpful=[hit.lore.id])
-    subprocess.run([*git, "commit", "--quiet", "--all", "-m", "Judged"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--all", "--allow-empty", "-m", "Judged"], check=True)
     return path
 
 

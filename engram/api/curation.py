@@ -35,7 +35,7 @@ class Curating(Part):
         max_confidence: float = 1.0,
         limit: int | None = None,
     ) -> Queue:
-        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError.
+        """What waits for a person, by worth × certainty: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError.
 
         Only items about lore of these categories with all these tags, older than so many days, within these confidences.
         """

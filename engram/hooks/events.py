@@ -70,9 +70,6 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
 
 def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by what a person asked, where an answer is strong."""
-    from engram.usecases.agents import auto_recall  # most events recall nothing
-    from engram.usecases.agents.captured_notes import with_captured
-
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
@@ -85,6 +82,9 @@ def _answers(store: Store, text: str) -> str:
 
     if asks_for_nothing(text):
         return ""
+    from engram.usecases.agents import auto_recall
+    from engram.usecases.agents.captured_notes import with_captured
+
     found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True, named=True)
     return with_captured(store, found, text)
 

@@ -165,12 +165,14 @@ async def test_no_agent_decides_about_an_entity(store: Engram) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("key", "name"), [("a", "Queue"), ("t", "Job queue")])
+@pytest.mark.parametrize(("key", "name"), [("i", "Queue"), ("t", "Job queue")])
 async def test_the_app_shows_both_versions_and_takes_a_decision_back(
     store: Engram, key: str, name: str
 ) -> None:
     async with using(store, NARROW) as user:
         await user.press("2")
+        await user.sees_text("● entity")
+        await user.press("enter")
         await user.sees_text("Two clones changed its name concurrently.", "name: Queue", "name: Job queue")
         await user.press(key)
         await user.sees(lambda: store.review(kinds=ENTITY).total == 0)
@@ -187,6 +189,8 @@ async def test_the_app_has_files_of_entities_mended(store: Engram, monkeypatch: 
     store.decide(item_of(store), SNOOZE)
     async with using(store, NARROW) as user:
         await user.press("2")
+        await user.sees_text("problem")
+        await user.press("enter")
         await user.sees_text("type must be one of", "lore/entities/disk.md", "type: fruit")
         await user.press("e")
         await user.sees(lambda: isinstance(user.app.screen, TextEditor))

@@ -285,7 +285,7 @@ def test_duplicates_and_contradictions_are_listed_with_the_reason(store: Engram)
     (twins,) = review(store.store, kinds=["duplicate"]).items
     (pair,) = review(store.store, kinds=["contradiction"]).items
     assert (twins.lore, twins.proposal) == ((one.id, other.id), MERGE)
-    assert (pair.lore, pair.proposal) == ((limit.id, raised.id), "supersede")
+    assert (pair.lore, pair.proposal, pair.proposed) == ((limit.id, raised.id), "look", "look at both")
     assert "10" in pair.why
     store.decide(pair.id, "supersede")
     assert store.get(limit.id).lore.status == "superseded"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.similarity.claims import Claim
-from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, may_merge
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.similarity.pair_weights import BARS
 from engram.domain.similarity.pairs import (
@@ -277,3 +277,12 @@ def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest
     assert len(pairs) > 80
     assert kinds[SAME] == kinds[CONTRADICTION] == 0
     assert kinds[DUPLICATE] <= 0.1 * len(pairs)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(half: str) -> None:
+    found = [(one.assessment, one.pair) for one in measuring.judge(half)]
+    proposed = [pair for what, pair in found if may_merge(what.kind, what.strength, pair.one, pair.other)]
+    losing = [pair for pair in proposed if pair.label != "same"]
+    assert len(proposed) >= 20
+    assert len(losing) <= len(proposed) / 10

@@ -131,7 +131,7 @@ async def test_saying_it_twice_changes_nothing_and_says_so(store: engram.Engram)
 
 async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store: engram.Engram) -> None:
     async with using(store) as user:
-        await user.press("s", "s", "s", "s", "s", "S")
+        await user.press("s", "s", "s", "s")
         await user.sees_text("all entries · by title")
         await user.sees(lambda: user.titles() == sorted(user.titles()))
         await user.searches("retry sessions money queue")
@@ -240,3 +240,33 @@ async def test_quitting_ends_the_app_with_success(store: engram.Engram) -> None:
     async with app.run_test(size=NARROW) as pilot:
         await pilot.press("q")
     assert app.return_code == 0
+
+
+async def test_columns_have_headings_and_what_arrives_is_marked_until_one_was_on_it(
+    store: engram.Engram,
+) -> None:
+    async with using(store, NARROW) as user:
+        rows = user.browse.entry_list
+        await user.sees(lambda: "category" in user.text("columns") and "age" in user.text("columns"))
+        with engram.open(store.path, session="other") as other:
+            other.record("Arrived while the list was open.", category="FACT")
+        await user.sees(lambda: len(rows.arrived) == 1)
+        await user.sees_text("1 new (+)", " +", "Arrived while the list was open.")
+        assert rows.scroll_offset.y == 0
+        await user.press("g")
+        await user.sees(lambda: not rows.arrived)
+
+
+async def test_an_age_goes_on_while_nothing_happens(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        before = user.browse.entry_list.now
+        user.browse._age()
+        assert user.browse.entry_list.now > before
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+async def test_titles_get_the_room_they_need(store: engram.Engram, width: int) -> None:
+    async with using(store, (width, 24)) as user:
+        await user.sees(lambda: user.browse.entry_list.rows)
+        columns = user.browse.entry_list._columns(user.browse.entry_list.size.width)
+        assert columns["title"] >= min(24, width // 2)

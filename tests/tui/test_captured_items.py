@@ -11,7 +11,7 @@ from tui_kit import WIDE, User, open_copy, using
 
 from engram.usecases.recording.record import Draft, prepare
 from engram.usecases.store import captured
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.screen import InboxScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,16 +33,13 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
         yield opened
 
 
-async def at_it(user: User) -> ReviewScreen:
+async def at_it(user: User) -> InboxScreen:
     await user.press("2")
-    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not user.app.screen._pending_kinds)
+    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._looking)
     found = user.app.screen
-    assert isinstance(found, ReviewScreen)
-    at = next(number for number, item in enumerate(found.queue.items) if item.title == TEXT)
-    found._go_to_kind("pending")
-    while found.queue.at != at:
-        await user.press("j")
-    await user.sees_text("MinIO before 2025", "private to this clone")
+    assert isinstance(found, InboxScreen)
+    found.item_list.cursor = next(n for n, item in enumerate(found.item_list.rows) if item.title == TEXT)
+    await user.sees_text("MinIO before", "private to this")
     return found
 
 
@@ -54,7 +51,7 @@ async def test_an_accepted_one_becomes_an_entry(store: engram.Engram) -> None:
     async with using(store, WIDE) as user:
         await at_it(user)
         await user.press("e")  # there is no file to edit yet
-        await user.press("a")
+        await user.press("i")
         await user.sees(lambda: TEXT in texts(store))
         assert captured.captured(store.store) == []
 
@@ -64,8 +61,8 @@ async def test_a_rejected_one_leaves_the_queue_and_comes_back_when_that_is_undon
 ) -> None:
     async with using(store, WIDE) as user:
         found = await at_it(user)
-        await user.press("r")
-        await user.sees(lambda: TEXT not in [item.title for item in found.queue.items])
+        await user.press("D")
+        await user.sees(lambda: TEXT not in [item.title for item in found.item_list.rows])
         await user.press("u")
-        await user.sees(lambda: TEXT in [item.title for item in found.queue.items])
+        await user.sees(lambda: TEXT in [item.title for item in found.item_list.rows])
         assert TEXT not in texts(store)

@@ -11,8 +11,8 @@ from tui_kit import NARROW, SIZES, User, lore, open_copy, using
 
 import engram
 from engram_tui.consolidate.screen import ConsolidateScreen
-from engram_tui.review import pair_search
-from engram_tui.review.merge_editor import MergeEditor
+from engram_tui.inbox import pair_search
+from engram_tui.inbox.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.text_screen import DifferenceScreen
 
@@ -55,14 +55,14 @@ async def test_a_plan_is_applied_as_one_commit_and_undone(
             "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 entry", "archive   3"
         )
         user.app.can_undo = False
-        await user.press("p")
+        await user.press("y")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.sees_text("3 entries become 1", "One commit here")
         await user.press("n")
         await user.sees(lambda: user.app.screen is found)
         assert state(store) == before
         user.app.can_undo = True
-        await user.press("p")
+        await user.press("y")
         await user.told("Consolidate", "merge 1, supersede 1, archive 3", "u undoes it")
         assert commits(store) == number + 1
         after = state(store)
@@ -82,7 +82,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         await user.press("space")  # on the kind: all of merge
         await user.press("j", "j", "j", "space")  # one supersede
         assert [step.kind for step in found.choices.selected] == ["archive"] * 3
-        await user.press("p")
+        await user.press("y")
         await user.told("Apply", "still being rehearsed")
         await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
         await user.sees_text("3 of 5 steps", "[ ] merge", "[x] archive")
@@ -90,7 +90,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
         await user.sees_text("[-] archive")
         chosen = {entry_id for step in found.choices.selected for entry_id in step.lore}
-        await user.press("p")
+        await user.press("y")
         await user.told("Consolidate", "archive 2")
         archived = {
             one.lore.id: one.lore.title
@@ -110,7 +110,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
         await user.sees_text("The entry that 3 become", "tags retry, queue, jitter", "merged in")
         await user.press("escape", "g", "enter")
         await user.sees(lambda: len(found.tree_list.rows) == 7)
-        await user.press("right", "j", "h")
+        await user.press("right", "j", "left")
         await user.sees(lambda: len(found.tree_list.rows) == 7 and found.tree_list.cursor == 0)
         await user.press("asterisk")
         assert found.choices.selected == []
@@ -132,7 +132,7 @@ async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
         found, number = await planned(user), commits(store)
         await user.press("j", "m")
         await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
-        await user.press("r", "ctrl+s")
+        await user.press("2", "ctrl+s")
         await user.told("Merge", "with your text", "u undoes it")
         assert commits(store) == number + 1
         assert len(lore(store, OTHERS[0]).merged_from) == 2

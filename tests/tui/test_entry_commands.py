@@ -32,7 +32,7 @@ def statuses(store: engram.Engram) -> dict[str, str]:
 async def undone_and_redone(user: User, what: str) -> None:
     await user.press("u")
     await user.told("Undone", what, "U redoes it")
-    await user.press("U")
+    await user.press("ctrl+r")
     await user.told("Redone", what)
 
 
@@ -72,12 +72,12 @@ async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) ->
         store.record("One.", category="FACT")
         async with using(store, NARROW) as user:
             user.app.can_undo = False
-            await user.press("d")
+            await user.press("D")
             await user.sees(lambda: isinstance(user.app.screen, Confirm))
             await user.press("n")
             await user.sees(lambda: user.app.screen is user.browse)
             assert lore(store, "One.").title == "One."
-            await user.press("d", "y")
+            await user.press("D", "y")
             await user.told("Forget", "forgotten")
 
 
@@ -111,5 +111,8 @@ async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
         await user.press("u")
         await user.told("Undone")
         await user.press("at")
-        await user.sees_text("Commands that ran", "engram undo 1", "git ")
+        await user.sees_text("What was done", "● Pin: ", "is pinned", "$ engram undo 1", "● Undone: ")
+        if "git command" in user.app.command_log.text():  # folded away, until tab shows each
+            await user.press("tab")
+            await user.sees_text("git ")
         assert f"engram edit {lore(store, QUEUE).id} --pin" in user.app.command_log.text()

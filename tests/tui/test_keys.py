@@ -73,7 +73,6 @@ DEEDS = {
     "copy_name",
     "open_file",
     "archive",
-    "activate",
     "pin",
     "tags",
     "category",
@@ -101,7 +100,7 @@ async def all_commands(tour: Tour, title: str) -> None:
     await tour.does("open_file", lambda: True, told=str(path.name)[:20])
     is_archived = lambda: lore(store, title).status == "archived"  # noqa: E731
     await tour.changes("archive", is_archived, told="is archived", stays=True)
-    await tour.changes("activate", lambda: not is_archived(), told="is active", stays=True)
+    await tour.does("archive", lambda: not is_archived(), told="is active")
     await tour.changes("pin", lambda: lore(store, title).pinned, told="is pinned")
     await tour.changes(
         "tags", lambda: lore(store, title).tags == ("queue",), types="queue -demo\n", told="+queue −demo"
@@ -151,7 +150,9 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("clear", lambda: not rows.marked)
         await tour.changes("forget", lambda: len(store.list(limit=None).lore) == 3, told="forgotten")
         await tour.does("sort", lambda: browse.order == "updated")
-        await tour.does("sort_back", lambda: browse.order == "created")
+        for _ in range(6):
+            await user.press("s")
+        assert browse.order == "created"
         await tour.does("filter", lambda: user.titles()[:1] == [MONEY], types="money cents\n")
         await user.press("escape")
         await tour.does("facet", lambda: isinstance(user.app.screen, Picker))
@@ -202,6 +203,10 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
         await tour.does("repeat", lambda: lore(store, QUEUE).pinned, told="is pinned")
         await tour.does("undo", lambda: not lore(store, QUEUE).pinned, told="Undone")
         await tour.does("redo", lambda: lore(store, QUEUE).pinned, told="Redone")
+        await tour.does(
+            "undo_list", lambda: not lore(store, MONEY).pinned, types="integer cents\n", told="Undone"
+        )
+        assert lore(store, QUEUE).pinned
         await tour.does("new_lore", lambda: isinstance(app.screen, NewEntryForm))
         await user.press("escape")
         write_over(Path(store.path, shown(store, MONEY).path), b"integer cents", b"whole cents")
@@ -212,7 +217,7 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
         await tour.does("theme", lambda: app.theme == "light", told="light")
         await tour.does("settings", lambda: isinstance(app.screen, SettingsScreen))
         await user.press("escape")
-        for number, name in enumerate(("Review", "Consolidate", "Sync", "Insight", "Live", "Graph"), 2):
+        for number, name in enumerate(("Inbox", "Consolidate", "Sync", "Insight", "Live", "Graph"), 2):
             await tour.does(f"go_{number}", lambda name=name: type(app.screen).__name__ == f"{name}Screen")  # type: ignore[misc]
         await tour.does("go_1", lambda: app.screen is user.browse)
         await tour.does("leave", lambda: not app.is_running)

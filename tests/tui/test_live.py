@@ -52,13 +52,13 @@ async def test_queries_show_with_their_entries_and_what_was_withheld(
         await user.press("K", "K")
         await user.press("J")
         assert "“how to bake bread" in titles(user)[live(user).line_list.cursor]
-        assert "F follows" in user.text("about")
+        assert "G follows" in user.text("about")
         await user.press("enter")
         await user.sees_text(
             "how to bake bread without yeast", "session agent", "answer: none", "withheld, too weak:"
         )
         assert live(user).preview.has_focus
-        await user.press("escape", "F")
+        await user.press("escape", "G")
         await user.sees(lambda: "following" in user.text("about"))
         assert live(user).line_list.has_focus
 

@@ -108,7 +108,7 @@ def test_the_text_does_not_repeat_its_title(content: str, body: str) -> None:
 def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
     heading = Heading("", "main", 2, 0, 10_412, "hybrid", 3)
     line = heading_line("~/" + "deep/" * 60, heading, cells)
-    assert line.endswith("/ · main ↑2 ↓0 · 10,412 entries · hybrid · 3 waiting for review") or cells == 60
+    assert line.endswith("/ · main ↑2 ↓0 · 10,412 entries · hybrid · 3 wait") or cells == 60
     assert len(line) <= max(cells, 80)
 
 

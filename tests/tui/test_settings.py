@@ -64,7 +64,7 @@ async def test_a_theme_is_picked_used_and_unset(
         await user.told("Settings", "not set", "dark")
         assert user.app.theme == "dark"
         assert "theme" not in own(tmp_path)
-        await user.press("y")
+        await user.press("L")
         await user.told("Copied", "config.toml")
         await user.press("escape")
         await user.sees(lambda: user.app.screen is user.browse)

@@ -172,3 +172,11 @@ async def test_a_store_that_vanishes_is_said_and_comes_back(store: engram.Engram
         os.rename(moved, store.path)
         await user.press("r")
         await user.sees(lambda: RETRY in user.titles() and QUEUE in user.titles())
+
+
+async def test_values_that_no_entry_has_yet_are_listed_too(store: engram.Engram) -> None:
+    async with using(store) as user:
+        user.types("fstatus\n")
+        await user.sees_text("Filter by status", "active", "pending", "superseded")
+        user.types("pending\n")
+        await user.sees_text("No entry matches: status pending.")

@@ -14,7 +14,7 @@ from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
 from engram_tui.entry.screen import EntryScreen
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.screen import InboxScreen
 from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def store(tmp_path: Path) -> Iterator[engram.Engram]:
         yield opened
 
 
-def review_of(app: EngramApp) -> ReviewScreen | None:
-    return app.screen if isinstance(app.screen, ReviewScreen) else None
+def inbox_of(app: EngramApp) -> InboxScreen | None:
+    return app.screen if isinstance(app.screen, InboxScreen) else None
 
 
 @SIZES
@@ -65,19 +65,21 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int], name: str) ->
 
 
 @SIZES
-async def test_review(tmp_path: Path, size: tuple[int, int], name: str) -> None:
+async def test_inbox(tmp_path: Path, size: tuple[int, int], name: str) -> None:
     clock = SteadyClock(NOON)
     with engram.open(review_store.make(tmp_path, clock), session="t", clock=clock) as store:
         async with using(store, size) as user:
             await user.press("2")
-            await user.sees(lambda: (found := review_of(user.app)) and not found._pending_kinds)
-            found = review_of(user.app)
+            await user.sees(lambda: (found := inbox_of(user.app)) and not found._looking)
+            found = inbox_of(user.app)
             assert found is not None
-            found._go_to_kind("contradiction")
-            await user.sees(lambda: found.details and found.details.item == found.queue.current)
-            await user.sees_text("costs about")
+            kinds = [item.kind for item in found.item_list.rows]  # type: ignore[attr-defined]
+            found.item_list.cursor = kinds.index("contradiction")
+            if size == WIDE:
+                await user.sees(lambda: found.details and found.details.item == found.item)
+                await user.sees_text("costs about")
             await at_rest(user)
-            is_as_kept(f"review-{name}.txt", text_of(user))
+            is_as_kept(f"inbox-{name}.txt", text_of(user))
 
 
 async def test_the_colours_of_browse(store: engram.Engram) -> None:

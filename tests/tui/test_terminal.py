@@ -181,3 +181,12 @@ def test_the_death_of_the_parent_ends_it(path: str) -> None:
         terminal.process.wait()
         terminal.exit_code()  # until nobody has the terminal open any more
     assert "Traceback" not in terminal.shown
+
+
+def test_a_terminal_that_cannot_draw_is_told_so_in_a_line(path: str) -> None:
+    code = f"import runpy, sys; sys.argv = ['engram', 'tui', '--store', {path!r}]; runpy.run_module('engram', run_name='__main__')"
+    with Terminal(code, TERM="dumb") as terminal:
+        assert terminal.exit_code() == 2
+    assert "TERM is dumb" in terminal.shown
+    assert "engram list" in terminal.shown
+    assert "\x1b[?1049h" not in terminal.raw

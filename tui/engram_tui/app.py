@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TABS = (
     Tab("browse", "Browse", "engram_tui.browse", "BrowseScreen"),
-    Tab("review", "Review", "engram_tui.review", "ReviewScreen"),
+    Tab("inbox", "Inbox", "engram_tui.inbox", "InboxScreen"),
     Tab("consolidate", "Consolidate", "engram_tui.consolidate", "ConsolidateScreen"),
     Tab("sync", "Sync", "engram_tui.sync", "SyncScreen"),
     Tab("insight", "Insight", "engram_tui.insight", "InsightScreen"),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 START = 3.0  # seconds after which the app has certainly started
 
+DUMB = ("dumb", "unknown")  # values of TERM that say that a terminal cannot move its cursor
+
 
 @contextmanager
 def uncollected_start() -> Iterator[None]:
@@ -76,6 +78,11 @@ def run(store: Engram) -> int:
         raise UsageError(
             "The app needs a terminal.",
             "In scripts and pipes use `engram list` or `engram query`.",
+        )
+    if in_terminal and os.environ.get("TERM", "") in DUMB and not in_browser():
+        raise UsageError(
+            f"The app cannot draw on this terminal: TERM is {os.environ.get('TERM') or 'not set'}.",
+            "`engram list`, `engram query` and `engram review` do the same in lines; `engram tui --web` draws in a browser.",
         )
     from engram_tui.app import EngramApp
     from engram_tui.shell.terminal_watch import TerminalWatch

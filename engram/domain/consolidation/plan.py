@@ -50,12 +50,13 @@ class Step(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """Two entries near enough to be merged that disagree: left to a person. `why` is a clause."""
+    """Two entries near enough to be merged that disagree: left to a person. `why` is a clause, `other` the second title."""
 
     lore: tuple[str, ...]
     title: str
     why: str
     cosine: float
+    other: str = ""
 
 
 class Difference(NamedTuple):

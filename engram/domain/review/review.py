@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
     "accept", "take", "mine", "theirs", "both", "edit", "reject", "merge", "supersede", "archive", "snooze",
 )  # fmt: skip
+# A proposal that is no decision: what Engram found does not tell which of them is right.
+LOOK = "look"
 PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
     "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
     "moment",
@@ -60,7 +62,8 @@ class Item(NamedTuple):
     `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
     `agent` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that counts only
-    when it is accepted, in words.
+    when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
+    seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue.
     """
 
     id: str
@@ -75,6 +78,20 @@ class Item(NamedTuple):
     mark: str = ""
     agent: str = ""
     claims: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    at: float = 0.0
+    worth: int = 0
+    certainty: int = 0
+
+    @property
+    def score(self) -> int:
+        """Worth times certainty, in thousandths."""
+        return self.worth * self.certainty // 1000
+
+    @property
+    def proposed(self) -> str:
+        """The proposal in words."""
+        return "look at both" if self.proposal == LOOK else self.proposal
 
     @property
     def decisions(self) -> dict[str, str]:

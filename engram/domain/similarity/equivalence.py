@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
+SURE = 0.7  # the strength from which on merging a pair of duplicates may be proposed
 NEAR = 0.92  # from this cosine on two entries of a category are taken to be about the same
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
@@ -115,6 +116,18 @@ def _begins_sentence(text: str, at: int) -> bool:
     """Test whether a sentence or line begins here, where every word is capitalised."""
     before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
     return before[-1:] in ".!?:\n"  # the empty string is in it, too
+
+
+def may_merge(kind: str, strength: float, one: str, other: str) -> bool:
+    """Test whether merging a pair may be proposed, given what it was assessed as: a merge loses what only one of them says.
+
+    Texts of which each has a number of its own are never as sure as their words: `service 4` is not `service 1`.
+    docs/curation.md has what these rules lose.
+    """
+    if kind != DUPLICATE or strength < SURE:
+        return kind == SAME
+    first, second = ({*extract_facts(text).numbers} for text in (one, other))
+    return first <= second or second <= first
 
 
 def plain_number(number: str) -> str:

@@ -171,7 +171,7 @@ def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
     one, other = survey.hits.get(pair.one), survey.hits.get(pair.other)
     if pair.kind == SAME or pair.cosine < NEAR or not (one and other) or one.category != other.category:
         return None
-    return Unresolved((pair.one, pair.other), one.title, pair.why, pair.cosine)
+    return Unresolved((pair.one, pair.other), one.title, pair.why, pair.cosine, other.title)
 
 
 _ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")

@@ -6,7 +6,7 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, Lore, check
 from engram.domain.entry.people import byline
 from engram.domain.errors import NotFoundError
-from engram.domain.review import review
+from engram.domain.review import priority, review
 from engram.domain.review.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -32,7 +32,9 @@ def _item(store: Store, lore: Lore) -> Item:
     why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
-        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent, mark=captured.ORIGIN,
+        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent or "",
+        mark=captured.ORIGIN, titles=(lore.title,), at=lore.created_at.timestamp(),
+        worth=priority.LEAST_WORTH[review.PENDING], certainty=priority.CERTAINTY[review.PENDING],
     )  # fmt: skip
 
 

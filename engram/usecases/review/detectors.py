@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
+from engram.domain.consolidation.usefulness import importance
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.disputes import difference_lines
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
-from engram.domain.review import review
+from engram.domain.review import priority, review
 from engram.domain.review.code_changes import CHANGED
 from engram.domain.review.review import Item, describe_conflicts, item_id
-from engram.domain.similarity.equivalence import CONTRADICTION, SAME
+from engram.domain.similarity.equivalence import CONTRADICTION, SAME, may_merge
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -26,22 +28,25 @@ from engram.usecases.graph.entity_conflicts import find_entity_conflicts
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review import trust
 from engram.usecases.review.captured_items import find_captured
+from engram.usecases.review.items import PackedItem
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer, people
 from engram.usecases.store.quarantine import without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Pair
+    from engram.usecases.review.items import Maker
     from engram.usecases.review.stale_code import Stale
     from engram.usecases.store.store import Store
 
-    Detector = Callable[[Store, Generation], list[Item]]
+    Detector = Callable[[Store, Generation], Sequence[Item | PackedItem]]
 
 UNUSED_SECONDS = 180 * 86_400
 _DAY = 86_400
@@ -51,6 +56,15 @@ _LISTED = 2000
 _CLAIMING = (
     f"status = 'active' AND ({credit.CLAIMING}) AND (source_id IS NULL"  # noqa: S608 - no text of a user
     " OR source_id NOT IN (SELECT value FROM json_each(?)) OR id IN (SELECT value FROM json_each(?)))"
+)
+_EXPIRED = "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?"
+# What an item about one entry is made of, and at the end its worth, computed as `priority.worth` does.
+_PACKED = (
+    "path", "title", "updated_at", "status", "length", "agent", "last_validated", "expires_at", "confidence", "created_at",
+)  # fmt: skip
+_WORTH = (
+    "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
+    " ELSE round(validation_count * 0.5 / (validation_count * 0.5 + 1), 2) END) / 2 + 0.5 AS INTEGER)"
 )
 _OLD = (
     "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
@@ -63,7 +77,8 @@ def find_problems(store: Store, generation: Generation) -> list[Item]:
         Item(
             item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
             f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
-            mark=found.message,
+            mark=found.message, titles=(found.path,), worth=priority.LEAST_WORTH[review.PROBLEM],
+            certainty=priority.CERTAINTY[review.PROBLEM],
         )
         for found in [*generation.catalog.problems(), *read_entities(store).problems]
     ]  # fmt: skip
@@ -98,22 +113,79 @@ def _pending_item(hit: Hit, junk_because: str) -> Item:
     return _item(review.PENDING, [hit], f"{who}.", review.ACCEPT)
 
 
-def find_stale(store: Store, generation: Generation) -> list[Item]:
+def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
     """Find active entries that expired, whose code changed, or that were neither used nor confirmed for 180 days."""
-    items = [
-        _item(review.STALE, [hit], _expired_reason(hit), review.ARCHIVE)
-        for hit in _expired(store, generation)
-    ]
-    known = {item.lore[0] for item in items}
-    items += [
-        _changed_item(one) for one in stale_code(store, _anchored(generation)) if one.hit.id not in known
-    ]
-    known = {item.lore[0] for item in items}
-    return items + [
-        _item(review.STALE, [hit], _unused_reason(hit), review.ARCHIVE)
-        for hit in _unused(store, generation)
-        if hit.id not in known
-    ]
+    changed = [_changed_item(one) for one in stale_code(store, _anchored(generation))]
+    aged = find_aged(store, generation)
+    expired = {one.entry_id for one in aged if one.make is _expired_item}
+    changed = [item for item in changed if item.lore[0] not in expired]
+    known = {item.lore[0] for item in changed}
+    return [*changed, *(one for one in aged if one.entry_id not in known)]
+
+
+def find_aged(store: Store, generation: Generation, first: int | None = None) -> list[PackedItem]:
+    """Find stale entries without a look at any code: those that expired, then those that were not used.
+
+    With `first`, only about so many of each, those that are worth most.
+    """
+    now = store.clock.now().timestamp()
+    expired = _packed(generation, review.STALE, _EXPIRED, [now], "expires_at, id", _expired_item, first)
+    known = {one.entry_id for one in expired} | _used(store, now)
+    unused = _packed(generation, review.STALE, _OLD, _long_ago(now), "created_at, id", _unused_item, first)
+    return [*expired, *(one for one in unused if one.entry_id not in known)]
+
+
+def _packed(
+    generation: Generation,
+    kind: str,
+    condition: str,
+    values: Sequence[object],
+    order: str,
+    make: Maker,
+    first: int | None = None,
+) -> list[PackedItem]:
+    """Return an item for each entry that meets a condition, made by `make` when it is looked at."""
+    certainty, worth = _certainty(kind, make), _WORTH.format(least=priority.LEAST_WORTH[kind])
+    tail = f"ORDER BY {order}" if first is None else f"ORDER BY {worth} DESC, {order} LIMIT {first}"
+    ids, packed = generation.catalog.select_packed((*_PACKED, worth), condition, values, tail)
+    found = []
+    for entry_id, line in zip(ids, packed, strict=True):
+        *_, created, worth_ = marshal.loads(line)  # noqa: S302 - packed just now
+        score = worth_ * certainty // 1000
+        found.append(PackedItem(item_id(kind, (entry_id,)), kind, score, created, entry_id, line, make))
+    return found
+
+
+def _certainty(kind: str, make: Maker) -> int:
+    if make is _expired_item:
+        return priority.EXPIRED
+    return priority.UNUSED if make is _unused_item else priority.CERTAINTY[kind]
+
+
+def _expired_item(entry_id: str, line: tuple[Any, ...]) -> Item:
+    return _made(
+        review.STALE, entry_id, line, _expired_reason(line[_PACKED.index("expires_at")]), _expired_item
+    )
+
+
+def _unused_item(entry_id: str, line: tuple[Any, ...]) -> Item:
+    validated, created = line[_PACKED.index("last_validated")], line[_PACKED.index("created_at")]
+    return _made(review.STALE, entry_id, line, _unused_reason(validated or created), _unused_item)
+
+
+def _weak_item(entry_id: str, line: tuple[Any, ...]) -> Item:
+    why = f"Its confidence is {two_decimals(line[_PACKED.index('confidence')])}."
+    return _made(review.WEAK, entry_id, line, why, _weak_item)
+
+
+def _made(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker) -> Item:
+    """Make the item of one entry from what was packed of it; archiving is proposed."""
+    path, title, updated, status, length, agent, *_, created, worth = line
+    digest = _mark([(entry_id, updated, status, length)])
+    return Item(
+        item_id(kind, (entry_id,)), kind, (entry_id,), (path,), title, why, review.ARCHIVE, (), tokens("x" * length),
+        digest, agent or "", (), (title,), created, worth, _certainty(kind, make),
+    )  # fmt: skip
 
 
 def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
@@ -123,31 +195,20 @@ def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit
     expired = [hit for hit in active if hit.expires_at is not None and hit.expires_at < now]
     unused = [hit for hit in active if hit.row in rows and hit.id not in used]
     found = {
-        hit.id: _expired_reason(hit) for hit in sorted(expired, key=lambda hit: (hit.expires_at, hit.id))
+        hit.id: _expired_reason(hit.expires_at)
+        for hit in sorted(expired, key=lambda hit: (hit.expires_at, hit.id))
     }
     unused.sort(key=lambda hit: (hit.created_at, hit.id))
     changed = {one.hit.id for one in stale_code(store, unused)}
     return found | {
-        hit.id: _unused_reason(hit) for hit in unused if hit.id not in changed and hit.id not in found
+        hit.id: _unused_reason(hit.last_validated or hit.created_at)
+        for hit in unused
+        if hit.id not in changed and hit.id not in found
     }
 
 
-def _expired(store: Store, generation: Generation) -> list[Hit]:
-    condition = "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?"
-    return generation.catalog.select(condition, [store.clock.now().timestamp()], "ORDER BY expires_at, id")
-
-
-def _expired_reason(hit: Hit) -> str:
-    return f"It expired on {_day(hit.expires_at)}."
-
-
-def _unused(store: Store, generation: Generation) -> list[Hit]:
-    now = store.clock.now().timestamp()
-    found, used = (
-        generation.catalog.select(_OLD, _long_ago(now), "ORDER BY created_at, id"),
-        _used(store, now),
-    )
-    return [hit for hit in found if hit.id not in used]
+def _expired_reason(at: float | None) -> str:
+    return f"It expired on {_day(at)}."
 
 
 def _long_ago(now: float) -> list[object]:
@@ -160,8 +221,8 @@ def _used(store: Store, now: float) -> set[str]:
     return store.state.used_since(now - UNUSED_SECONDS)
 
 
-def _unused_reason(hit: Hit) -> str:
-    return f"Neither recalled nor confirmed since {_day(hit.last_validated or hit.created_at)}."
+def _unused_reason(since: float | None) -> str:
+    return f"Neither recalled nor confirmed since {_day(since)}."
 
 
 def _anchored(generation: Generation) -> list[Hit]:
@@ -179,15 +240,10 @@ def _changed_item(one: Stale) -> Item:
     return _item(review.STALE, [one.hit], why, proposal, [finding.difference for finding in one.findings])
 
 
-def find_weak(_store: Store, generation: Generation) -> list[Item]:
-    """Find active entries below the confidence of recall."""
-    found = generation.catalog.select(
-        "status = 'active' AND confidence < ?", [_COLD], "ORDER BY confidence, id"
-    )
-    return [
-        _item(review.WEAK, [hit], f"Its confidence is {two_decimals(hit.confidence)}.", review.ARCHIVE)
-        for hit in found
-    ]
+def find_weak(_store: Store, generation: Generation, first: int | None = None) -> list[PackedItem]:
+    """Find active entries below the confidence of recall; with `first`, so many of those that are worth most."""
+    condition = "status = 'active' AND confidence < ?"
+    return _packed(generation, review.WEAK, condition, [_COLD], "confidence, id", _weak_item, first)
 
 
 def find_common_moments(store: Store, generation: Generation) -> list[Item]:
@@ -272,7 +328,9 @@ def find_duplicates(store: Store, generation: Generation) -> list[Item]:
     for group in joined:
         if all(lore_id in hits for lore_id in group):
             inside = [pair for ends, pair in why.items() if ends <= set(group)]
-            items.append(_pair_item(review.DUPLICATE, [hits[one] for one in group], inside, review.MERGE))
+            sure = len(inside) == len(group) * (len(group) - 1) / 2 and _may_merge(store, hits, inside)
+            proposal = review.MERGE if sure else review.LOOK
+            items.append(_pair_item(review.DUPLICATE, [hits[one] for one in group], inside, proposal))
     return items
 
 
@@ -281,10 +339,19 @@ def find_contradictions(store: Store, generation: Generation) -> list[Item]:
     found = [pair for pair in pairs(store) if pair.kind == CONTRADICTION]
     hits = hits_of(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
     return [
-        _pair_item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.SUPERSEDE)
+        _pair_item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.LOOK)
         for pair in found
         if pair.one in hits and pair.other in hits
     ]
+
+
+def _may_merge(store: Store, hits: Mapping[str, Hit], found: Iterable[Pair]) -> bool:
+    """Test whether merging all of these pairs may be proposed."""
+    for pair in found:
+        one, other = _load(store, hits[pair.one]), _load(store, hits[pair.other])
+        if not (one and other and may_merge(pair.kind, pair.strength, one.content, other.content)):
+            return False
+    return True
 
 
 def _pair_item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:
@@ -293,7 +360,8 @@ def _pair_item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: 
     what = "May contradict" if kind == review.CONTRADICTION else what
     others = f"{len(hits) - 1} others" if len(hits) > 2 else f"'{hits[1].title}'"
     why = f"{what} {others}: {surest.why} (strength {surest.strength:.2f}, cosine {surest.cosine:.2f})."
-    return _item(kind, hits, why, proposal, [f"{hit.id} {hit.title}" for hit in hits])
+    found_item = _item(kind, hits, why, proposal, [f"{hit.id} {hit.title}" for hit in hits])
+    return found_item._replace(certainty=round(surest.strength * 1000))
 
 
 def _item(kind: str, hits: Sequence[Hit], why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
@@ -302,8 +370,13 @@ def _item(kind: str, hits: Sequence[Hit], why: str, proposal: str, evidence: Ite
     cost = sum(tokens("x" * hit.length) for hit in hits)
     return Item(
         item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, tuple(evidence), cost, mark(hits),
-        hits[-1].agent or "",
+        hits[-1].agent or "", (), tuple(hit.title for hit in hits), hits[-1].created_at,
+        priority.worth(kind, max(map(_importance, hits))), priority.CERTAINTY.get(kind, 0),
     )  # fmt: skip
+
+
+def _importance(hit: Hit) -> float:
+    return importance(hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=0)
 
 
 def _load(store: Store, hit: Hit) -> Lore | None:
@@ -325,7 +398,10 @@ def _date(day: float) -> str:
 
 def mark(hits: Iterable[Hit]) -> str:
     """Return a digest that changes when one of these entries is edited; not when it decays, which moves no date."""
-    facts = [(hit.id, hit.updated_at, hit.status, hit.length) for hit in hits]
+    return _mark([(hit.id, hit.updated_at, hit.status, hit.length) for hit in hits])
+
+
+def _mark(facts: Sequence[tuple[object, ...]]) -> str:
     return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
 
 

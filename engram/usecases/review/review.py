@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.review.review import FOREIGN, KINDS, Item, check_kinds
+from engram.domain.review.review import FOREIGN, KINDS, STALE, WEAK, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import list_hits
-from engram.usecases.review.detectors import DETECTORS, find_quarantined
+from engram.usecases.review.detectors import DETECTORS, find_aged, find_quarantined, find_weak
+from engram.usecases.review.items import Items, PackedItem
+from engram.usecases.review.waiting import QUICK_KINDS, note_counts, noted_counts
 from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.index import Generation
+    from engram.usecases.review.detectors import Detector
     from engram.usecases.store.store import Store
 
 _OLDEST = 1_000_000  # days
 
 
 class Queue(NamedTuple):
-    """Items, most urgent kind first; `total` and `by_kind` also count those beyond the limit."""
+    """Items by worth times certainty; `total` and `by_kind` also count those beyond the limit."""
 
-    items: tuple[Item, ...]
+    items: Items
     total: int
     by_kind: dict[str, int]
 
@@ -53,18 +58,36 @@ def review(
     agents: Sequence[str] = (),
     wanted: EntryFilter | None = None,
     limit: int | None = None,
+    code: bool = True,
+    first: int | None = None,
 ) -> Queue:
     """List the items of these kinds, recorded by these agents, about matching entries (default: all).
+
+    Without `code`, entries are not compared with the code that they are about, which takes longest. With `first`, only
+    about so many stale entries are looked at, those that are worth most: what a screen shows at once.
 
     Raises UsageError for an invalid kind, category, age or confidence, StoreError.
     """
     check_kinds(kinds)
-    found = [item for item in _found(store, kinds or KINDS) if not agents or item.agent in agents]
+    found = _found(store, kinds or KINDS, code=code and first is None, first=first)
+    if first is None and (code or STALE not in kinds):
+        note_counts(store, {kind: found.by_kind.get(kind, 0) for kind in kinds or KINDS})
+    if agents:
+        found = Items([item for item in found if item.agent in agents])
     if wanted is not None and wanted.narrows:
         matching = _matching(store, wanted)
-        found = [item for item in found if item.lore and matching.issuperset(item.lore)]
-    by_kind = {kind: sum(item.kind == kind for item in found) for kind in KINDS}
-    return Queue(tuple(found[:limit]), len(found), {kind: count for kind, count in by_kind.items() if count})
+        found = found.of(lambda one: bool(one.lore) and matching.issuperset(one.lore))
+    return Queue(found[:limit] if limit is not None else found, len(found), found.by_kind)
+
+
+def count_waiting_items(store: Store) -> dict[str, int]:
+    """Return how many items of each kind wait: kinds that the index lists at once are counted, others as last found.
+
+    The app, `engram status` and `engram review` show this number alike. Raises StoreError.
+    """
+    noted = {kind: number for kind, number in noted_counts(store).items() if kind not in QUICK_KINDS}
+    found = {**noted, **review(store, kinds=QUICK_KINDS).by_kind}
+    return {kind: found[kind] for kind in KINDS if found.get(kind)}
 
 
 def _matching(store: Store, wanted: EntryFilter) -> set[str]:
@@ -84,7 +107,7 @@ def _matching(store: Store, wanted: EntryFilter) -> set[str]:
 def find_item(store: Store, name: str) -> Item:
     """Find an item by id or prefix of an id. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().lower()
-    matching = [item for item in _found(store, KINDS) if wanted and item.id.startswith(wanted)]
+    matching = _found(store, KINDS).of(lambda one: bool(wanted) and one.id.startswith(wanted))
     if not matching:
         raise NotFoundError(f"No review item has the id '{name[:40]}'.", "`engram review` lists the items.")
     if len(matching) > 1:
@@ -93,19 +116,29 @@ def find_item(store: Store, name: str) -> Item:
             "Give more characters of the id.",
             tuple((item.id, item.title) for item in matching),
         )
-    return matching[0]
+    found: Item = matching[0]
+    return found
 
 
-def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
+def _found(store: Store, kinds: Sequence[str], *, code: bool = True, first: int | None = None) -> Items:
     with store.lock:
         aside = store.state.set_aside(store.clock.now().timestamp())
-        items = consult(store, lambda generation: _detected(store, generation, kinds))
-    return [item for item in items if aside.get(item.id) != item.mark]
+        found = consult(store, lambda generation: _detected(store, generation, kinds, code=code, first=first))
+    return Items([one for one in found if one.id not in aside or aside[one.id] != _marked(one)]).ordered()
 
 
-def _detected(store: Store, generation: Generation, kinds: Sequence[str]) -> list[Item]:
-    found = [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
+def _marked(one: Item | PackedItem) -> str:
+    return (one.made() if isinstance(one, PackedItem) else one).mark
+
+
+def _detected(
+    store: Store, generation: Generation, kinds: Sequence[str], *, code: bool, first: int | None
+) -> list[Item | PackedItem]:
+    detectors: dict[str, Detector] = dict(DETECTORS)
+    if not code:
+        detectors |= {STALE: partial(find_aged, first=first), WEAK: partial(find_weak, first=first)}
+    found = [item for kind in KINDS if kind in kinds for item in detectors[kind](store, generation)]
     # One decision at a time: whether a quarantined entry is weak or junk is asked once it is accepted.
     quarantined = quarantined_texts(store)
     waiting = {item.lore[0] for item in find_quarantined(store, generation)} if quarantined else set()
-    return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]
+    return [one for one in found if one.kind == FOREIGN or not waiting.intersection(one.lore)]

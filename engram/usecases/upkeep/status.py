@@ -6,6 +6,7 @@ import contextlib
 
 from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError
+from engram.domain.review.review import KINDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.placement.manage_scopes import list_scopes
@@ -16,6 +17,8 @@ from engram.version import __version__
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
+
+_SMALL = 1_500  # entries up to which the whole review queue is found at once
 
 
 def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
@@ -51,6 +54,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "embedding": _embedding(store, generation),
             "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
+            "review": _waiting(store, generation, thorough=thorough),
             "settings": {
                 "ok": not store.notes and not store.held_back,
                 "message": " ".join(store.notes),
@@ -62,6 +66,25 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             },
             "version": __version__,
         }
+
+
+def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> dict[str, object]:
+    """Count what waits for a person; where nobody looked yet and that takes no time, look."""
+    from engram.usecases.review.review import count_waiting_items, review
+    from engram.usecases.review.waiting import noted_counts
+
+    found: dict[str, int] = {}
+    with contextlib.suppress(EngramError):
+        if (
+            thorough
+            and generation is not None
+            and len(noted_counts(store)) < len(KINDS)
+            and generation.catalog.count() <= _SMALL
+        ):
+            found = review(store).by_kind
+        elif generation is not None:
+            found = count_waiting_items(store)
+    return {"waiting": sum(found.values()), "by_kind": found}
 
 
 def _entities(store: Store) -> dict[str, int]:

@@ -19,14 +19,6 @@ ACTIONS = (
     Action("facet", "f", "filter by", "scope, category, status, type, tag, confidence, agent, age", 8, "is_listing"),
     Action("no_facets", "F", "no filter", "remove all filters", 0, "is_filtered"),
     Action("sort", "s", "sort", "sort by the next order", 9),
-    Action("sort_back", "S", "sort back", "sort by the order before"),
     Action("next_lore", "J", "next entry", "the next entry, also while reading"),
     Action("previous_lore", "K", "previous entry", "the entry before, also while reading"),
 )  # fmt: skip
-# While one types a search; they come before any letter.
-TYPING = (
-    Action("keep_filter", "enter,tab", "to the results", "to the results"),
-    Action("clear_filter", "escape", "clear", "clear the search"),
-    Action("next_result", "down,ctrl+n", "next result", "the next result", run="move(1)"),
-    Action("previous_result", "up", "previous result", "the result before", run="move(-1)"),
-)

@@ -90,4 +90,6 @@ def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
     if generation is None:
         return []
     counted = generation.catalog.count_tags() if facet == "tag" else generation.catalog.count_by(facet)
+    known = {"status": STATUSES, "type": TYPES}.get(facet, ())
+    counted = {**counted, **{name: 0 for name in known if name not in counted}}  # also what no entry has yet
     return [(str(name), f"{count:,}") for name, count in list(counted.items())[:MOST_TAGS] if name]

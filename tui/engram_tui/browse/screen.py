@@ -19,13 +19,14 @@ from engram_tui.browse import messages, queries
 from engram_tui.browse.actions import ACTIONS
 from engram_tui.browse.facet_pane import FacetLines, FacetPane, Values, read_values
 from engram_tui.browse.facets import NAMES, Facets, values_of
-from engram_tui.browse.filter_input import FilterInput
 from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.filter_input import FilterInput
+from engram_tui.widgets.format import count
 from engram_tui.widgets.preview import Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 FIRST_PAGE = 500
 TYPING_DELAY = 0.06  # seconds without a key before a search starts
+AGES_INTERVAL = 30.0  # seconds after which ages are drawn anew
 CURSOR_DELAY = 0.05  # seconds on a row before its entry is shown
 HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
@@ -57,6 +59,7 @@ class BrowseScreen(EntryActionsScreen):
         & #slash { width: 2; color: $text-accent; }
         & #counts { width: auto; color: $text-muted; }
         & #facets { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #columns { height: 1; color: $text-muted; text-wrap: nowrap; }
         & EntryList { height: 1fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
@@ -82,6 +85,7 @@ class BrowseScreen(EntryActionsScreen):
         self._typing: Timer | None = None
         self._resting: Timer | None = None
         self._moved = 0.0
+        self._complete = False  # whether `listed` is the whole list
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the filters; the search line above the list; the entry."""
@@ -92,6 +96,7 @@ class BrowseScreen(EntryActionsScreen):
                     yield Static("/", id="slash", markup=False)
                     yield FilterInput(leave=self.leave_filter, move=self.move_cursor, id="filter")
                     yield Static("opening …", id="counts", markup=False)
+                yield Static(id="columns", markup=False)
                 yield EntryList(id="list")
                 yield Static(id="facets", markup=False)
             yield Preview(id="preview")
@@ -104,6 +109,12 @@ class BrowseScreen(EntryActionsScreen):
         self.facets = Facets.from_saved(saved.get("browse.filter"))
         self._show_facets()
         self.read_list()
+        self.set_interval(AGES_INTERVAL, self._age)
+
+    def _age(self) -> None:
+        """Draw the ages anew: they go on while nothing happens."""
+        self.entry_list.now = self.now()
+        self.entry_list.refresh()
 
     @property
     def entry_list(self) -> EntryList:
@@ -182,6 +193,9 @@ class BrowseScreen(EntryActionsScreen):
         if (page.order, page.facets) != (self.order, self.facets):
             return
         top = self.page_of != (page.order, page.facets)
+        if not top and page.complete and self._complete:
+            self.entry_list.arrived |= {*ids_of(page.rows)} - {*ids_of(self.listed)}
+        self._complete = page.complete
         self.listed, self.page_of = page.rows, (page.order, page.facets)
         self.total, self.matching = page.total, page.matching
         self.show_error("")
@@ -305,8 +319,10 @@ class BrowseScreen(EntryActionsScreen):
 
     def _show_counts(self) -> None:
         found = messages.counts(self.matches, self.matching, self.total, self.is_narrow)
-        marked = len(self.entry_list.marked)
-        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{found}")
+        marked, arrived = len(self.entry_list.marked), len(self.entry_list.arrived)
+        new = f"{count(arrived)} new (+) · " if arrived else ""
+        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{new}{found}")
+        self._show_columns()
         self._show_facets()
 
     def _show_facets(self) -> None:
@@ -314,8 +330,13 @@ class BrowseScreen(EntryActionsScreen):
         self.query_one("#facets", Static).update(safe_line(line))
         self.query_one(FacetPane).show(self.values, self.facets)
 
+    def _show_columns(self) -> None:
+        rows = self.entry_list
+        self.query_one("#columns", Static).update(rows.heading() if rows.rows else "")
+
     def on_resize(self) -> None:
         """Show the entry on a terminal that became wide."""
+        self.call_after_refresh(self._show_columns)
         self.call_after_refresh(self._load_entry)
         self.call_after_refresh(self.read_facet_values)
 
@@ -323,7 +344,10 @@ class BrowseScreen(EntryActionsScreen):
 
     @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show the entry under the cursor once the cursor rests."""
+        """Show the entry under the cursor once the cursor rests; one that had arrived is not new any more."""
+        if self.row is not None and self.row.id in self.entry_list.arrived:
+            self.entry_list.arrived.discard(self.row.id)
+            self._show_counts()
         if self._resting:
             self._resting.stop()
         moved, self._moved = self._moved, monotonic()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.strip import Strip
 
@@ -129,7 +130,8 @@ class Choices:
         if row.step is not None:
             return step_label(row.step)
         if row.left is not None:
-            return f"{fraction(round(row.left.cosine * 1000))}  “{row.left.title}”", row.left.why
+            other = f" ⇄ “{row.left.other}”" if row.left.other else ""
+            return f"{fraction(round(row.left.cosine * 1000))}  “{row.left.title}”{other}", row.left.why
         if row.withheld is not None:
             one = row.withheld
             return f"{one.step.kind}  “{one.step.title}”", f"answers “{one.query}” and was found helpful"
@@ -138,7 +140,7 @@ class Choices:
     def _kind_label(self, kind: str) -> tuple[str, str]:
         number = self._size(kind)
         if kind == LEFT:
-            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, Review decides"
+            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, the Inbox decides"
         if kind == WITHHELD:
             return f"{WITHHELD}  {count(number)}", "a query would lose a helpful answer"
         steps = self.steps_of(kind)
@@ -185,11 +187,19 @@ class PlanTree(EntryList):
     def __init__(self, choices: Choices, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.choices = choices
+        self._measured: tuple[object, int] = (None, 0)  # rows, and the cells of their longest label
 
     @property
     def line(self) -> PlanRow | None:
         """The line under the cursor."""
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
+
+    def _longest(self) -> int:
+        """Return the cells of the longest label: what it leaves is the details'."""
+        if self._measured[0] is not self.rows:
+            found = max((cell_len(safe_line(self.choices.label(row)[0])) for row in self.rows), default=0)
+            self._measured = self.rows, found + 1
+        return self._measured[1]
 
     def _row_strip(self, row: PlanRow, width: int, chosen: bool) -> Strip:  # type: ignore[override]
         base = self.rich_style
@@ -200,7 +210,9 @@ class PlanTree(EntryList):
         open_sign = ("▾ " if self.choices.is_open(row.kind) else "▸ ") if row.is_kind else "    "
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))
-        detail_cells = min(48, room * 2 // 5) if width >= TWO_COLUMNS and detail else 0
+        detail_cells = max(room * 2 // 5, room - self._longest()) if width >= TWO_COLUMNS and detail else 0
+        if detail_cells:  # a reason is not cut off beside empty space
+            detail_cells = max(detail_cells, min(cell_len(detail) + 2, room - cell_len(label) - 1))
         parts = [
             Segment(head, base),
             Segment(fitted(label, room - detail_cells), base if row.step or row.is_kind else quiet),

@@ -18,11 +18,11 @@ from engram.domain.errors import NotFoundError
 from engram_tui.consolidate.actions import ACTIONS
 from engram_tui.consolidate.plan_tree import Choices, PlanTree, what_happens
 from engram_tui.consolidate.step_result import item_of, read_result, rehearsal_text
-from engram_tui.review import commands
-from engram_tui.review.pair_search import PairSearch
+from engram_tui.inbox import commands
+from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
-from engram_tui.shell.sanitize import safe_line
+from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.store_screen import opened_again
 from engram_tui.widgets.entry_list import EntryList
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engram.domain.consolidation.plan import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
-    from engram_tui.review.versions import MergeSource
+    from engram_tui.inbox.versions import MergeSource
     from engram_tui.shell.action import Action
 
 CURSOR_DELAY, CHOICE_DELAY = (
@@ -232,15 +232,18 @@ class ConsolidateScreen(ShellScreen):
     def read_line(self) -> None:
         """Read and show the result of the line under the cursor."""
         line = self.tree_list.line
-        if line is None or line.is_kind:
+        if line is None:
             self._show_result("")
+        elif line.is_kind:
+            about = ": ".join(part for part in self.choices.label(line) if part)
+            self._show_result(f"{about}.\n\nWhat a step makes of its entries is shown here.")
         elif not self.is_narrow or self.is_reading():
             self.ask(
                 "result", lambda store: read_result(store, line), self._show_result, failed=self._show_result
             )
 
     def _show_result(self, text: Text | str) -> None:
-        self.query_one("#result-text", Static).update(safe_line(text) if isinstance(text, str) else text)
+        self.query_one("#result-text", Static).update(safe_lines(text) if isinstance(text, str) else text)
         self.query_one("#result").scroll_home(animate=False)
 
     def on_resize(self) -> None:
@@ -366,7 +369,7 @@ class ConsolidateScreen(ShellScreen):
 
     def action_merge_step(self) -> None:
         """Open the merge editor on the entries of this line."""
-        from engram_tui.review.versions import read_merge_source
+        from engram_tui.inbox.versions import read_merge_source
 
         line = self.tree_list.line
         if line is None or not self.may_merge():
@@ -380,7 +383,7 @@ class ConsolidateScreen(ShellScreen):
         self.ask("versions", read, self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
-        from engram_tui.review.merge_editor import MergeEditor
+        from engram_tui.inbox.merge_editor import MergeEditor
 
         self.app.push_screen(MergeEditor(source), partial(self._merged, source.item, source.decision))
 

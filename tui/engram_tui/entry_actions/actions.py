@@ -16,13 +16,12 @@ def judging(helpful: int, incorrect: int, not_relevant: int) -> tuple[Action, ..
 
 
 ENTRY_ACTIONS = (
-    Action("archive", "a", "archive", "exclude it from recall; it stays in the store", 0, "has_entry", command="engram edit --status archived"),
-    Action("activate", "A", "activate", "include it in recall again", 0, "has_entry", command="engram edit --status active"),
+    Action("archive", "a", "archive", "exclude it from recall, or include an archived one again; it stays in the store", 0, "has_entry", command="engram edit --status archived"),
     Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_entry", command="engram edit --pin"),
-    Action("tags", "t", "tags", "add tags, or remove them with -tag", 0, "has_entry", command="engram edit --add-tag"),
+    Action("tags", "number_sign", "tags", "add tags, or remove them with -tag", 0, "has_entry", command="engram edit --add-tag"),
     Action("category", "c", "category", "set another category", 0, "has_entry", command="engram edit --category"),
-    Action("forget", "d,delete", "forget", "delete it; undo restores it", 0, "has_entry", command="engram forget"),
-    Action("copy_path", "y", "copy path", "copy the path of its file to the clipboard", 0, "has_entry"),
+    Action("forget", "D,delete", "forget", "delete it; undo restores it", 0, "has_entry", command="engram forget"),
+    Action("copy_path", "L", "copy path", "copy the path of its file to the clipboard", 0, "has_entry"),
     Action("copy_name", "Y", "copy id", "copy its ref in this session, else its id", 0, "has_entry"),
     Action("open_file", "o", "open file", "open a file that it names, or its own, in the editor", 0, "has_entry"),
 )  # fmt: skip

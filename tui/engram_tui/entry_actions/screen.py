@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.entry.lore import ARCHIVED
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.recording.editor import open_editor, own_editor
 from engram_tui.entry_actions import commands
@@ -47,12 +48,10 @@ class EntryActionsScreen(JudgeScreen):
         raise NotImplementedError
 
     def action_archive(self) -> None:
-        """Take the selected entries out of recall."""
-        self.execute(commands.archive(), self.selected_ids())
-
-    def action_activate(self) -> None:
-        """Bring them back into recall."""
-        self.execute(commands.activate(), self.selected_ids())
+        """Take the selected entries out of recall; bring them back where the one under the cursor is archived."""
+        row = self.row
+        archived = row is not None and row.status == ARCHIVED
+        self.execute(commands.activate() if archived else commands.archive(), self.selected_ids())
 
     def action_pin(self) -> None:
         """Pin them, or unpin them where the one under the cursor is pinned."""

@@ -11,7 +11,7 @@ ACTIONS = (
     Action("back", "escape", "back", "back to the list", 4, "is_reading"),
     Action("read", "enter", "open", "all about this line: the entry, or the event; esc goes back", 5, "can_read"),
     Action("live_only", "f", "show only", "everything, only what was recalled, or only where something was missing", 6, "is_listing"),
-    Action("live_follow", "F", "follow", "go to the newest event and follow", 7, "can_follow"),
+    Action("live_follow", "G,end", "follow", "go to the newest event and follow", 7, "can_follow"),
     Action("next_entry", "J", "next event", "the next event"),
     Action("previous_entry", "K", "previous event", "the event before"),
 )  # fmt: skip

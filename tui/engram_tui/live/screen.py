@@ -165,7 +165,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         )
 
     def _show_state(self) -> None:
-        new = f"{count(self.unseen)} new below, F follows" if self.unseen else "F follows again"
+        new = f"{count(self.unseen)} new below, G follows" if self.unseen else "G follows again"
         state = "following" if self.follows() else new
         self.query_one("#about", Static).update(
             safe_line(f"{CHOICES[self.only][0]} · {state}   (f shows only …)")

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from engram_tui.shell.store_screen import StoreScreen
 
 TYPING_DELAY = 0.25  # seconds without a key before the store is asked
+ROOM_FOR_HINTS = 72  # columns from which the line of keys is whole
 _FIELDS = {
-    "context": "when it holds, or how it came up",
+    "context": "when it holds, how it came up",
     "tags": "queue kafka",
     "files": "src/consumer.py docs/queue.md",
 }
@@ -81,7 +82,9 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         """Yield the text, the other fields, and what recording would do."""
         with Vertical() as box:
             box.border_title = "New entry"
-            box.border_subtitle = "ctrl+s records · tab next field · esc closes, the text is kept"
+            is_wide = self.app.size.width >= ROOM_FOR_HINTS
+            further = ("tab next field · ", ", the text is kept") if is_wide else ("", "")
+            box.border_subtitle = f"ctrl+s records · {further[0]}esc closes{further[1]}"
             yield TextArea(safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
             with Horizontal(classes="field"):
                 yield Label("category")

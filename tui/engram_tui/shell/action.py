@@ -10,7 +10,8 @@ from textual.binding import Binding, BindingType
 SIGNS = {
     "question_mark": "?", "colon": ":", "slash": "/", "full_stop": ".", "at": "@", "asterisk": "*", "escape": "esc",
     "down": "↓", "up": "↑", "left": "←", "right": "→", "left_square_bracket": "[", "right_square_bracket": "]",
-    "less_than_sign": "<", "greater_than_sign": ">", "comma": ",", "pagedown": "pgdn", "pageup": "pgup",
+    "number_sign": "#", "plus": "+", "minus": "-", "less_than_sign": "<", "greater_than_sign": ">", "comma": ",",
+    "pagedown": "pgdn", "pageup": "pgup",
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram_tui.shell.store_watch import Heading
     from engram_tui.shell.tabs import Tab
 
+FORMER_TABS = {"review": "inbox"}  # names in the saved state of earlier versions
 POLL_INTERVAL = 0.5  # seconds between looks for changes of others
 
 
@@ -124,6 +125,7 @@ class ShellApp(App[None]):
 
     def tab(self, name: str) -> Tab:
         """Return the tab with this name, else the first."""
+        name = FORMER_TABS.get(name, name)
         return next((tab for tab in self.TABS if tab.name == name), self.TABS[0])
 
     def go(self, name: str) -> None:
@@ -168,6 +170,12 @@ class ShellApp(App[None]):
     def refresh_heading(self, screen: StoreScreen) -> None:
         """Read what the first line says; cheap, but not so cheap that the first paint should wait."""
         screen.ask("heading", read_heading, self._take_heading)
+
+    def note_waiting(self, counts: Mapping[str, int]) -> None:
+        """Show how many items wait, by kind, as the Inbox knows it now."""
+        waiting = sum(counts.values())
+        if self.heading is not None and self.heading.waiting != waiting:
+            self._take_heading(self.heading._replace(waiting=waiting))
 
     def _take_heading(self, heading: Heading) -> None:
         self.heading = heading
@@ -220,12 +228,12 @@ class ShellApp(App[None]):
 
     # Undo
 
-    def undo(self, screen: StoreScreen) -> None:
-        """Undo what this app did last."""
+    def undo(self, screen: StoreScreen, at: int = -1) -> None:
+        """Undo what this app did last, or the step at this place of what can be undone."""
         if not self.undo_stack.done:
             screen.toast("Undo", "Nothing was changed here yet that could be undone.")
             return
-        step = self.undo_stack.done.pop()
+        step = self.undo_stack.done.pop(at)
         if step.operations:
             self.log_command("engram undo {}", (str(sum(step.operations.values())),))
         screen.ask("command", lambda store: undo_step(store, step), lambda kept: self._undone(screen, step, kept),
@@ -233,7 +241,7 @@ class ShellApp(App[None]):
 
     def _undone(self, screen: StoreScreen, step: Step, kept: tuple[str, ...]) -> None:
         self.undo_stack.undone.append(step)
-        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "U redoes it")
+        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "ctrl+r redoes it")
 
     def redo(self, screen: StoreScreen) -> None:
         """Redo what was undone last."""
@@ -251,6 +259,7 @@ class ShellApp(App[None]):
 
     def _report(self, screen: StoreScreen, title: str, text: str, how: str) -> None:
         self.follow_settings()
+        self.command_log.say(f"{title}: {text}")
         screen.toast(title, f"{text}  ·  {how}")
         self.note_own_change(screen)
         screen.store_changed()
@@ -267,7 +276,7 @@ class ShellApp(App[None]):
         """Show the commands that ran."""
         from engram_tui.shell.text_screen import CommandLogScreen
 
-        self.push_screen(CommandLogScreen(self.command_log.text()))
+        self.push_screen(CommandLogScreen(self.command_log.text(), self.command_log.text(folded=False)))
 
     def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
         self.command_log.add_git(tuple(without_credentials(word) for word in arguments), code, seconds)

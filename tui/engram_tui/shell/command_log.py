@@ -1,4 +1,4 @@
-"""The command log: what Engram did for the person as commands, and the git commands under it."""
+"""The command log: what was done in a sentence, as a command, and the git commands under it."""
 
 from __future__ import annotations
 
@@ -8,40 +8,63 @@ from typing import NamedTuple
 
 from engram_tui.shell.sanitize import safe_line
 
-KEPT = 500  # commands
+KEPT = 500  # lines
 LONGEST = 400  # characters of one
+SENTENCE, COMMAND, GIT = "sentence", "command", "git"
 
 
-class LoggedCommand(NamedTuple):
-    """A command, when it ended (Unix seconds), its exit code, and how long it took in seconds."""
+class LoggedLine(NamedTuple):
+    """A sentence or a command, when it ended (Unix seconds), its exit code, and how long it took in seconds."""
 
+    kind: str
     at: float
-    command: str
-    code: int
-    seconds: float
+    text: str
+    code: int = 0
+    seconds: float = 0.0
 
 
 class CommandLog:
-    """The last commands; threads may add to it."""
+    """The last lines; threads may add to it."""
 
     def __init__(self) -> None:
-        self._commands: deque[LoggedCommand] = deque(maxlen=KEPT)
+        self._lines: deque[LoggedLine] = deque(maxlen=KEPT)
+
+    def say(self, sentence: str) -> None:
+        """Add what was done, in a sentence."""
+        self._lines.append(LoggedLine(SENTENCE, time.time(), sentence))
 
     def add(self, command: str) -> None:
         """Add what an action is on the command line."""
-        self._commands.append(LoggedCommand(time.time(), command, 0, 0.0))
+        self._lines.append(LoggedLine(COMMAND, time.time(), command))
 
     def add_git(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
         """Add a git command that ended."""
-        self._commands.append(LoggedCommand(time.time(), f"  git {' '.join(arguments)}", code, seconds))
+        self._lines.append(LoggedLine(GIT, time.time(), f"git {' '.join(arguments)}", code, seconds))
 
-    def text(self) -> str:
-        """Return a line for each command, the newest last."""
-        return "\n".join(_line(logged) for logged in list(self._commands)) or "Nothing ran yet."
+    def text(self, *, folded: bool = True) -> str:
+        """Return a line for each, the newest last; `folded`: git commands that went well only as their number."""
+        found, quiet = list[str](), list[LoggedLine]()
+        for line in list(self._lines):
+            if folded and line.kind == GIT and line.code == 0:
+                quiet.append(line)
+                continue
+            found += _folded(quiet)
+            quiet.clear()
+            found.append(_line(line))
+        return "\n".join([*found, *_folded(quiet)]) or "Nothing ran yet."
 
 
-def _line(logged: LoggedCommand) -> str:
+def _folded(lines: list[LoggedLine]) -> list[str]:
+    if not lines:
+        return []
+    number, seconds = len(lines), sum(line.seconds for line in lines)
+    what = "git command" if number == 1 else "git commands"
+    return [f"{'':8}      {number} {what}, {seconds * 1000:.0f} ms"]
+
+
+def _line(logged: LoggedLine) -> str:
     code = "" if logged.code == 0 else f"  → {logged.code}"
     duration = f"  {logged.seconds * 1000:.0f} ms" if logged.seconds else ""
     clock = time.strftime("%H:%M:%S", time.localtime(logged.at))
-    return f"{clock}  {safe_line(logged.command, LONGEST)}{duration}{code}"
+    sign = {SENTENCE: "● ", COMMAND: "  $ ", GIT: "      "}[logged.kind]
+    return f"{clock}  {sign}{safe_line(logged.text, LONGEST)}{duration}{code}"

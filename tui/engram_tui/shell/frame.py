@@ -43,7 +43,7 @@ def heading_line(path: str, heading: Heading | None, cells: int) -> str:
 
 def _parts(heading: Heading) -> list[str]:
     moved = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
-    waiting = f"{heading.waiting:,} waiting for review" if heading.waiting else ""
+    waiting = f"{heading.waiting:,} wait" if heading.waiting else ""
     return [
         f"{heading.branch or 'not in git'}{moved}",
         "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
@@ -54,7 +54,7 @@ def _parts(heading: Heading) -> list[str]:
 
 
 class TabLine(Static):
-    """The tabs with their number keys; a click opens one. Narrow: only the open one."""
+    """The tabs with their number keys; a click opens one. Where they do not fit: the open one, and how many there are."""
 
     DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $primary 10%; text-wrap: nowrap; }"
 
@@ -65,6 +65,9 @@ class TabLine(Static):
     def show(self, tabs: Sequence[Tab], current: str, heading: Heading | None, *, narrow: bool) -> None:
         """Draw the line; the open tab is underlined and bold."""
         text, self._places = Text(no_wrap=True), []
+        labels = [f"{number} {tab.title}{_badge(tab.name, heading)}" for number, tab in enumerate(tabs, 1)]
+        gap = "  " if narrow else "   "
+        narrow = narrow and len(gap.join(labels)) > self.app.size.width - 2
         for number, tab in enumerate(tabs, 1):
             if narrow and tab.name != current:
                 continue
@@ -75,7 +78,7 @@ class TabLine(Static):
                 "bold underline" if tab.name == current else "dim",
             )
             self._places.append((start, text.cell_len, tab.name))
-            text.append("   ")
+            text.append(gap)
         if narrow:
             text.append(f"1…{len(tabs)} other screens", "dim")
         self.update(text)
@@ -90,8 +93,8 @@ class TabLine(Static):
 def _badge(name: str, heading: Heading | None) -> str:
     if heading is None:
         return ""
-    if name == "review" and heading.waiting:
-        return f" ({heading.waiting})"
+    if name == "inbox" and heading.waiting:
+        return f" ({heading.waiting:,})"
     if name == "sync" and (heading.ahead or heading.behind):
         return f" ↑{heading.ahead} ↓{heading.behind}"
     return ""

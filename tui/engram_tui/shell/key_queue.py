@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.message_pump import MessagePump
 
-PATIENCE = 0.5  # seconds to wait for a busy widget before the next key goes on
+PATIENCE = 2.0  # seconds to wait for a busy widget (a list that was just pulled) before the next key goes on
 LONGEST = 5.0  # seconds that keys wait for what opens before they are dropped
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -221,8 +222,11 @@ class ShellScreen(StoreScreen):
         self.show_error(outcome.error)
         if outcome.mark.operations or (command.undo and outcome.message):
             message = f"{command.title}: {outcome.message or 'a part of it'}"
-            step = Step(message, outcome.mark.name, outcome.mark.operations, {}, command.undo, command.redo)
+            mark = outcome.mark
+            undo, redo, where = command.undo, command.redo, self.shell.tab(self.shell.current_tab).title
+            step = Step(message, mark.name, mark.operations, {}, undo, redo, time.time(), where)
             self.shell.undo_stack.add(step)
+            self.shell.command_log.say(message)
         if outcome.message:
             commits = sum(outcome.mark.operations.values()) - len(outcome.mark.judgements)
             undoable = self.shell.can_undo if commits else outcome.mark.judgements or command.undo
@@ -248,6 +252,25 @@ class ShellScreen(StoreScreen):
     def action_undo(self) -> None:
         """Undo the last command."""
         self.shell.undo(self)
+
+    def action_undo_list(self) -> None:
+        """List what can be undone, the newest first; the one that is picked is undone, what came after it stays."""
+        from engram_tui.shell.picker import Choice, Picker
+
+        done = self.shell.undo_stack.done
+        if not done:
+            self.toast("Undo", "Nothing was changed here yet that could be undone.")
+            return
+        choices = [
+            Choice(
+                str(at),
+                f"{step.screen:<11} {step.message}",
+                time.strftime("%H:%M  ", time.localtime(step.at)),
+            )
+            for at, step in reversed([*enumerate(done)])
+        ]
+        picker = Picker("Undo which", choices, hint="when, where, what …")
+        self.app.push_screen(picker, lambda at: self.shell.undo(self, int(at)) if at else None)
 
     def action_redo(self) -> None:
         """Redo it."""

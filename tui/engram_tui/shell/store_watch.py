@@ -9,28 +9,19 @@ from weakref import WeakKeyDictionary
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import times
-from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.app import Engram
 
-QUICK_KINDS = (
-    review.PROBLEM,
-    review.CONFLICT,
-    review.ENTITY,
-    review.FOREIGN,
-    review.PENDING,
-)  # the kinds of review items that the index lists at once
 _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictionary()
 
 
 class Heading(NamedTuple):
     """The state of the store; `branch` is empty outside git, `error` says what is wrong.
 
-    `waiting` counts the review items that are found quickly. `synced` says how a store that syncs by itself stands with
-    its remote.
+    `waiting` counts what waits for a person. `synced` says how a store that syncs by itself stands with its remote.
     """
 
     path: str
@@ -47,9 +38,10 @@ class Heading(NamedTuple):
 def read_heading(store: Engram) -> Heading:
     """Read where the store is and how it is doing, as far as that is found quickly."""
     status = store.status(thorough=False)
-    git, index, waiting = status["git"], status["index"], store.review(kinds=QUICK_KINDS).total
+    git, index, review = status["git"], status["index"], status["review"]
     assert isinstance(git, dict)
     assert isinstance(index, dict)
+    assert isinstance(review, dict)
     error = "" if index["ok"] else str(index["message"])
     total = status["lore_count"]
     assert isinstance(total, int)
@@ -61,7 +53,7 @@ def read_heading(store: Engram) -> Heading:
         git["behind"],
         total,
         strategy,
-        waiting,
+        review["waiting"],
         error,
         _synced(git),
     )

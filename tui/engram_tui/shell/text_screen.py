@@ -61,7 +61,22 @@ class DifferenceScreen(TextScreen):
 class CommandLogScreen(TextScreen):
     """Shows the command log, the newest command at its end; the key that opened it closes it, too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("at", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("at", "dismiss", "close"),
+        Binding("tab", "unfold", "every git command"),
+    ]
 
-    def __init__(self, log: str) -> None:
-        super().__init__("Commands that ran", safe_lines(log), at_end=True)
+    def __init__(self, log: str, unfolded: str) -> None:
+        super().__init__("What was done, and the commands for it", safe_lines(log), at_end=True)
+        self._texts = (safe_lines(log), safe_lines(unfolded))
+
+    def on_mount(self) -> None:
+        """Say how to see more."""
+        super().on_mount()
+        self.query_one(VerticalScroll).border_subtitle = "j k scroll · tab every git command · esc closes"
+
+    def action_unfold(self) -> None:
+        """Show every git command, or fold them away again."""
+        self._texts = (self._texts[1], self._texts[0])
+        self.query_one(Static).update(self._texts[0])
+        self.query_one(VerticalScroll).scroll_end(animate=False)

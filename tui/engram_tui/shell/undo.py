@@ -13,7 +13,7 @@ class Step(NamedTuple):
     """A command that ran: the sentence about it, the id of its mark, and how many operations it wrote, by scope.
 
     `redos` is how many times to redo in each scope once it is undone. `undo` and `redo` are for what it noted without
-    writing anything.
+    writing anything. `at` is when it ran (Unix seconds), `screen` the name of the tab where.
     """
 
     message: str
@@ -22,6 +22,8 @@ class Step(NamedTuple):
     redos: dict[str, int]
     undo: Callable[[Engram], bool] | None = None
     redo: Callable[[Engram], bool] | None = None
+    at: float = 0.0
+    screen: str = ""
 
 
 class UndoStack:

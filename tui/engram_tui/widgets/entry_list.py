@@ -25,8 +25,10 @@ from engram_tui.shell.actions import MOVES
 from engram_tui.widgets.format import age, bar, fraction, short_category
 from engram_tui.widgets.rows import Row, have_refs, ids_of
 
+NARROWEST, SMALL = 56, 70  # cells from which the category fits, and how often it helped with a confidence bar
 ROOMY = 82  # cells from which the longer confidence bar fits
 VERY_ROOMY = 96  # cells from which the usefulness fits, too
+HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
 CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS = 11, 7, 6, 6
 NONE = "·"
@@ -43,6 +45,10 @@ class EntryList(ScrollView, can_focus=True):
         "lore--cursor",
         "lore--resting",
         "lore--quiet",
+        "lore--arrived",
+        "lore--confirmed",
+        "lore--disputed",
+        *(f"lore--hue{number}" for number in range(HUES)),
         *(f"lore--{state}" for state in STATES),
     }
     DEFAULT_CSS = """
@@ -51,6 +57,12 @@ class EntryList(ScrollView, can_focus=True):
         & .lore--cursor { background: $primary 40%; color: $foreground; text-style: bold; }
         & .lore--resting { background: $surface-lighten-1; text-style: bold; }
         & .lore--quiet { color: $text-muted; }
+        & .lore--arrived { color: $text-success; }
+        & .lore--confirmed { color: $text-success; }
+        & .lore--disputed { color: $text-warning; }
+        & .lore--hue0 { color: $text-primary; }
+        & .lore--hue1 { color: $text-secondary; }
+        & .lore--hue2 { color: $text-accent; }
         & .lore--cold { color: $text-error; }
         & .lore--warm { color: $text-warning; }
         & .lore--trusted { color: $text-primary; }
@@ -82,6 +94,7 @@ class EntryList(ScrollView, can_focus=True):
         self._strips: dict[tuple[object, ...], Strip] = {}
         # Ids, in the order in which they were marked; also of rows not listed now.
         self.marked: dict[str, None] = {}
+        self.arrived: set[str] = set()  # ids of entries that came while the list was open
 
     @property
     def current(self) -> Row | None:
@@ -101,7 +114,10 @@ class EntryList(ScrollView, can_focus=True):
         self._measure()
         self.set_reactive(EntryList.cursor, wanted)
         if keep:
-            self.scroll_to(y=max(0, wanted - line), animate=False, force=True)
+            at_top = (
+                not self.scroll_offset.y and wanted < self.size.height
+            )  # what came in above stays in view
+            self.scroll_to(y=0 if at_top else max(0, wanted - line), animate=False, force=True)
         self._into_view()
         self.refresh()
         if self.current != before:
@@ -173,7 +189,7 @@ class EntryList(ScrollView, can_focus=True):
         return Strip([Segment(fitted(f"  {safe_text(text)}", width), self.rich_style)], width)
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
-        style = (width, chosen and self.has_focus, chosen, row.id in self.marked)
+        style = (width, chosen and self.has_focus, chosen, row.id in self.marked, row.id in self.arrived)
         key = (row, *style, self.shows_refs, self.shows_usefulness, self.now)
         strip = self._strips.get(key)
         if strip is None:
@@ -192,31 +208,65 @@ class EntryList(ScrollView, can_focus=True):
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
         quiet, strength = self._over(base, "lore--quiet"), self._over(base, f"lore--{state(row.confidence)}")
-        bar_cells = 8 if width >= ROOMY else 4
-        parts = [
-            *([(row.ref or NONE, quiet, 4)] if self.shows_refs else []),
-            (bar(row.confidence, bar_cells), strength, bar_cells + 1),
-            (fraction(row.confidence), base, 5),
-            (short_category(row.category), quiet, CATEGORY_CELLS + 1),
-        ]
-        text = f"w {fraction(row.usefulness)}" if row.usefulness else NONE
-        usefulness = [(f"{text:>{USEFULNESS_CELLS - 1}}", quiet, USEFULNESS_CELLS)]
-        usefulness = usefulness if self.shows_usefulness or width >= VERY_ROOMY else []
-        taken = 2 + sum(cells for _, _, cells in (*parts, *usefulness)) + AGE_CELLS + COUNT_CELLS
+        columns = self._columns(width)
+        confirmed = "lore--confirmed" if row.validation_count else "lore--quiet"
+        texts = {
+            "ref": (row.ref or NONE, quiet),
+            "bar": (bar(row.confidence, columns.get("bar", 1) - 1), strength),
+            "conf": (fraction(row.confidence), base),
+            "category": (short_category(row.category), self._over(base, f"lore--{hue(row.category)}")),
+            "worth": (
+                f"{fraction(row.usefulness) if row.usefulness else NONE:>{USEFULNESS_CELLS - 1}}",
+                quiet,
+            ),
+            "age": (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet),
+            "helped": (
+                f"{f'✓{row.validation_count}' if row.validation_count else NONE:>{COUNT_CELLS - 1}}",
+                self._over(base, confirmed),
+            ),
+        }
         title = f"{'⚲ ' if row.pinned else ''}{row.title}"
         title = title if row.status == ACTIVE else f"({row.status}) {title}"
-        count = f"✓{row.validation_count}" if row.validation_count else NONE
-        parts += [
-            (title, base if row.status == ACTIVE else quiet, max(0, width - taken)),
-            *usefulness,
-            (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet, AGE_CELLS),
-            (f"{count:>{COUNT_CELLS - 1}}", quiet, COUNT_CELLS),
-        ]
-        sign = "●" if row.id in self.marked else " "
-        marker = Segment(f"{'▌' if chosen else ' '}{sign}", base if sign == "●" else strength)
+        title_style = base if row.status == ACTIVE else quiet
+        if row.disputed:
+            title, title_style = f"(disputed) {title}", self._over(base, "lore--disputed")
+        texts["title"] = (title, title_style)
+        sign = "●" if row.id in self.marked else "+" if row.id in self.arrived else " "
+        sign_style = self._over(base, "lore--arrived") if sign == "+" else base if sign == "●" else strength
+        marker = Segment(f"{'▌' if chosen else ' '}{sign}", sign_style)
         return Strip(
-            [marker, *(Segment(column(text, cells), style) for text, style, cells in parts)]
+            [
+                marker,
+                *(Segment(column(texts[name][0], cells), texts[name][1]) for name, cells in columns.items()),
+            ]
         ).adjust_cell_length(width, base)
+
+    def _columns(self, width: int) -> dict[str, int]:
+        """Return the columns that fit and their cells; the title has what the others leave."""
+        found = {"ref": 4} if self.shows_refs else {}
+        found |= {"bar": 9 if width >= ROOMY else 5} if width >= SMALL else {}
+        found |= {"conf": 5}
+        found |= {"category": CATEGORY_CELLS + 1} if width >= NARROWEST else {}
+        found |= {"title": 0}
+        found |= {"worth": USEFULNESS_CELLS} if self.shows_usefulness or width >= VERY_ROOMY else {}
+        found |= {"age": AGE_CELLS}
+        found |= {"helped": COUNT_CELLS} if width >= SMALL else {}
+        return found | {"title": max(6, width - 2 - sum(found.values()))}
+
+    def heading(self) -> str:
+        """Return the headings of the columns, as wide as the list is now."""
+        names = {"ref": "ref", "bar": "conf", "category": "category", "title": "entry"}
+        names |= {"worth": "worth", "age": "   age", "helped": "    ✓"}
+        columns = self._columns(self.size.width)
+        if "bar" not in columns:
+            names["conf"] = "conf"
+        found = "  "
+        for name, cells in columns.items():
+            if name == "bar":
+                cells += columns["conf"]  # noqa: PLW2901 - one heading over both
+            if name != "conf" or "conf" in names:
+                found += column(names[name], cells)
+        return found.rstrip()
 
     def _over(self, base: Style, component: str) -> Style:
         """Return a component's colour on the line's own background."""
@@ -232,6 +282,11 @@ class EntryList(ScrollView, can_focus=True):
         y = row - self.scroll_offset.y
         if 0 <= y < self.size.height:
             self.refresh(Region(0, y, self.size.width, 1))
+
+
+def hue(category: str) -> str:
+    """Return the name of a category's colour: always the same one."""
+    return f"hue{sum(category.encode()) % HUES}"
 
 
 def column(text: str, cells: int) -> str:

@@ -94,7 +94,8 @@ class LineList(EntryList):
         taken = 2 + sum(part.cells for part in line.parts)
         loose = sum(not part.cells for part in line.parts) or 1
         room = max(0, width - taken) // loose
-        segments = [Segment(f"{'▌' if chosen and not line.heading else ' '} ", base)]
+        sign = "●" if line.id in self.marked else " "
+        segments = [Segment(f"{'▌' if chosen and not line.heading else ' '}{sign}", base)]
         for part in line.parts:
             style = base + self._part_style(part.style) if part.style else base
             segments.append(Segment(column(part.text, part.cells or room), style))

@@ -27,7 +27,7 @@ SORT_NAMES = {
 # What is kept of a row beside its id, in this order: `LazyRows._row` puts it back together.
 COLUMNS = (
     "confidence", "category", "title", "created_at", "updated_at", "validation_count", "status", "agent", "pinned", "path",
-    "importance",
+    "importance", "conflicts",
 )  # fmt: skip
 
 
@@ -49,6 +49,7 @@ class Row(NamedTuple):
     path: str = ""
     scope: str = ""
     usefulness: int = 0
+    disputed: bool = False
 
 
 def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
@@ -59,6 +60,7 @@ def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
         lore.id, shown.ref, lore.thousandths, lore.category, lore.title, lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.validation_count, lore.status, why,
         lore.agent or "", lore.pinned, shown.path, shown.scope, round(usefulness * 1000),
+        bool(lore.conflicts),
     )  # fmt: skip
 
 
@@ -127,19 +129,34 @@ class LazyRows(Sequence[Row]):
 
     def _row(self, entry_id: str, packed: bytes) -> Row:
         line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago
-        confidence, category, title, created, updated, helpful, status, agent, pinned, path, given = line
+        (
+            confidence,
+            category,
+            title,
+            created,
+            updated,
+            helpful,
+            status,
+            agent,
+            pinned,
+            path,
+            given,
+            conflicts,
+        ) = line
         usefulness = importance(
             given, pinned=bool(pinned), helpful=helpful, shown=self._shown.get(entry_id, 0)
         )
         return Row(
             entry_id, self._refs.get(entry_id, ""), confidence, category, title, created, updated, helpful, status,
             "", agent or "", bool(pinned), path, self._scope, round(usefulness * 1000),
+            bool(conflicts),
         )  # fmt: skip
 
 
 def ids_of(rows: Sequence[Row]) -> list[str]:
     """Return the ids of these rows, in order."""
-    return rows.ids() if isinstance(rows, LazyRows) else [row.id for row in rows]
+    ids = getattr(rows, "ids", None)  # of rows that are made when they are looked at
+    return ids() if ids else [row.id for row in rows]
 
 
 def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:

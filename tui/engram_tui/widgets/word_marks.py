@@ -29,6 +29,8 @@ def inline(left: str, right: str) -> Text:
             found.append(mine)
         else:
             _append(found, mine, LEFT)
+            if mine.strip() and others.strip() and not mine[-1:].isspace():
+                found.append(" ")  # or `8` and `24` would read as 824
             _append(found, others, RIGHT)
     return found
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.usecases.review.review import Queue
 
 DESCRIPTION = (
-    "Without a decision, list what waits for a person, the most urgent first, with the reason and a proposal.\n"
+    "Without a decision, list what waits for a person, what is worth most first, with the reason and a proposal.\n"
     "With one, decide about items by id, or about all of a kind. Each decision is one commit, which\n"
     "`engram undo` reverts."
 )
@@ -241,7 +241,7 @@ def item_lines(call: Call, item: Item) -> list[str]:
     about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
     lines.append(
         styled(
-            f"    {safe_text(about)}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}",
+            f"    {safe_text(about)}proposed: {item.proposed}{f' · {item.cost:,} tokens' if item.cost else ''}",
             DIM,
         )
     )

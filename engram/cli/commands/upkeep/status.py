@@ -70,6 +70,11 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         some = counted(len(git["proposals"]), "proposal waits", "proposals wait")
         whose = f", {git['proposed']} is yours" if git["proposed"] in git["proposals"] else ""
         lines += _part("proposals", f"{some} to be reviewed{whose}: engram propose --list", width)
+    if found["review"]["waiting"]:
+        number = found["review"]["waiting"]
+        lines += _part(
+            "inbox", f"{counted(number, 'item waits', 'items wait')} for you: engram review", width
+        )
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:

@@ -12,6 +12,7 @@ from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import kept_if_refused
+from engram.usecases.review.items import PackedItem
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import count, quoted
@@ -28,7 +29,7 @@ SNOOZE_DAYS = 7
 
 
 def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Command:
-    """Decide about these items; repeated, about others. `result` is the edited entry that stays."""
+    """Decide about these items ("": as each proposes); repeated, about others. `result` is the edited entry that stays."""
     known = {item.id: item for item in items}
     noted: list[Decided] = []  # decisions that wrote no file
 
@@ -36,9 +37,9 @@ def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> 
         noted.clear()
         wanted = [known.get(one) or _item(store, one) for one in ids]
         for item in wanted:
-            check_decision(item, decision)
+            check_decision(item, decision or item.proposal)
         for item in wanted:
-            done = store.decide(item, decision, days=SNOOZE_DAYS, result=result)
+            done = store.decide(item, decision or item.proposal, days=SNOOZE_DAYS, result=result)
             if not done.wrote:
                 noted.append(done)
         return _message(wanted, decision, edited=result is not None)
@@ -50,14 +51,16 @@ def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> 
 
     def redo(store: Engram) -> bool:
         for done in noted:
-            store.decide(done.item, decision, days=SNOOZE_DAYS)
+            store.decide(done.item, done.decision, days=SNOOZE_DAYS)
         return bool(noted)
 
-    title = _TITLES.get(decision, decision.capitalize())
+    proposed = {item.proposal for item in items}
+    named = decision or (min(proposed) if len(proposed) == 1 else "")
+    title = _TITLES.get(named, named.capitalize()) or "As proposed"
     return Command(
         title,
         execute,
-        f"engram review {decision} {{}}",
+        f"engram review {named or '…'} {{}}",
         repeats=result is None,
         target=ITEM,
         undo=undo,
@@ -105,12 +108,17 @@ def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes
     return rewrite(where, path, _edited_id(item), before, after).lore.title
 
 
-def batches(items: Sequence[Item], current: Item) -> Mapping[str, tuple[str, list[Item]]]:
-    """Return the groups that one decision may be about: the items of this kind, and those of them by this agent."""
+def batches(
+    items: Sequence[Item | PackedItem], current: Item
+) -> Mapping[str, tuple[str, list[Item | PackedItem]]]:
+    """Return the groups that one decision may be about: the listed items of this kind, and those of them by this agent."""
     kind = [item for item in items if item.kind == current.kind]
-    found = {"kind": (f"all {count(len(kind))} {current.kind}", kind)}
-    agent = [item for item in kind if item.agent == current.agent]
-    if current.agent and len(agent) < len(kind):
+    found: dict[str, tuple[str, list[Item | PackedItem]]] = {}
+    found["kind"] = (f"all {count(len(kind))} {current.kind}", kind)
+    agent: list[Item | PackedItem] = [
+        item for item in kind if not isinstance(item, PackedItem) and item.agent == current.agent
+    ]
+    if current.agent and agent and len(agent) < len(kind):
         found["agent"] = (f"{count(len(agent))} {current.kind} by {safe_line(current.agent)}", agent)
     return found
 
@@ -128,6 +136,9 @@ def _edited_id(item: Item) -> str:
 
 
 def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
+    if not decision and len({(item.kind, item.proposal) for item in items}) > 1:
+        return f"{count(len(items))} items are decided as proposed"
+    decision = decision or items[0].proposal
     effect = items[0].decisions[decision]
     if decision == SNOOZE:
         effect = f"asked again in {SNOOZE_DAYS} days"

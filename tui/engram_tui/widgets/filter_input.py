@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Input
 
 from engram.domain.text.safe_text import safe_text
-from engram_tui.browse.actions import TYPING
-from engram_tui.shell.action import bindings
+from engram_tui.shell.action import Action, bindings
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
 MAX_LENGTH = 2000
+# While one types a search; they come before any letter.
+TYPING = (
+    Action("keep_filter", "enter,tab", "to the results", "to the results"),
+    Action("clear_filter", "escape", "clear", "clear the search"),
+    Action("next_result", "down,ctrl+n", "next result", "the next result", run="move(1)"),
+    Action("previous_result", "up", "previous result", "the result before", run="move(-1)"),
+)
 
 
 class FilterInput(Input):
@@ -28,10 +34,17 @@ class FilterInput(Input):
     DEFAULT_CSS = "FilterInput { width: 1fr; background: transparent; padding: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = bindings(TYPING, priority=True)
 
-    def __init__(self, *, leave: Callable[[bool], None], move: Callable[[int], None], id: str) -> None:  # noqa: A002
+    def __init__(
+        self,
+        *,
+        leave: Callable[[bool], None],
+        move: Callable[[int], None],
+        id: str,  # noqa: A002
+        placeholder: str = "type / to search",
+    ) -> None:
         """`leave` gets whether the search is over, `move` by how many rows the cursor of the list moves."""
         super().__init__(
-            placeholder="type / to search",
+            placeholder=placeholder,
             compact=True,
             select_on_focus=False,
             max_length=MAX_LENGTH,

@@ -1,6 +1,6 @@
 """The merge editor: two versions side by side, and below them the merged entry, as a text to edit.
 
-For each paragraph and field that differs `l` takes the left, `r` the right, `b` both. Nothing is written before ctrl+s.
+For each paragraph and field that differs `1` takes the left, `2` the right, `b` both. Nothing is written before ctrl+s.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
-from engram_tui.review.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
+from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
@@ -22,7 +22,7 @@ from engram_tui.widgets.word_marks import are_similar, side_by_side
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from engram_tui.review.versions import MergeSource
+    from engram_tui.inbox.versions import MergeSource
 
 CHOSEN, NOT_CHOSEN, CURRENT = "●", "○", "▶"
 
@@ -47,12 +47,12 @@ class MergeEditor(ModalScreen[Lore | None]):
         Binding("ctrl+s", "save", "save", priority=True),
         Binding("escape", "leave", "close", priority=True),
         Binding("tab", "type", "edit the result", priority=True),
-        Binding("l,left", "choose('left')", "left"),
-        Binding("r,right", "choose('right')", "right"),
+        Binding("1,l,left", "choose('left')", "left"),
+        Binding("2,r,right", "choose('right')", "right"),
         Binding("b", "choose('both')", "both"),
         Binding("j,down", "move(1)", "next difference"),
         Binding("k,up", "move(-1)", "difference before"),
-        Binding("n", "next_version", "another version on the right"),
+        Binding("right_square_bracket,n", "next_version", "another version on the right"),
         Binding("e,i,enter", "type", "edit the result"),
     ]
 
@@ -102,13 +102,13 @@ class MergeEditor(ModalScreen[Lore | None]):
     def show(self) -> None:
         """Draw both sides with the choices."""
         draft, versions = self.draft, self.source.versions
-        more = f" · n another of {len(versions) - 1}" if len(versions) > 2 else ""
+        more = f" · ] another of {len(versions) - 1}" if len(versions) > 2 else ""
         here = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
         typing = self.focused is self.area
         keys = (
             "esc back to the choices"
             if typing
-            else f"l left  r right  b both  j k next ({here})  tab edit{more}  esc leave"
+            else f"1 left  2 right  b both  j k next ({here})  tab edit{more}  esc leave"
         )
         self.query_one("#hint", Static).update(f"merge   {keys}  ctrl+s saves")
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):

@@ -1,4 +1,4 @@
-"""The review screen and its merge editor: what a person decides is in the store, told, undone and brought back."""
+"""The Inbox and its merge editor: what a person decides is in the store, told, undone and brought back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from textual.widgets import TextArea
 from tui_kit import NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
 
 import engram
-from engram_tui.review.merge_editor import MergeEditor
-from engram_tui.review.screen import ReviewScreen
+from engram_tui.inbox.merge_editor import MergeEditor
+from engram_tui.inbox.screen import InboxScreen
 from engram_tui.shell.text_screen import DifferenceScreen
 
 
@@ -30,23 +30,32 @@ def store(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield opened
 
 
-def screen(user: User) -> ReviewScreen:
-    return next(one for one in user.app.screen_stack if isinstance(one, ReviewScreen))
+def screen(user: User) -> InboxScreen:
+    return next(one for one in user.app.screen_stack if isinstance(one, InboxScreen))
 
 
-async def reviewing(user: User, kind: str = "") -> ReviewScreen:
-    """The screen with everything found, at the first item of a kind."""
+async def reviewing(user: User, kind: str = "") -> InboxScreen:
+    """The screen with everything found, at the first item of a kind, open where there is room for one pane only."""
     await user.press("2")
-    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not screen(user)._pending_kinds)
+    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not screen(user)._looking)
     found = screen(user)
     if kind:
-        found._go_to_kind(kind)
-    await user.sees(lambda: found.details and found.details.item == found.queue.current)
+        await go_to(user, kind)
     return found
 
 
-def current(found: ReviewScreen) -> str:
-    return found.queue.current.title if found.queue.current else ""
+async def go_to(user: User, kind: str) -> None:
+    """Put the cursor on the first item of a kind, and open it."""
+    found = screen(user)
+    at = next(number for number, item in enumerate(found.item_list.rows) if item.kind == kind)  # type: ignore[attr-defined]
+    found.item_list.cursor = at
+    if user.app.size == NARROW and not found.is_reading():
+        await user.press("enter")
+    await user.sees(lambda: found.details and found.details.item == found.item)
+
+
+def current(found: InboxScreen) -> str:
+    return found.item.title if found.item else ""
 
 
 def titles(store: engram.Engram) -> list[str]:
@@ -58,26 +67,77 @@ def commits(store: engram.Engram) -> int:
 
 
 @SIZES
-async def test_the_queue_says_what_waits_why_and_what_is_proposed(
+async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item_why(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
         found = await reviewing(user)
-        await user.sees_text("1 of ", "problem", "nonsense", "why", "fix the file in your editor (proposed)")
-        await user.press("j")
         await user.sees_text(
-            "conflict", "current version", "other version, by P3ZD0000", "It takes 90 seconds"
+            "kind", "who", "age", "proposed", "! problem", "● dispute", "≠ contradicts", "look at it"
         )
-        await user.press("k", "k")
-        await user.sees(lambda: found.queue.at == len(found.queue.items) - 1)
-        await user.press("f")
-        user.types("pending\n")
-        await user.sees_text("a accept", "it becomes active (proposed)", "r reject", "v archive")
+        await user.sees_text("9 wait", "1 of 9 · worth × certainty")
+        await user.press("j", "enter")
+        await user.sees_text(
+            "current version", "other version, by P3ZD0000", "It takes 90 seconds", "why", "y keep this"
+        )
+        await user.press("j")
+        await user.sees_text("y let it in, as proposed", "a archive", "D forget")
+        assert found.is_reading()
+        await user.press("escape", "G")
+        assert found.item_list.cursor == 8
         before = {one.lore.id: one.lore for one in store.list(limit=None).lore}
-        await user.press("enter")
+        await user.press("d")
         await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
         await user.press("j", "escape")
         assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
+
+
+async def test_words_a_kind_and_an_agent_filter_and_orders_change(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found = await reviewing(user)
+        shown = lambda: [item.title for item in found.item_list.rows]  # noqa: E731
+        user.types("/proxy expire\n")
+        await user.sees(lambda: shown() == [HOURS] and found.item_list.has_focus)
+        await user.press("F")
+        await user.sees(lambda: len(shown()) == 9)
+        await user.press("f")
+        user.types("codex\n")
+        await user.sees(lambda: set(shown()) == {ORDERS, QUESTION, RETRY})
+        await user.press("escape")
+        await user.sees(lambda: len(shown()) == 9)
+        first = shown()
+        await user.press("s")
+        assert user.text("progress").endswith("newest first")
+        assert shown() != first
+        await user.press("s", "s", "s")
+        assert shown() == first
+        user.types("/staging\n")  # what the index lists without making it
+        await user.sees(lambda: shown() == [OLD])
+
+
+async def test_marked_items_are_decided_together_each_as_proposed(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found = await reviewing(user, "pending")
+        await user.press("escape", "space", "space", "space")
+        assert len(found.item_list.marked) == 3
+        await user.sees_text("3 marked")
+        await user.press("y")
+        await user.told("As proposed", "3 items are decided as proposed", "u undoes it")
+        await user.sees(lambda: QUESTION not in titles(store))
+        assert {lore(store, NIGHTLY).status, lore(store, ORDERS).status} == {"active"}
+        await user.sees_text("6 wait", "3 decided")
+        await user.press("u")
+        await user.told("Undone")
+        await user.sees_text("9 wait")
+        assert lore(store, QUESTION).status == "pending"
+
+
+async def test_header_tab_list_and_commands_count_alike(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found = await reviewing(user)
+        await user.sees_text("2 Inbox (9)", "· 9 wait", "of 9 ·")
+        assert store.review().total == len(found.queue.every) == 9
+        assert store.status()["review"] == {"waiting": 9, "by_kind": store.review().by_kind}
 
 
 @SIZES
@@ -86,19 +146,19 @@ async def test_accepting_moves_on_at_once_is_undone_and_redone(
 ) -> None:
     async with using(store, size) as user:
         found = await reviewing(user, "pending")
-        title, waiting = current(found), len(found.queue.items)
+        title, waiting = current(found), len(found.queue.every)
         before = commits(store)
-        await user.press("a")
+        await user.press("y")
         assert current(found) != title
         await user.told("Accept", title, "it becomes active", "u undoes it")
         assert lore(store, title).status == "active"
         assert commits(store) == before + 1
-        await user.sees_text("1 decided")
+        await user.sees(lambda: "1 decided" in user.text("progress"))
         await user.press("u")
         await user.told("Undone", title)
-        await user.sees(lambda: current(found) == title and len(found.queue.items) == waiting)
+        await user.sees(lambda: current(found) == title and len(found.queue.every) == waiting)
         assert lore(store, title).status == "pending"
-        await user.press("U")
+        await user.press("ctrl+r")
         await user.told("Redone", title)
         assert lore(store, title).status == "active"
 
@@ -107,26 +167,26 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.review import review as queue
-    from engram_tui.review import pair_search
+    from engram_tui.inbox import pair_search
 
     look, looked = queue.review, threading.Event()
 
-    def slow(*asked: object, **kinds: tuple[str, ...]) -> object:
-        if "stale" in kinds["kinds"]:
+    def slow(*asked: object, **options: object) -> object:
+        if "junk" in options["kinds"]:  # type: ignore[operator]
             looked.wait(10)
-        return look(*asked, **kinds)  # type: ignore[arg-type]
+        return look(*asked, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(queue, "review", slow)
     monkeypatch.setattr(pair_search, "LARGE", 1)
     monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
     async with using(store, WIDE) as user:
-        user.app.go("review")
-        await user.sees_text("1 of ", "problem", "nonsense", "looking for")
+        user.app.go("inbox")
+        await user.sees_text("1 of ", "problem", "stale", "weak", "looking for")
         await user.press("1")
         await user.sees(lambda: user.browse.preview.shown_id != "")
         looked.set()
         await user.press("2")
-        await user.sees(lambda: "stale" in user.text("kinds") or "weak" in user.text("kinds"))
+        await user.sees(lambda: not screen(user)._looking)
 
 
 async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_accepted(
@@ -144,8 +204,8 @@ async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_acc
 async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
-        first, second, third = (item.title for item in found.queue.items if item.kind == "pending")
-        user.types("ar")
+        first, second, third = (item.title for item in found.item_list.rows if item.kind == "pending")  # type: ignore[attr-defined]
+        user.types("iD")
         await user.sees(lambda: current(found) == third)
         await user.told("Reject", second)
         await user.sees(lambda: second not in titles(store))
@@ -158,7 +218,7 @@ async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store
 async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
-        while found.queue.current and found.queue.current.agent != "codex":
+        while found.item and found.item.agent != "codex":
             await user.press("j")
         await user.press("A")
         await user.sees_text("accept all 3 pending", "reject 2 pending by codex")
@@ -175,7 +235,7 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "weak")
         before = commits(store)
-        for key, title in (("z", "Snooze"), ("a", "Accept")):
+        for key, title in (("z", "Snooze"), ("i", "Accept")):
             await user.press(key)
             await user.told(title, WEAK, "u undoes it")
             assert store.review(kinds="weak").total == 0
@@ -183,7 +243,7 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
             await user.told("Undone", WEAK)
             await user.sees(lambda: current(found) == WEAK)
             assert store.review(kinds="weak").total == 1
-        await user.press("U")
+        await user.press("ctrl+r")
         await user.told("Redone")
         assert store.review(kinds="weak").total == 0
         assert commits(store) == before
@@ -192,31 +252,36 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
 async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
-        await user.press("v")
+        await user.press("y")
         await user.told("Archive", OLD)
         assert lore(store, OLD).status == "archived"
-        found._go_to_kind("contradiction")
-        await user.sees_text("newer", "older", "12 hours", "30 minutes")
-        await user.press("s")
+        await go_to(user, "contradiction")
+        await user.sees_text("newer", "older", "12 hours", "30 minutes", "look at both")
+        user.app.clear_notifications()
+        await user.press("y")  # nothing is proposed
+        assert lore(store, HOURS).status == "active"
+        await user.press("t")
         await user.told("Supersede")
         assert lore(store, HOURS).status == "superseded"
         assert lore(store, MINUTES).relations[0].id == lore(store, HOURS).id
-        found._go_to_kind("problem")
-        await user.press("r")
-        await user.told("Review", "reject does not apply to a problem; possible: edit, snooze")
+        await go_to(user, "problem")
+        await user.press("D", "a", "t", "b", "i")
+        await user.press("escape", "asterisk", "D")
+        await user.told("Inbox", "of several kinds")
+        assert found.queue.by_kind["problem"] == 1
 
 
 async def test_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await reviewing(user, "stale")
-        await user.press("a")
+        await user.press("i")
         await user.told("Accept", OLD, "still valid", "u undoes it")
         assert lore(store, OLD).last_validated is not None
         await user.press("u")
         await user.told("Undone", OLD)
         assert lore(store, OLD).last_validated is None
         assert store.review(kinds="stale").total == 1
-        await user.press("U")
+        await user.press("ctrl+r")
         await user.told("Redone", OLD)
         assert lore(store, OLD).last_validated is not None
 
@@ -236,9 +301,9 @@ async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> No
 @pytest.mark.parametrize(
     ("key", "text", "tags"),
     [
-        ("a", "It takes 40 seconds.", ("cache",)),
+        ("y", "It takes 40 seconds.", ("cache",)),
         ("t", "It takes 90 seconds.", ("cache", "deploy")),
-        ("b", "It takes 40 seconds.\n\nIt takes 90 seconds.", ("cache", "deploy")),
+        ("b", "It takes 40 seconds.\nIt takes 90 seconds.", ("cache", "deploy")),
     ],
 )
 async def test_of_a_conflict_left_right_or_both_stay(
@@ -273,13 +338,13 @@ async def test_duplicates_become_one_by_paragraph_and_field(
         before, kept = commits(store), lore(store, RETRY)
         editor = await editing(user, "duplicate")
         await user.sees_text("left: older", "right: newer", "tags", "result")
-        user.types("rjb")
+        user.types("2jb")
         await user.sees(
             lambda: (
                 editor.area.text == f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again."
             )
         )
-        await user.press("j", "r", "ctrl+s")
+        await user.press("j", "2", "ctrl+s")
         await user.told("Merge", "with your text, they become one", "u undoes it")
         made = lore(store, AGAIN)
         assert (made.id, made.content) == (
@@ -297,7 +362,7 @@ async def test_duplicates_become_one_by_paragraph_and_field(
 async def test_keys_typed_before_the_editor_is_there_wait_for_it(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram_tui.review import versions
+    from engram_tui.inbox import versions
 
     read, typed = versions.read_merge_source, threading.Event()
 
@@ -308,7 +373,7 @@ async def test_keys_typed_before_the_editor_is_there_wait_for_it(
     monkeypatch.setattr(versions, "read_merge_source", slow)
     async with using(store, NARROW) as user:
         await reviewing(user, "duplicate")
-        user.types("mr")  # `r` is right in the editor, and reject behind it
+        user.types("m2")  # `2` is right in the editor, and this screen behind it
         await user.pilot.pause(0.1)
         typed.set()
         await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
@@ -327,12 +392,12 @@ async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engr
         editor.area.move_cursor(editor.area.document.end)
         await user.press("exclamation_mark")
         await user.sees(lambda: editor.area.text.endswith("It takes 90 seconds.!"))
-        await user.press("escape", "r")
+        await user.press("escape", "2")
         await user.sees(lambda: editor.area.text == f"{CACHE}\n\nIt takes 90 seconds.!")
         await user.press("escape")
         await user.sees_text("What you typed is not saved anywhere")
         await user.press("n", "escape", "y")
-        await user.sees(lambda: isinstance(user.app.screen, ReviewScreen))
+        await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
         assert len(titled(store, CACHE).conflicts) == 2
         assert commits(store) == before
         editor = await editing(user, "conflict")
@@ -379,11 +444,25 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         for _ in range(3):
-            await user.sees(lambda: found.details and found.details.item == found.queue.current)
+            await user.sees(lambda: found.details and found.details.item == found.item)
             assert "\x1b" not in user.screen()
             assert "\u202e" not in user.screen()
             await user.press("j")
+        await user.press("escape")
         editor = await editing(user, "conflict")
-        await user.press("r", "j", "b")
+        await user.press("2", "j", "b")
         await user.sees(lambda: editor.area.text.startswith("a\n\n"))
         await user.press("escape")
+
+
+async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
+    store.record(f"{RETRY}\n\nThe load test showed it!", category="FAILURE", tags=["retry"])
+    async with using(store, WIDE) as user:
+        found = await reviewing(user, "duplicate")
+        assert found.item is not None
+        assert len(found.item.lore) == 3
+        await user.sees_text("newer", "older")
+        await user.press("right_square_bracket")
+        await user.sees(lambda: found.other == 1 and "newer 1" in user.screen())
+        await user.press("right_square_bracket")
+        await user.sees(lambda: found.other == 0)

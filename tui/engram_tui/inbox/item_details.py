@@ -14,7 +14,7 @@ from engram.adapters.files.frontmatter import entity_file
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review
-from engram_tui.review.versions import Version, versions_of
+from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import bar, fraction, since
 from engram_tui.widgets.word_marks import LEFT, MOST, RIGHT, are_similar, inline, side_by_side

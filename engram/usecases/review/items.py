@@ -1,0 +1,81 @@
+"""The items of the review queue as a sequence: those about one entry each are made when they are looked at.
+
+In a store that nobody tended every entry may be stale: 100,000 items would take ten seconds and 200 MB.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Sequence
+from operator import attrgetter
+
+from engram.domain.review.review import KINDS, Item
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    Maker = Callable[[str, tuple[object, ...]], Item]
+
+
+class PackedItem(NamedTuple):
+    """An item about one entry before it is made: what `make` makes it of, and what lists sort and filter by."""
+
+    id: str
+    kind: str
+    score: int
+    at: float
+    entry_id: str
+    packed: bytes
+    make: Maker
+
+    @property
+    def lore(self) -> tuple[str, ...]:
+        """The ids of its entries."""
+        return (self.entry_id,)
+
+    def made(self) -> Item:
+        """Make the item."""
+        return self.make(self.entry_id, marshal.loads(self.packed))  # noqa: S302 - packed in this process
+
+
+class Items(Sequence[Item]):
+    """Items in order; of those that are packed, each is made anew when it is asked for."""
+
+    def __init__(self, found: Iterable[Item | PackedItem] = ()) -> None:
+        self.found: list[Item | PackedItem] = list(found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Items(self.found[index])
+        one = self.found[index]
+        return one.made() if isinstance(one, PackedItem) else one
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def ordered(self) -> Items:
+        """Return them by worth times certainty; equal ones keep their order."""
+        return Items(sorted(self.found, key=attrgetter("score"), reverse=True))
+
+    def ids(self) -> list[str]:
+        """Return their ids, in order."""
+        return [one.id for one in self.found]
+
+    def of(self, wanted: Callable[[Item | PackedItem], bool]) -> Items:
+        """Return those that meet a condition on what is known of them unmade."""
+        return Items([one for one in self.found if wanted(one)])
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """The number of items of each kind, the most urgent first."""
+        found = dict.fromkeys(KINDS, 0)
+        for one in self.found:
+            found[one.kind] += 1
+        return {kind: number for kind, number in found.items() if number}

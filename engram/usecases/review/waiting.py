@@ -1,0 +1,43 @@
+"""How many items of each kind waited at the last look at the queue, so that a count need not look again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from engram.adapters.files.durable import atomic
+from engram.domain.errors import EngramError
+from engram.domain.review import review
+from engram.domain.review.review import KINDS
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.usecases.store.store import Store
+
+QUICK_KINDS = (review.PROBLEM, review.CONFLICT, review.ENTITY, review.FOREIGN, review.PENDING)
+_NAME = "review.json"
+_MOST_BYTES = 4096
+
+
+def noted_counts(store: Store) -> dict[str, int]:
+    """Return the numbers as last noted, by kind; none where nobody looked yet."""
+    with contextlib.suppress(OSError, ValueError, RecursionError), open(_path(store), "rb") as file:
+        found = json.loads(file.read(_MOST_BYTES))
+        if isinstance(found, dict):
+            return {kind: found[kind] for kind in KINDS if isinstance(found.get(kind), int)}
+    return {}
+
+
+def note_counts(store: Store, counts: Mapping[str, int]) -> None:
+    """Note how many items of these kinds there are (0: none). A folder that cannot be written to is no error."""
+    noted = noted_counts(store)
+    if any(noted.get(kind) != number for kind, number in counts.items()):
+        with contextlib.suppress(OSError, EngramError):
+            atomic.write(_path(store), json.dumps({**noted, **counts}).encode(), "review")
+
+
+def _path(store: Store) -> str:
+    return os.path.join(store.places.state, _NAME)

@@ -1,0 +1,25 @@
+"""Two texts as one: what only one of them has stands apart from what only the other has."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram_tui.widgets.word_marks import inline, side_by_side
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shown"),
+    [
+        ("They expire after 8 hours.", "They expire after 24 hours.", "They expire after 8 24 hours."),
+        ("It listens on 9090", "It listens on 7070", "It listens on 9090 7070"),
+        ("Same words.", "Same words.", "Same words."),
+        ("One more.", "One.", "One more."),
+    ],
+)
+def test_words_of_both_texts_do_not_run_together(left: str, right: str, shown: str) -> None:
+    assert inline(left, right).plain == shown
+
+
+def test_side_by_side_each_text_is_as_it_was() -> None:
+    left, right = "They expire after 8 hours.", "They expire after 24 hours."
+    assert [text.plain for text in side_by_side(left, right)] == [left, right]

@@ -1,0 +1,260 @@
+"""Deciding about items of the Inbox: the marked ones, else the one under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engram.domain.review.review import EDIT, LOOK, REJECT, Item
+from engram.usecases.review.items import Items
+from engram_tui.inbox import commands
+from engram_tui.inbox.format import decision_of
+from engram_tui.inbox.inbox_list import InboxList
+from engram_tui.inbox.item_details import PAIRS
+from engram_tui.inbox.queue import InboxQueue
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.shell.screen import ShellScreen
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.entry.lore import Lore
+    from engram_tui.inbox.versions import MergeSource
+    from engram_tui.shell.command import Command, Outcome
+
+
+class DecidingScreen(ShellScreen):
+    """A screen with a list of items that can be decided about; a subclass draws it."""
+
+    SELECTS = commands.ITEM
+
+    def __init__(self, store: Engram) -> None:
+        super().__init__(store)
+        self.queue = InboxQueue()
+        self.other = 0  # which of the older entries of a group is compared
+        self.last_succeeded = True  # whether the last decision was carried out
+
+    def show_list(self, *, keep: str = "") -> None:
+        """Show the list, the cursor on the item with the id `keep`, else on the one where it was."""
+        raise NotImplementedError
+
+    @property
+    def item_list(self) -> InboxList:
+        """The list."""
+        return self.query_one(InboxList)
+
+    @property
+    def item(self) -> Item | None:
+        """The item under the cursor."""
+        return self.item_list.item
+
+    # Conditions of the actions
+
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the ids of the marked items, else of the one under the cursor."""
+        marked = tuple(self.item_list.marked)
+        return marked or ((self.item.id,) if self.item else ())
+
+    def has_proposal(self) -> bool:
+        """Return whether Engram proposes a decision."""
+        return bool(self.item_list.marked) or (self.item is not None and self.item.proposal != LOOK)
+
+    def may(self, action: str) -> bool:
+        """Return whether an action can decide about the item; what it can do to marked ones is said when it is tried."""
+        return self.item is not None and bool(self.item_list.marked or decision_of(self.item, action))
+
+    def may_accept(self) -> bool:
+        """Return whether it can be let in or kept."""
+        return self.may("accept")
+
+    def may_take(self) -> bool:
+        """Return whether there is another version, or a newer entry."""
+        return self.may("take")
+
+    def may_keep_both(self) -> bool:
+        """Return whether both can stay."""
+        return self.may("both")
+
+    def may_merge(self) -> bool:
+        """Return whether there are two texts to merge."""
+        return self.may("merge")
+
+    def may_edit(self) -> bool:
+        """Return whether it has a file to edit."""
+        return self.item is not None and bool(self.item.paths) and self.item.kind not in PAIRS
+
+    def may_archive(self) -> bool:
+        """Return whether it can be archived."""
+        return self.may("put_away")
+
+    def may_reject(self) -> bool:
+        """Return whether it can be deleted."""
+        return self.may("reject")
+
+    # Deciding
+
+    def items_of(self, ids: Sequence[str]) -> list[Item]:
+        """Return the items with these ids, made."""
+        wanted = set(ids)
+        if self.item is not None and wanted == {self.item.id}:
+            return [self.item]
+        return list(Items(self.queue.every).of(lambda one: one.id in wanted))
+
+    def decide(self, items: list[Item], decision: str, result: Lore | None = None) -> None:
+        """Decide about these items and move on at once; `decision` "" is what each proposes."""
+        impossible = [item for item in items if (decision or item.proposal) not in item.decisions]
+        if impossible:
+            item = impossible[0]
+            what = decision or "what is proposed"
+            self.toast(
+                "Inbox", f"{what} does not decide about a {item.kind}; possible: {', '.join(item.decisions)}."
+            )
+        elif not items:
+            self.toast("Inbox", "Nothing is left.")
+        else:
+            self.execute(commands.decide(items, decision, result), tuple(item.id for item in items))
+
+    def execute(self, command: Command, ids: tuple[str, ...]) -> None:
+        """Run a command; its items leave the list at once."""
+        self.queue.decide(ids)
+        self.item_list.mark(ids, on=False)
+        self.other = 0
+        self.show_list()
+        self.shell.note_waiting(self.queue.by_kind)
+        super().execute(command, ids)
+
+    def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
+        """Note whether the decision was carried out."""
+        self.last_succeeded = bool(outcome.message)
+        super().command_done(command, ids, outcome)
+
+    def _decide(self, action: str) -> None:
+        """Decide about the marked items, else the one under the cursor."""
+        items = self.items_of(self.selected_ids())
+        if not items:
+            return
+        decision = decision_of(items[0], action)
+        if any(decision_of(item, action) != decision for item in items) or not decision:
+            self.toast("Inbox", "The marked items are of several kinds: y decides each as proposed.")
+        elif decision == REJECT and not self.shell.can_undo:
+            from engram_tui.shell.prompts import Confirm
+
+            question = (
+                f"Delete {safe_line(items[0].title) if len(items) == 1 else f'{len(items):,} entries'}?"
+                " Engram does not commit here, so it cannot restore it; git may."
+            )
+            self.app.push_screen(
+                Confirm("Forget", question), lambda yes: self.decide(items, decision) if yes else None
+            )
+        else:
+            self.decide(items, decision)
+
+    def action_propose(self) -> None:
+        """Decide as Engram proposes."""
+        items = self.items_of(self.selected_ids())
+        open_ones = [item for item in items if item.proposal in (LOOK, EDIT)]
+        if len(items) == 1 and items[0].proposal == EDIT:
+            self.action_edit_first()
+        elif open_ones:
+            self.toast(
+                "Inbox", f"Engram proposes nothing for {len(open_ones):,} of them: look at them one by one."
+            )
+        else:
+            self.decide(items, "")
+
+    def action_accept(self) -> None:
+        """Let it in, or keep it."""
+        self._decide("accept")
+
+    def action_reject(self) -> None:
+        """Delete its entry."""
+        self._decide("reject")
+
+    def action_take(self) -> None:
+        """Take the other version, or the newer entry."""
+        self._decide("take")
+
+    def action_both(self) -> None:
+        """Let both stay."""
+        self._decide("both")
+
+    def action_put_away(self) -> None:
+        """Archive its entry."""
+        self._decide("put_away")
+
+    def action_snooze(self) -> None:
+        """Ask again in a week."""
+        self._decide("snooze")
+
+    def action_decide_all(self) -> None:
+        """Make one decision about many; each choice says how many."""
+        from engram_tui.shell.picker import Choice, Picker
+
+        item = self.item
+        if item is None:
+            return
+        groups = commands.batches(self.queue.listed, item)
+        effects = item.decisions
+        names = [item.proposal, *(name for name in effects if name != item.proposal)]
+        choices = [
+            Choice(f"{name} {group}", f"{name} {label}", after=effects[name])
+            for name in names
+            if name != EDIT and name in effects
+            for group, (label, _) in groups.items()
+        ]
+        self.app.push_screen(
+            Picker("Decide about many at once", choices, hint="which decision …"),
+            partial(self._decide_many, item),
+        )
+
+    def _decide_many(self, current: Item, picked: str | None) -> None:
+        if picked:
+            decision, _, group = picked.partition(" ")
+            self.decide(list(Items(commands.batches(self.queue.listed, current)[group][1])), decision)
+
+    # Editing and merging
+
+    def action_edit_first(self) -> None:
+        """Edit the text, then accept it."""
+        item = self.item
+        if item is not None and item.paths:
+            path = item.paths[-1]
+            self.ask(
+                "file",
+                lambda store: store.store.files.read(path),
+                partial(self._edit, item, path),
+                opens=True,
+            )
+
+    def _edit(self, item: Item, path: str, before: bytes) -> None:
+        from engram_tui.shell.editing import edit
+
+        edit(self, item.title, before, partial(self._edited, item, path, before))
+
+    def _edited(self, item: Item, path: str, before: bytes, after: bytes | None) -> None:
+        if after is None or after == before:
+            self.toast("Edit", "Nothing was changed; the item stays.")
+            return
+        self.execute(commands.accept_edited(item, path, before, after), (item.id,))
+
+    def action_merge(self) -> None:
+        """Open the merge editor on the versions of this item."""
+        self._with_versions(self._merge)
+
+    def _with_versions(self, then: Callable[[MergeSource], None]) -> None:
+        from engram_tui.inbox.versions import read_merge_source
+
+        item = self.item
+        if item is not None and self.may_merge():
+            self.ask("versions", lambda store: read_merge_source(store, item), then, opens=True)
+
+    def _merge(self, source: MergeSource) -> None:
+        from engram_tui.inbox.merge_editor import MergeEditor
+
+        def merged(result: Lore | None) -> None:
+            if result is None:
+                self.toast("Merge", "Nothing was written.")
+            else:
+                self.decide([source.item], source.decision, result)
+
+        self.app.push_screen(MergeEditor(source), merged)

@@ -1,0 +1,123 @@
+"""The list of the Inbox: what waits, by whom, since when, what it is worth, and what Engram proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from rich.cells import cell_len
+
+from engram.domain.review.review import (
+    CONFLICT,
+    CONTRADICTION,
+    DUPLICATE,
+    ENTITY,
+    FOREIGN,
+    JUNK,
+    LOOK,
+    MOMENT,
+    PENDING,
+    PROBLEM,
+    STALE,
+    WEAK,
+    Item,
+)
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.entry_list import fitted
+from engram_tui.widgets.format import age, fraction
+from engram_tui.widgets.line_list import BAD, GOOD, QUIET, WARN, Line, LineList, Part
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from engram.usecases.review.items import Items
+    from engram_tui.widgets.rows import Row
+
+# A sign, a word and a colour for each kind; the colour only repeats what the word says.
+LABELS = {
+    PROBLEM: ("!", "problem", BAD), CONFLICT: ("●", "dispute", WARN), ENTITY: ("●", "entity", WARN),
+    FOREIGN: ("▣", "foreign", BAD), PENDING: ("○", "pending", ""), CONTRADICTION: ("≠", "contradicts", WARN),
+    DUPLICATE: ("≈", "duplicate", ""), JUNK: ("·", "junk", QUIET), STALE: ("△", "stale", QUIET),
+    WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
+}  # fmt: skip
+KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 11, 7, 6, 11
+WITH_WHO, WITH_WORTH = 66, 78  # cells from which these columns fit
+SIGN_CELLS, WITH_KIND, WITH_AGE, BOTH_TITLES = 2, 56, 46, 20
+
+
+def titles_of(item: Item, cells: int) -> str:
+    """Format the titles of an item in so many cells: of two both, of more the first and how many others."""
+    first, *others = [safe_line(title) for title in item.titles or (item.title,)]
+    if len(others) == 1 and others[0] != first and cells >= BOTH_TITLES:
+        room = cells - 3
+        left = max(room // 2, room - cell_len(others[0]))
+        return f"{fitted(first, min(left, cell_len(first)))} ⇄ {others[0]}"
+    if not others:
+        return first
+    more = f" + {len(others)}"
+    return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
+
+
+def who_of(item: Item) -> str:
+    """Return who recorded an item's newest entry, "–" where nobody knows."""
+    return safe_line(item.agent) or "–"
+
+
+class InboxList(LineList):
+    """Draws items; each is made when its line is drawn."""
+
+    def show_items(self, found: Items, *, keep: str = "", top: bool = False) -> None:
+        """Show these items, the cursor on the one with the id `keep`, else where it was, or at the `top`."""
+        self.show(cast("Sequence[Row]", found), keep=keep or ("" if top else "?"))
+
+    @property
+    def item(self) -> Item | None:
+        """The item under the cursor."""
+        return cast("Item | None", self.current)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor down (negative: up)."""
+        self.cursor += rows
+
+    def action_edge(self, bottom: bool) -> None:
+        """Move the cursor to the first or last item."""
+        self.cursor = len(self.rows) - 1 if bottom else 0
+
+    def heading(self) -> str:
+        """Return the headings of the columns, as wide as the list is now."""
+        return "".join(f"{name:<{cells - 1}} " for name, cells in self._headed(self.size.width)).rstrip()
+
+    def _headed(self, width: int) -> list[tuple[str, int]]:
+        columns = self._columns(width)
+        taken = 2 + sum(columns.values())
+        kind = columns["kind"]
+        found = [("", 3), ("kind" if kind > SIGN_CELLS else "", kind - 1), ("entry", max(6, width - taken))]
+        names = {"who": "who", "age": "   age", "worth": "worth", "proposal": "proposed"}
+        return [*found, *((names[name], cells) for name, cells in columns.items() if name in names)]
+
+    def _columns(self, width: int) -> dict[str, int]:
+        found = {"kind": KIND_CELLS if width >= WITH_KIND else SIGN_CELLS}
+        found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
+        found |= {"age": AGE_CELLS} if width >= WITH_AGE else {}
+        found |= {"worth": WORTH_CELLS} if width >= WITH_WORTH else {}
+        return found | {"proposal": PROPOSAL_CELLS}
+
+    def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
+        return super()._row_strip(cast("Row", self._line(cast("Item", row), width)), width, chosen)
+
+    def _line(self, item: Item, width: int) -> Line:
+        sign, label, style = LABELS[item.kind]
+        columns = self._columns(width)
+        room = max(6, width - 2 - sum(columns.values()) - 1)
+        kind = f"{sign} {label}" if columns["kind"] > SIGN_CELLS else sign
+        parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
+        if "who" in columns:
+            parts.append(Part(who_of(item), QUIET, WHO_CELLS))
+        if "age" in columns:
+            when = age(self.now - item.at) if item.at else "–"
+            parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
+        if "worth" in columns:
+            parts.append(Part(f"{fraction(item.score):>{WORTH_CELLS - 1}}", QUIET, WORTH_CELLS))
+        proposal = "look at it" if item.proposal == LOOK else item.proposal
+        parts.append(Part(proposal, QUIET if item.proposal == LOOK else GOOD, PROPOSAL_CELLS))
+        return Line(item.id, tuple(parts))

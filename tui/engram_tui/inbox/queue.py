@@ -1,0 +1,134 @@
+"""The queue of the Inbox: its items in order, which of them a filter lists, and what was decided in this run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain.review.review import KINDS, Item
+from engram.usecases.review.items import Items, PackedItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Listed = Item | PackedItem
+
+BY_SCORE, NEWEST, OLDEST, BY_KIND = ORDERS = ("worth × certainty", "newest first", "oldest first", "by kind")
+
+
+class Wanted(NamedTuple):
+    """What the list is filtered by: words that all have to be in an item, a kind, an agent; "" is any."""
+
+    text: str = ""
+    kind: str = ""
+    agent: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is left out."""
+        return any(self)
+
+    def test(self) -> Callable[[Listed], bool]:
+        """Return a test of one item."""
+        words = self.text.casefold().split()
+        raw = [word.encode() for word in words]
+
+        def fits(one: Listed) -> bool:
+            if self.kind and one.kind != self.kind:
+                return False
+            if isinstance(one, PackedItem):
+                if self.agent and one.made().agent != self.agent:
+                    return False
+                if not words:
+                    return True
+                line = one.packed.lower()  # it has title, path and agent as they are: nothing need be made
+                return all(word in line or text in one.kind for word, text in zip(raw, words, strict=True))
+            if self.agent and one.agent != self.agent:
+                return False
+            line_ = " ".join([one.kind, *one.titles, one.title, one.agent, one.why, one.proposed]).casefold()
+            return all(word in line_ for word in words)
+
+        return fits
+
+
+def in_order(found: Iterable[Listed], order: str) -> list[Listed]:
+    """Sort items."""
+    if order == BY_KIND:
+        rank = {kind: at for at, kind in enumerate(KINDS)}
+        return sorted(in_order(found, BY_SCORE), key=lambda one: rank[one.kind])
+    if order in (NEWEST, OLDEST):
+        return sorted(found, key=attrgetter("at"), reverse=order == NEWEST)
+    return sorted(found, key=attrgetter("score"), reverse=True)
+
+
+class InboxQueue:
+    """Every item by worth, those that are listed, and those decided."""
+
+    def __init__(self) -> None:
+        self.every: list[Listed] = []
+        self.listed: list[Listed] = []
+        self.wanted = Wanted()
+        self.order = BY_SCORE
+        self.decided: dict[str, None] = {}  # ids, in the order of their decisions
+        self._deciding: set[str] = set()  # a decision is on its way to the store
+        self._ever: set[str] = set()  # decided in this run, also if undone since
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """The number of items of each kind, in the order of urgency."""
+        return Items(self.every).by_kind
+
+    @property
+    def share(self) -> float:
+        """The share of items that is decided: 0 to 1."""
+        total = len(self.decided) + len(self.every)
+        return len(self.decided) / total if total else 1.0
+
+    def list(self) -> None:
+        """List what the filter wants, in order."""
+        fits = self.wanted.test()
+        found = [one for one in self.every if fits(one)] if self.wanted.narrows else self.every
+        self.listed = list(found) if self.order == BY_SCORE else in_order(found, self.order)
+
+    def update(self, kinds: Collection[str], found: Items) -> str:
+        """Replace the items of these kinds by what the store has now.
+
+        Returns the id of an item that was decided and is there again, as the decision was undone ("": none).
+        """
+        fresh = [one for one in found.found if one.id not in self._deciding]
+        back = ""
+        if self._ever:
+            there, known = {one.id for one in fresh}, {one.id for one in self.every}
+            returned = [one.id for one in fresh if one.id in self._ever and one.id not in known]
+            gone = [one.id for one in self.every if one.kind in kinds and one.id not in there]
+            self.decided = {one: None for one in self.decided if one not in there}
+            self.decided |= {one: None for one in gone if one in self._ever}
+            back = returned[-1] if returned else ""
+        kept = [one for one in self.every if one.kind not in kinds]
+        if kept:  # of equal worth the more urgent kind comes first, however often they are read
+            groups: dict[str, list[Listed]] = {kind: [] for kind in KINDS}
+            for one in (*kept, *fresh):
+                groups[one.kind].append(one)
+            self.every = in_order([one for group in groups.values() for one in group], BY_SCORE)
+        else:
+            self.every = fresh
+        self.list()
+        return back
+
+    def decide(self, ids: Collection[str]) -> None:
+        """Remove items that are being decided."""
+        self._deciding |= {*ids}
+        self._ever |= {*ids}
+        self.decided.update(dict.fromkeys(ids))
+        gone = {*ids}
+        self.every = [one for one in self.every if one.id not in gone]
+        self.listed = [one for one in self.listed if one.id not in gone]
+
+    def finish(self, ids: Iterable[str], *, failed: bool = False) -> None:
+        """Note that the store has their decision, or that it `failed`."""
+        gone = set(ids)
+        self._deciding -= gone
+        if failed:
+            for one in gone:
+                self.decided.pop(one, None)

@@ -1,0 +1,550 @@
+"""The Inbox: everything that waits for a person as a list, the item under the cursor beside it, its decisions below.
+
+A decision takes its item from the list at once; the write follows in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from engram.domain.review.review import (
+    CONTRADICTION,
+    DUPLICATE,
+    JUNK,
+    MOMENT,
+    STALE,
+    WEAK,
+    Item,
+)
+from engram.usecases.review.items import Items, PackedItem
+from engram.usecases.review.waiting import QUICK_KINDS
+from engram_tui.inbox.actions import ACTIONS
+from engram_tui.inbox.deciding import DecidingScreen
+from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.inbox.inbox_list import LABELS, InboxList
+from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
+from engram_tui.inbox.pair_search import PairSearch
+from engram_tui.inbox.queue import ORDERS, Wanted
+from engram_tui.shell.action import Action, bindings, key_label
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.shell.store_screen import opened_again
+from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.filter_input import FilterInput
+from engram_tui.widgets.option_lines import StatusText
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from textual.binding import BindingType
+    from textual.timer import Timer
+    from textual.widget import Widget
+
+    from engram.app import Engram
+    from engram.usecases.recall.recall_preview import WouldAnswer
+    from engram.usecases.review.review import Queue
+
+# What the index lists, what is compared with code and files, and what all entries are compared for.
+AGED_KINDS, SLOW_KINDS, PAIR_KINDS = (WEAK, STALE), (STALE, JUNK, MOMENT), (CONTRADICTION, DUPLICATE)
+ALL_KINDS = frozenset((*QUICK_KINDS, *AGED_KINDS, *SLOW_KINDS, *PAIR_KINDS))
+FIRST_PAGE = 200  # stale entries that are shown before all of them are read
+DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
+CURSOR_DELAY = 0.05  # seconds on a line before its item is read
+TYPING_DELAY = 0.06  # seconds without a key before the list is filtered
+CACHED = 64  # details of items
+LOW = 18  # lines below which the texts need the room of the reasons
+TWO_SIDES = 84  # cells from which two texts stand side by side
+
+Key = tuple[str, str, int]  # an item's id and mark, and which entry of its group is compared
+
+
+class InboxScreen(DecidingScreen):
+    """Decide about what waits for a person."""
+
+    SCREEN = "inbox"
+    AUTO_FOCUS = "InboxList"
+    DEFAULT_CSS = """
+    InboxScreen {
+        & #progress { height: 1; padding: 0 1; background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #search { height: 1; padding: 0 1; background: $surface; display: none; }
+        & #search.-shown { display: block; }
+        & #slash { width: 2; color: $text-accent; }
+        & #columns { height: 1; color: $text-muted; text-wrap: nowrap; }
+        & #panes { height: 1fr; }
+        & #left { width: 3fr; }
+        & InboxList { height: 1fr; }
+        & #kinds { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #item { width: 2fr; border-left: solid $primary 40%; }
+        & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; }
+        & #sides { height: 1fr; }
+        & .side { width: 1fr; height: 1fr; border-top: solid $primary 40%; border-title-color: $text-primary; }
+        & .side { padding: 0 1; scrollbar-size-vertical: 1; }
+        & .side StatusText { height: auto; }
+        & .facts { color: $text-muted; }
+        & #why { height: auto; max-height: 9; padding: 0 1; border-top: solid $primary 40%; }
+        & #decisions { height: auto; max-height: 5; padding: 0 1; background: $surface; }
+        & ToastRack { margin-bottom: 1; }
+        &.-reading .side { border-top: solid $primary; }
+        &.-narrow #item { display: none; }
+        &.-narrow.-reading #item { display: block; width: 1fr; border-left: none; }
+        &.-narrow.-reading #left { display: none; }
+        &.-low #why { max-height: 2; }
+        &.-low #title { max-height: 1; }
+        &.-low .facts, &.-low #kinds { display: none; }
+    }
+    """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+
+    def __init__(self, store: Engram) -> None:
+        super().__init__(store)
+        self.details: ItemDetails | None = None
+        self._cache: dict[Key, ItemDetails] = {}
+        self._usefulness: dict[tuple[str, str], WouldAnswer] = {}
+        self._looking: set[str] = set(ALL_KINDS)  # kinds that are not read yet
+        self._pairs = PairSearch(store)
+        self._resting: Timer | None = None
+        self._is_new = True  # until everything was read once
+        self._reading: Timer | None = None
+        self._typing: Timer | None = None
+
+    def compose_body(self) -> Iterator[Widget]:
+        """Yield the list under its progress; the item with its texts, why it is here, and its decisions."""
+        with Horizontal(id="panes"):
+            with Vertical(id="left"):
+                yield StatusText("opening …", id="progress")
+                with Horizontal(id="search"):
+                    yield Static("/", id="slash", markup=False)
+                    yield FilterInput(
+                        leave=self.leave_filter, move=self.move_cursor, id="filter", placeholder="words"
+                    )
+                yield StatusText(id="columns")
+                yield InboxList(id="list")
+                yield StatusText(id="kinds")
+            with Vertical(id="item"):
+                yield StatusText(id="title")
+                with Container(id="sides"):
+                    for name in ("left-side", "right-side"):
+                        with VerticalScroll(id=name, classes="side", can_focus=False):
+                            yield StatusText(id=f"{name}-facts", classes="facts")
+                            yield StatusText(id=f"{name}-text")
+                yield StatusText(id="why")
+                yield StatusText(id="decisions")
+
+    def on_mount(self) -> None:
+        """Read what is found quickly first."""
+        self.item_list.now = self.now()
+        self.show_item()
+        self.read_queue()
+
+    def on_unmount(self) -> None:
+        """Stop looking for pairs."""
+        self._pairs.stop()
+
+    # Conditions of the actions
+
+    def has_item(self) -> bool:
+        """Return whether there is an item."""
+        return self.item is not None
+
+    def has_any(self) -> bool:
+        """Return whether anything waits at all."""
+        return bool(self.queue.every)
+
+    def is_reading(self) -> bool:
+        """Return whether the item has the keys."""
+        return self.has_class("-reading")
+
+    def is_listing(self) -> bool:
+        """Return whether the list has the keys."""
+        return not self.is_reading()
+
+    def can_open(self) -> bool:
+        """Return whether there is an item to read."""
+        return self.is_listing() and self.has_item()
+
+    def has_group(self) -> bool:
+        """Return whether the item is about more than two entries."""
+        return self.item is not None and self.item.kind in PAIRS and len(self.item.lore) > 2
+
+    def is_filtered(self) -> bool:
+        """Return whether a filter is on."""
+        return self.queue.wanted.narrows
+
+    def can_clear(self) -> bool:
+        """Return whether esc has something to clear."""
+        return self.is_listing() and bool(self.item_list.marked or self.is_filtered())
+
+    # Reading the queue
+
+    def read_queue(self) -> None:
+        """Read every group of kinds; what takes long comes last, and blocks nothing."""
+        self._looking = set(ALL_KINDS)
+        if not self.queue.every:
+            self._ask_kinds(AGED_KINDS, first=FIRST_PAGE)
+        self._ask_kinds(QUICK_KINDS)
+        self.ask("size", self._pairs.measure, self._read_rest)
+
+    def _read_rest(self, large: bool) -> None:
+        if large:
+            self._ask_kinds(AGED_KINDS, code=False, done=())
+        self._ask_kinds(tuple(dict.fromkeys((*AGED_KINDS, *SLOW_KINDS))), apart=large)
+        self._pairs.ready(self, lambda: self._ask_kinds(PAIR_KINDS))
+
+    def _ask_kinds(
+        self, kinds: Sequence[str], *, apart: bool = False, code: bool = True, first: int | None = None,
+        done: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Read the items of some kinds; `apart` on a store of its own, as in a large store it takes seconds."""
+
+        def read(store: Engram) -> Queue:
+            from engram.usecases.review import review
+
+            if not apart:
+                return review.review(store.store, kinds=kinds, code=code, first=first)
+            with opened_again(store) as own:
+                return review.review(own.store, kinds=kinds, code=code)
+
+        read_now = () if first else kinds if done is None else done
+        self.ask(
+            f"queue {kinds[0]} {code} {first}",
+            read,
+            partial(self._take_kinds, kinds, read_now, first),
+            unlocked=apart,
+        )
+
+    def _take_kinds(self, kinds: Sequence[str], done: Sequence[str], first: int | None, found: Queue) -> None:
+        if first and self.queue.by_kind.keys() & {*kinds}:
+            return  # all of them came earlier
+        self._looking -= set(done)
+        back = self.queue.update(kinds, found.items)
+        if kinds == QUICK_KINDS:
+            self.shell.note_shown(self)
+        self.show_list(keep=back)
+        if not self._looking:
+            self._is_new = False
+            self.shell.note_waiting(self.queue.by_kind)
+
+    def store_changed(self) -> None:
+        """Read everything anew: somebody else, or undo, changed the store."""
+        self._cache.clear()
+        self._usefulness.clear()
+        self.read_queue()
+
+    def entries_changed(self, ids: Sequence[str]) -> None:
+        """Read anew what else a decision resolved, once the keys rest."""
+        self.queue.finish(ids, failed=not self.last_succeeded)
+        if self._resting:
+            self._resting.stop()
+        self._resting = self.set_timer(DECISION_DELAY if self.last_succeeded else 0.01, self.store_changed)
+
+    # Showing
+
+    def show_list(self, *, keep: str = "") -> None:
+        """Show the list, the cursor on the item with the id `keep`, else on the one where it was."""
+        here, rows = self.item, self.item_list
+        rows.now = self.now()
+        if self.queue.every:
+            rows.set_placeholder(
+                "Nothing has these words.", "", "F removes all filters, / changes the words."
+            )
+        elif self._looking:
+            rows.set_placeholder("Nothing yet; still looking.")
+        else:
+            done = len(self.queue.decided)
+            decided = (
+                f"{done:,} decided; u undoes the last."
+                if done
+                else "Engram lists here what it cannot decide alone."
+            )
+            rows.set_placeholder("Nothing waits for you.", "", decided)
+        if self._is_new and not rows.cursor and not self.is_reading():
+            here = None  # what is worth more comes in above: nobody has moved yet
+        rows.show_items(Items(self.queue.listed), keep=keep or (here.id if here else ""), top=here is None)
+        self._show_about()
+        self.show_item()
+
+    def _show_about(self) -> None:
+        rows = self.item_list
+        self._text("progress").show(progress_line(self.queue, rows.cursor, len(rows.marked), self._looking))
+        self._text("columns").show(rows.heading())
+        self._text("kinds").show(kinds_line(self.queue))
+
+    @on(EntryList.Highlighted)
+    def moved(self) -> None:
+        """Show the item once the cursor rests."""
+        self.other = 0
+        self._show_about()
+        if self._reading:
+            self._reading.stop()
+        self._reading = self.set_timer(CURSOR_DELAY, self.show_item)
+
+    def show_item(self) -> None:
+        """Show the item under the cursor as far as it is known, and read the rest."""
+        item = self.item
+        if not self.is_mounted:
+            return
+        keys = {action.name: key_label(self.keys_of(action)) for action in self.actions()}
+        cells = self.item_cells
+        self._text("decisions").show(decisions_line(item, keys, cells, short=self.is_narrow))
+        if item is None:
+            self._show_nothing()
+        else:
+            key = (item.id, item.mark, self.other)
+            if key in self._cache:
+                self._show_details(self._cache[key])
+            else:
+                self._show_title(item)
+                self._show_why(item, ())
+                if not self.is_narrow or self.is_reading():
+                    self.ask("details", lambda store: read_details(store, item, key[2]),
+                             partial(self._take_details, key), failed=partial(self._details_failed, item))  # fmt: skip
+        self.refresh_bindings()
+
+    @property
+    def item_cells(self) -> int:
+        """The width of the item's pane."""
+        width = self.app.size.width
+        return width - 2 if self.is_narrow else width * 2 // 5 - 3
+
+    def _text(self, name: str) -> StatusText:
+        return self.query_one(f"#{name}", StatusText)
+
+    def _take_details(self, key: Key, details: ItemDetails) -> None:
+        self._keep(key, details)
+        item = self.item
+        if item is not None and (item.id, item.mark, self.other) == key:
+            self._show_details(details)
+
+    def _details_failed(self, item: Item, line: str) -> None:
+        """Show why it cannot be read; most likely it has just gone."""
+        if self.item == item:
+            self._show_side("left-side", "", "", line)
+            self._show_side("right-side", "", "", "")
+
+    def _keep(self, key: Key, details: ItemDetails) -> None:
+        self._cache[key] = details
+        while len(self._cache) > CACHED:
+            del self._cache[next(iter(self._cache))]
+
+    def _show_title(self, item: Item) -> None:
+        sign, label, _ = LABELS[item.kind]
+        self._text("title").show(f"{sign} {label}  {safe_line(item.title)}")
+
+    def _show_details(self, details: ItemDetails) -> None:
+        another = details is not self.details
+        self.details = details
+        left, *rest = details.sides
+        self._show_title(details.item)
+        sides = self.query_one("#sides")
+        sides.styles.layout = "horizontal" if self.item_cells >= TWO_SIDES else "vertical"
+        self._show_side("left-side", left.title, left.facts, left.text, another)
+        if rest:
+            self._show_side("right-side", rest[0].title, rest[0].facts, rest[0].text, another)
+        self.query_one("#right-side").display = bool(rest)
+        self._show_why(details.item, details.notes)
+        self._read_usefulness(details.item)
+
+    def _show_side(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
+        side = self.query_one(f"#{name}", VerticalScroll)
+        side.border_title = safe_line(title)
+        self._text(f"{name}-facts").show(facts)
+        self._text(f"{name}-text").show(safe_line(text) if isinstance(text, str) else text)
+        if another:
+            side.scroll_home(animate=False)
+
+    def _show_why(self, item: Item, notes: Sequence[str]) -> None:
+        use = self._usefulness.get((item.id, item.mark))
+        lines = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.item_cells)
+        self._text("why").show("\n".join(lines))
+
+    def _show_nothing(self) -> None:
+        self.details = None
+        self.query_one("#right-side").display = False
+        self._text("title").show("")
+        self._text("why").show("")
+        self._show_side("left-side", "", "", "The item under the cursor is read here.")
+
+    def _read_usefulness(self, item: Item) -> None:
+        """Replay which past queries it answers, while the person reads."""
+        if item.lore and (item.id, item.mark) not in self._usefulness:
+            self.ask(
+                "use",
+                partial(read_usefulness, item.lore[-1]),
+                partial(self._take_usefulness, item),
+                failed=lambda _line: None,
+                unlocked=True,
+            )
+
+    def _take_usefulness(self, item: Item, use: WouldAnswer) -> None:
+        self._usefulness[item.id, item.mark] = use
+        if self.details is not None and self.details.item == item == self.item:
+            self._show_why(item, self.details.notes)
+
+    def on_resize(self) -> None:
+        """Draw the lines for the new width."""
+        self.set_class(self.app.size.height < LOW, "-low")
+        self.call_after_refresh(self._show_about)
+        self.call_after_refresh(self.show_item)
+
+    # Moving and reading
+
+    def action_next_item(self) -> None:
+        """Go to the next item."""
+        self.item_list.action_move(1)
+
+    def action_previous_item(self) -> None:
+        """Go to the item before."""
+        self.item_list.action_move(-1)
+
+    def move_cursor(self, rows: int) -> None:
+        """Move the cursor of the list."""
+        self.item_list.action_move(rows)
+
+    @on(EntryList.Opened)
+    def action_open(self) -> None:
+        """Go into the item: on a narrow terminal it takes the list's place."""
+        if self.item is not None:
+            self.add_class("-reading")
+            self.set_focus(None)
+            self.show_item()
+
+    def action_read(self) -> None:
+        """Go into the item."""
+        self.action_open()
+
+    def action_back(self) -> None:
+        """Go from the item to the list."""
+        self.remove_class("-reading")
+        self.set_focus(self.item_list)
+        self.refresh_bindings()
+
+    def action_next_of_group(self) -> None:
+        """Compare with another entry of the group."""
+        item = self.item
+        if item is not None and self.has_group():
+            self.other = (self.other + 1) % (len(item.lore) - 1)
+            self.show_item()
+
+    def action_scroll_texts(self, direction: int) -> None:
+        """Scroll both texts together."""
+        for name in ("left-side", "right-side"):
+            side = self.query_one(f"#{name}", VerticalScroll)
+            side.scroll_relative(y=direction * max(1, side.size.height // 2), animate=False, force=True)
+
+    def action_difference(self) -> None:
+        """Show the whole difference as one text."""
+        from engram_tui.shell.text_screen import DifferenceScreen
+
+        item = self.item
+        if item is None:
+            return
+
+        def show(found: ItemDetails) -> None:
+            self.app.push_screen(DifferenceScreen(found.item.title, found.difference))
+
+        if self.details is not None and self.details.item == item:
+            show(self.details)
+        else:
+            self.ask("difference", lambda store: read_details(store, item), show, opens=True)
+
+    # Marks, filters, order
+
+    def action_mark(self) -> None:
+        """Mark the item, or remove its mark, and go on."""
+        item = self.item
+        if item is not None:
+            self.item_list.mark([item.id], on=item.id not in self.item_list.marked)
+            self.item_list.action_move(1)
+            self._show_about()
+            self.refresh_bindings()
+
+    def action_mark_all(self) -> None:
+        """Mark all that are listed, or none."""
+        ids = [one.id for one in self.queue.listed]
+        self.item_list.mark(ids, on=not all(one in self.item_list.marked for one in ids))
+        self._show_about()
+        self.refresh_bindings()
+
+    def action_clear(self) -> None:
+        """Clear the marks, else the filters."""
+        if self.item_list.marked:
+            self.item_list.mark(list(self.item_list.marked), on=False)
+            self._show_about()
+            self.refresh_bindings()
+        else:
+            self.action_no_facets()
+
+    def action_filter(self) -> None:
+        """Type words to filter by."""
+        self.remove_class("-reading")
+        self.query_one("#search").add_class("-shown")
+        self.set_focus(self.query_one(FilterInput))
+
+    @on(Input.Changed, "#filter")
+    def typed(self) -> None:
+        """Filter once the keys rest."""
+        if self._typing:
+            self._typing.stop()
+        self._typing = self.set_timer(TYPING_DELAY, self._filter_by_text)
+
+    def _filter_by_text(self) -> None:
+        text = self.query_one(FilterInput).value.strip()
+        if text != self.queue.wanted.text:
+            self.filter_by(self.queue.wanted._replace(text=text))
+
+    def leave_filter(self, cleared: bool) -> None:
+        """Go back to the list, with or without the words."""
+        line = self.query_one(FilterInput)
+        if cleared:
+            line.clear()
+        self._filter_by_text()
+        self.query_one("#search").set_class(bool(line.value.strip()), "-shown")
+        self.set_focus(self.item_list)
+
+    def filter_by(self, wanted: Wanted) -> None:
+        """List other items."""
+        self.queue.wanted = wanted
+        self.queue.list()
+        self.show_list()
+
+    def action_no_facets(self) -> None:
+        """List all."""
+        self.query_one(FilterInput).clear()
+        self.query_one("#search").remove_class("-shown")
+        self.filter_by(Wanted())
+
+    def action_kind(self) -> None:
+        """Filter by a kind, or by an agent."""
+        from engram_tui.shell.picker import Choice, Picker
+
+        agents = dict.fromkeys(
+            one.agent
+            for one in (*self.queue.every, self.item)
+            if one and not isinstance(one, PackedItem) and one.agent
+        )
+        choices = [
+            Choice("kind ", "all", after="no filter"),
+            *(
+                Choice(f"kind {kind}", kind, after=f"{number:,} waiting")
+                for kind, number in self.queue.by_kind.items()
+            ),
+            *(Choice(f"agent {name}", safe_line(name), after="who recorded it") for name in agents),
+        ]
+        self.app.push_screen(Picker("Show only", choices, hint="a kind, an agent …"), self._picked_facet)
+
+    def _picked_facet(self, picked: str | None) -> None:
+        if picked:
+            name, _, value = picked.partition(" ")
+            wanted = self.queue.wanted
+            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", agent=""))
+
+    def action_sort(self) -> None:
+        """Sort by the next order."""
+        self.queue.order = ORDERS[(ORDERS.index(self.queue.order) + 1) % len(ORDERS)]
+        self.queue.list()
+        self.show_list()
