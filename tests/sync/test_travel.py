@@ -264,20 +264,20 @@ def test_a_clone_of_somebodys_lore_is_not_asked_whether_it_pushes(machines: Mach
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-def test_nothing_is_lost_in_five_of_twenty_rounds_with_random_kills(
+@pytest.mark.parametrize("seed", range(10))  # one test of all rounds would take longer than a test may
+def test_nothing_is_lost_in_two_of_twenty_rounds_with_random_kills(
     shared: tuple[Machines, Machine, Machine], seed: int
 ) -> None:
     machines, *pair = shared
     for machine in pair:
         machine.quiet = QUIET
     chance = random.Random(seed)
-    words = [f"{animal}{seed}" for animal in ("mole", "crane", "newt", "finch", "stoat")]
+    words = [f"{animal}{seed}" for animal in ("mole", "crane")]
     for number, word in enumerate(words):
         giver, taker = pair[number % 2], pair[1 - number % 2]
         (by_mcp if number % 3 else by_command)(giver, word)
         giver.kill_in(chance.uniform(0, 0.8))
-        if number == seed:
+        if seed % 4 == number:
             with machines.offline():
                 giver.hook("session-start", source="startup", session_id=f"offline-{word}")
                 giver.rest()
