@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from apikit import dedicated, git, ok
 from effort import sampled
 from mcp_kit import inside
@@ -65,7 +65,7 @@ async def test_no_tool_of_any_set_lets_what_is_private_into_the_project_or_its_r
         assert not honoured & {"recall_record", "store_memory", "mem_save", "remember", "add_memory"}
     for place in (root, hub):
         everything = ("git", "-C", str(place), "cat-file", "--batch-all-objects", "--batch")
-        whole = subprocess.run(everything, capture_output=True, check=True).stdout
+        whole = (await anyio.run_process(everything)).stdout
         assert b"nine minutes" in whole
         assert SECRETIVE.encode() not in whole, place
     assert not [path for path in (root / "lore").rglob("*.md") if SECRETIVE in path.read_text("utf-8")]

@@ -39,15 +39,13 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
     Of several, one that is recalled comes first, then the oldest. Quarantined entries are none.
     """
     mark = words_mark(lore.content)
-    equal = _entries(store, [*_listed(store, mark), *_unlisted(store, lore)])
-    found = [one for one in equal if words_mark(one.lore.content) == mark]
-    known = {one.path for one in equal}
-    found += [
+    there = _entries(store, [*_listed(store, mark), *_unlisted(store, lore), *near])
+    others = [
         one
-        for one in _entries(store, [path for path in near if path not in known])
-        if compare(lore.content, one.lore.content).kind == SAME
+        for one in there
+        if one.lore.id != lore.id
+        and (words_mark(one.lore.content) == mark or compare(lore.content, one.lore.content).kind == SAME)
     ]
-    others = [one for one in found if one.lore.id != lore.id]
     return min(others, key=lambda one: (_ORDER[one.lore.status], one.lore.id), default=None)
 
 

@@ -1,0 +1,75 @@
+"""What recording says of labelled pairs and of a folder of notes: `python benchmarks/twins.py [FOLDER]`.
+
+All first sides of tests/data/pairs are recorded in one store; then each second side is weighed: is it known already, and
+is its first side named as near? A pair that is not labelled `same` and whose second side is known as the first is a wrong
+merge. Of a folder of markdown notes each is imported, and then recorded once more: it must be known as itself, and as no
+other.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import scratch_store
+from labelled_pairs import HALVES, load
+
+import engram
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures; 1 where anything would be merged wrongly."""
+    wrong = sum(labelled(half) for half in HALVES)
+    wrong += sum(notes(Path(folder)) for folder in arguments)
+    return int(wrong > 0)
+
+
+def labelled(half: str) -> int:
+    """Print what recording makes of the pairs of a half; return how many it would merge wrongly."""
+    pairs = load(half)
+    counts, known, named = Counter[str](), Counter[str](), Counter[str]()
+    proposed = right = 0
+    with tempfile.TemporaryDirectory() as folder:
+        scratch_store.make_plain(f"{folder}/store")
+        with engram.open(f"{folder}/store") as store:
+            ids = [store.record(pair.one, category=pair.category).lore.id for pair in pairs]
+            store.refresh()
+            for pair, first in zip(pairs, ids, strict=True):
+                found = store.weigh(pair.other, category=pair.other_category)
+                counts[pair.label] += 1
+                known[pair.label] += found.known is not None and found.known.id == first
+                named[pair.label] += first in [twin.id for twin in found.similar]
+                proposed += len(found.similar)
+                right += pair.label == "same" and first in [twin.id for twin in found.similar]
+    print(f"{half}: {sum(counts.values())} pairs")
+    for label, number in sorted(counts.items()):
+        print(f"  {label:<14} {number:>4}  known {known[label]:>3}  named {named[label]:>3}")
+    recall = (known["same"] + named["same"]) / counts["same"]
+    precision = right / proposed if proposed else 1.0
+    print(f"  known or named of what is the same: {recall:.2f}; right of what is named: {precision:.2f}")
+    return sum(number for label, number in known.items() if label != "same")
+
+
+def notes(folder: Path) -> int:
+    """Print what recording makes of notes that are all there; return how many were taken for another."""
+    with tempfile.TemporaryDirectory() as place:
+        scratch_store.make_plain(f"{place}/store")
+        with engram.open(f"{place}/store") as store:
+            done = store.import_markdown(str(folder), redact=True)
+            store.refresh()
+            entries = [shown.lore for shown in store.list(limit=None).lore]
+            wrong = 0
+            for lore in entries:
+                found = store.weigh(lore.content, category=lore.category).known
+                wrong += found is None or found.id != lore.id
+            again = store.import_markdown(str(folder), redact=True)
+    print(
+        f"{folder}: {done.imported} entries, {wrong} taken for another, {again.imported} more after a second import"
+    )
+    return wrong + again.imported
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
