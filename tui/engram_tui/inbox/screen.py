@@ -185,7 +185,7 @@ class InboxScreen(DecidingScreen):
         """Read every group of kinds; what takes long comes last, and blocks nothing."""
         self._looking = set(ALL_KINDS)
         if not self.queue.every:
-            self._ask_kinds(AGED_KINDS, first=FIRST_PAGE)
+            self._ask_kinds((STALE,), first=FIRST_PAGE)
         self._ask_kinds(QUICK_KINDS)
         self.ask("size", self._pairs.measure, self._read_rest)
 
