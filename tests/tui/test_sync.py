@@ -85,7 +85,7 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         await user.press("escape")
         assert screen.line_list.has_focus
         await chosen(user, GONE)
-        await user.sees_text("forgotten · tester on")
+        await user.sees_text("forgotten · tester for Engram Test on")
         assert "$ engram sync" in user.app.command_log.text()
         assert " push" in user.app.command_log.text(folded=False)
 
