@@ -20,8 +20,9 @@ def lore(lore_id: str = OLD, source: str = HERE, **fields: object) -> Lore:
 def test_only_active_lore_of_one_category_and_two_clones_may_be_folded() -> None:
     other = lore(NEW, THERE)
     assert may_fold(lore(), other)
+    assert may_fold(lore(), other._replace(category="PLAN"))
     refused = [
-        lore(NEW, HERE), lore(NEW, ""), lore(OLD, THERE), lore(NEW, THERE, category="PLAN"),
+        lore(NEW, HERE), lore(NEW, ""), lore(OLD, THERE), lore(NEW, THERE, category="PLAN", content="Retrying needs jitter."),
         lore(NEW, THERE, status=ARCHIVED), lore(NEW, THERE, merged_from=(OLD,)),
     ]  # fmt: skip
     assert not any(may_fold(lore(), found) or may_fold(found, lore()) for found in refused)

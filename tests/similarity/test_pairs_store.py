@@ -16,6 +16,7 @@ from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
 from engram.domain.similarity.pair_groups import groups
+from engram.usecases.recording import record as recording
 from engram.usecases.similarity import pair_terms
 from engram.usecases.similarity.pairs import pairs
 
@@ -49,7 +50,7 @@ def record(store: Engram, *texts: str, category: str = "FACT") -> list[str]:
     found = []
     for text in texts:
         store.store.clock.advance(seconds=1)  # type: ignore[attr-defined]
-        found.append(store.record(text, category=category).lore.id)
+        found.append(recording.record(store.store, recording.Draft(text, category), again=True).lore.id)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS, words_mark
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.merge import PASSING
 
@@ -26,13 +26,14 @@ _CHANGED = (
 
 
 def may_fold(one: Lore, other: Lore) -> bool:
-    """Test whether two entries may be folded whatever their text: of two clones, of one category, both active.
+    """Test whether two entries may be folded if they say the same: of two clones, of one category, both active.
 
+    Of a text that is equal the category does not matter: it is often guessed. That of the older stays.
     An entry that was folded into the other before and exists again was restored by somebody.
     """
     return (
         one.id != other.id
-        and one.category == other.category
+        and (one.category == other.category or words_mark(one.content) == words_mark(other.content))
         and one.status == other.status == ACTIVE
         and bool(one.source_id and other.source_id)
         and one.source_id != other.source_id

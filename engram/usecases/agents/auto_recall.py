@@ -10,6 +10,7 @@ from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
+from engram.domain.similarity.distinct import distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.agents import shown
@@ -141,6 +142,7 @@ def put_before(
     """
     if not found or not HookMemory(store.state).is_on_disk:
         return Put()  # nobody would know that they were shown
+    found = [found[place] for place in distinct([lore.content for lore in found])]
     known = shown.before(store)
     new = [lore for lore in found if lore.id not in known]
     fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)

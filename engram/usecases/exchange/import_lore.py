@@ -16,7 +16,7 @@ from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store import activity_log, captured, entry_writer
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
@@ -199,6 +199,7 @@ class _Run:
         made = len(self._entities.new)
         known = len(self._entities.taken) - made
         if not self._options.dry_run:
+            captured.drop_same(self._store, [lore for lore, _, _ in self._new])
             counts = {
                 "imported": len(self._new) + made,
                 "skipped": self._skipped + known,

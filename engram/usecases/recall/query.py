@@ -16,6 +16,7 @@ from engram.domain.errors import StoreError, UsageError, ValidationError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
+from engram.domain.similarity.distinct import Distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
@@ -88,6 +89,7 @@ def query(store: Store, question: Question) -> Answer:
 
             shown = expand(asked, question, strategy, shown, limit)
         lore = _give_refs(store, shown, question.keep)
+        notes += [_count_twins(hit) for hit in lore if hit.twins and hit.ref]
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
             notes += [_label(store, one, note) for note in one.degraded]
@@ -228,14 +230,20 @@ def _select(
     weightings = {scope: _weighting(one.store) for scope, one in searches.items()}
     best = best_first(found, weightings)
     shown: dict[str, Recalled] = {}
+    seen, places = Distinct(), list[str]()
     for scope, hit in best:
         if len(shown) == limit:
             break
         store, criteria, _, _ = searches[scope]
         try:
             lore = None if hit.id in shown else search.read_candidate(store, criteria, hit)
-            if lore is not None:
+            twin = seen.twin_of(lore.content) if lore is not None else None
+            if twin is not None:
+                first = shown[places[twin]]
+                shown[places[twin]] = first._replace(twins=(*first.twins, hit.id))
+            elif lore is not None:
                 shown[hit.id] = as_recalled(store, hit, lore)
+                places.append(hit.id)
         except scopes.TROUBLE as error:
             notes.append(scopes.left_out(scope, error))
     strong = {hit.id for _, hit in best}
@@ -291,6 +299,12 @@ def _give_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Rec
     except (StoreError, OSError, sqlite3.Error):
         refs = {lore_id: f"L{number}" for number, (lore_id, _) in enumerate(pairs, 1)}
     return tuple([hit._replace(ref=refs[hit.lore.id]) for hit in shown])
+
+
+def _count_twins(hit: Recalled) -> str:
+    """Return the note that others say the same as an entry: `engram review` merges them."""
+    more = len(set(hit.twins))
+    return f"{hit.ref}: and {more} that {'says' if more == 1 else 'say'} the same"
 
 
 def _log(store: Store, asked: Sequence[Store], answer: Answer, budget: int | None) -> None:

@@ -53,7 +53,8 @@ class Question(NamedTuple):
 class Recalled(NamedTuple):
     """An entry of an answer: its ref in the session, the entry, its file, and why it is here.
 
-    `via` names the entity that led to it if it is one step away; `counted` are its claims as far as they count here.
+    `via` names the entity that led to it if it is one step away; `counted` are its claims as far as they count here;
+    `twins` are the ids of entries that say the same and are left out for it.
     """
 
     ref: str
@@ -63,6 +64,7 @@ class Recalled(NamedTuple):
     scope: str
     counted: Counted
     via: str = ""
+    twins: tuple[str, ...] = ()
 
 
 class Answer(NamedTuple):

@@ -165,7 +165,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
             operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
         entry_writer.write(store, [operation])
         remember(store, lore, path)
-        captured.drop_same(store, lore)
+        captured.drop_same(store, [lore])
         _note(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
     twins = _twins(near, [one.lore.id for one in replaced])

@@ -7,6 +7,7 @@ from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import SUPERSEDED
 from engram.domain.errors import UsageError
+from engram.domain.similarity.claims import stems_in
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import CONTRADICTION, compare
 from engram.domain.typed import TYPE_CHECKING
@@ -14,6 +15,8 @@ from engram.usecases.lookup.resolve import resolve
 from engram.usecases.similarity.same_words import There
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import is_quarantined
+
+_MOSTLY = 0.8  # of the words of both: the rest can hardly say a contradiction in another way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +47,13 @@ def named_entries(store: Store, names: Sequence[str]) -> list[There]:
 
 
 def refuse_contradiction(lore: Lore, other: Lore) -> None:
-    """Raise UsageError where two texts cannot say the same, whoever says so: numbers, negations or opposites differ."""
+    """Raise UsageError where two texts cannot say the same, whoever says so: numbers, negations or opposites differ.
+
+    In other words the same may be said with a negation and without, so texts that share few words are left to the caller.
+    """
     verdict = compare(lore.content, other.content)
-    if verdict.kind == CONTRADICTION:
+    mine, theirs = stems_in(lore.content), stems_in(other.content)
+    if verdict.kind == CONTRADICTION and len(mine & theirs) >= _MOSTLY * max(len(mine), len(theirs)):
         raise UsageError(
             f"{other.id} does not say the same: {verdict.why}.",
             "Say that it is superseded instead (supersedes), or record it without either.",

@@ -144,7 +144,7 @@ class _Folding:
         except DamagedIndexError as error:
             self._store.index.damaged(str(error))
             return []
-        return sorted(hit.path for hit in hits if hit.path != path and hit.category == lore.category)
+        return sorted(hit.path for hit in hits if hit.path != path)
 
     def _file(self, path: str) -> LoreFile | None:
         if path not in self._files:

@@ -13,6 +13,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.domain.entry.lore import Lore
@@ -73,15 +74,18 @@ def drop(store: Store, lore_id: str) -> bool:
     return CapturedTable(store.state).remove(lore_id)
 
 
-def drop_same(store: Store, lore: Lore) -> None:
+def drop_same(store: Store, recorded: Sequence[Lore]) -> None:
     """Delete the captured entries that say what was just recorded: it is an entry now."""
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        table, mark = CapturedTable(store.state), words_mark(lore.content)
-        for lore_id, raw in table.rows(store.clock.now().timestamp()):
-            if lore.title in raw:
-                found = codec.read(raw.encode(), f"{lore_id}.md", store.categories, store.clock.now()).lore
-                if words_mark(found.content) == mark:
-                    table.remove(lore_id)
+        table, now = CapturedTable(store.state), store.clock.now()
+        rows = table.rows(now.timestamp())
+        marks = {words_mark(lore.content) for lore in recorded} if rows else set()
+        for lore_id, raw in rows:
+            if (
+                words_mark(codec.read(raw.encode(), f"{lore_id}.md", store.categories, now).lore.content)
+                in marks
+            ):
+                table.remove(lore_id)
 
 
 def when(lore: Lore, now: datetime) -> str:
