@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from apikit import Result, cli, opened
 
+from engram.usecases.agents import session_capture
+from engram.usecases.store import captured
 from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ FAILURE = "make fails with 'undefined symbol: tls_get_addr' until the sysroot is
 ERROR = "ld: error: undefined symbol: tls_get_addr"
 SAID = "Root cause: the upload client retries without the multipart header, so the proxy drops the body.\n\nDone."
 UNRELATED = "The palette of the settings page was chosen for contrast, not for beauty."
+
+# A session whose test fails and is mended.
+COMMAND = "uv run pytest tests/test_upload.py -q"
+TEST_ERROR = (
+    "Exit code 1\n____ test_upload ____\n\n"
+    "E   botocore.exceptions.ClientError: InvalidRequest: CRC32C checksum is not accepted\n1 failed in 0.41s"
+)
+ASKED = "the upload test says ClientError InvalidRequest, CRC32C checksum is not accepted"
+CAUSE = "Root cause: boto3 1.36 sends CRC32 checksums by default, which MinIO before 2025 does not accept."
 
 
 def make_store(root: Path) -> Path:
@@ -66,3 +77,48 @@ def text_of(found: Any) -> str:
     if isinstance(found, dict):
         return "\n".join(text_of(value) for value in found.values())
     return found if isinstance(found, str) else ""
+
+
+def failed(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: Any) -> Any:
+    """A command fails."""
+    return answer(
+        "claude-code",
+        "tool-failure",
+        root,
+        tool_input={"command": command},
+        error=error,
+        tool_use_id=command,
+        **more,
+    )
+
+
+def passed(root: Path, command: str = COMMAND, **more: Any) -> Any:
+    """A command passes."""
+    response = {"stdout": "3 passed", "stderr": "warning: slow", "interrupted": False}
+    return answer(
+        "claude-code",
+        "post-tool",
+        root,
+        tool_input={"command": command},
+        tool_response=response,
+        tool_use_id=f"p-{command}",
+        **more,
+    )
+
+
+def edited(root: Path, file: str, **more: Any) -> Any:
+    """A file is edited."""
+    return answer("claude-code", "post-tool", root, tool_name="Edit", tool_input={"file_path": str(root / file)},
+                  tool_response={"filePath": str(root / file)}, tool_use_id=file, **more)  # fmt: skip
+
+
+def kept(root: Path) -> list[Any]:
+    """The captured entries."""
+    with opened(root, clock=Clock()) as engram:
+        return captured.captured(engram.store)
+
+
+def worked_off(root: Path, session: str = "s1") -> None:
+    """What the detached process does, here."""
+    with opened(root, session=session, clock=Clock()) as engram:
+        session_capture.persist(engram.store)

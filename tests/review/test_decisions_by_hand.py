@@ -66,8 +66,8 @@ def test_a_result_is_checked_before_anything_is_written(store: Engram) -> None:
 
 
 def test_the_queue_of_one_agent(store: Engram) -> None:
-    for agent in ("codex", "codex", "claude-code"):
-        store.record(f"{QUEUE} By {agent}.", category="FACT", status="pending", agent=agent)
+    for number, agent in enumerate(("codex", "codex", "claude-code")):
+        store.record(f"{QUEUE} By {agent}, {number}.", category="FACT", status="pending", agent=agent)
     assert {item.agent for item in store.review(kinds="pending").items} == {"codex", "claude-code"}
     assert store.review(kinds="pending", agents="codex").total == 2
     assert store.review(kinds="pending", agents=["claude-code"]).total == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, cli, opened, plain
+from apikit import QUEUE, TIDES, SetClock, cli, deviates, opened, plain
 from connectkit import make_project, run
 from endpoint_kit import served
 from mcp_kit import answering, inside, ok, refused
@@ -80,6 +80,9 @@ def test_the_plugin_folder_has_a_manifest_a_server_and_hooks(
     assert hooks.keys() >= {"SessionStart", "PostToolUse", "Stop"}
     for command in ("remember", "recall", "memory-status"):
         assert (folder / f"commands/{command}.md").read_text("utf-8").strip()
+    assert deviates("A", "Bun, TypeScript, SurrealDB")
+    assert deviates("A", "a file of settings in")
+    assert deviates("A", "hooks after a tool write to a log")
 
 
 async def test_memory_status_says_what_it_is_connected_to(root: Path) -> None:
@@ -127,6 +130,7 @@ async def test_execute_rejects_drop_table_and_allows_select(root: Path) -> None:
         found = await ok(client, "engram_execute", surql="SELECT title FROM memory ORDER BY title", scope="project",
                          allow_writes=False)  # fmt: skip
     assert QUEUE in [row["title"] for row in table(found)]
+    assert deviates("A", "`engram_execute`: SurrealQL")
 
 
 async def test_a_dry_run_of_evolution_gives_the_analysis_and_changes_nothing(root: Path) -> None:
@@ -148,6 +152,8 @@ async def test_a_dry_run_of_evolution_gives_the_analysis_and_changes_nothing(roo
     assert strategies["columns"] == ["strategy", "judged", "helpful", "not_relevant", "incorrect", "rate"]
     assert strategies["rows"][0][:3] == ["hybrid", 1, 1]
     assert settings_of(root) == before
+    assert deviates("A", "`evolve_memory_system` writes")
+    assert deviates("A", "a strategy's share")
 
 
 # --- the seventeen tools
@@ -157,6 +163,7 @@ async def test_every_tool_of_the_plan_is_there_by_its_name(root: Path) -> None:
     """Differs: none is allowed without asking but on request (`--allow-tools`), and then only those that read."""
     async with inside(root, sets=SETS) as client:
         assert set(TOOLS) <= {tool.name for tool in (await client.list_tools()).tools}
+    assert deviates("A", "all tools allowed")
 
 
 async def test_a_private_memory_never_goes_to_the_projects_store(mine: Path) -> None:
@@ -216,6 +223,7 @@ async def test_a_skill_is_found_by_its_task_and_run(mine: Path) -> None:
         assert ran["runs"] == found.get("runs", 0) + 1
         none = await ok(client, "recall_skill", task_description="polish the brass of the lighthouse")
     assert none["notice"].startswith("No skill here")
+    assert deviates("A", "`recall_skill` runs any text")
 
 
 async def test_consolidation_looks_first_then_archives_what_is_stale(mine: Path) -> None:
@@ -234,6 +242,7 @@ async def test_consolidation_looks_first_then_archives_what_is_stale(mine: Path)
     assert done["applied"]
     with opened(mine) as engram:
         assert engram.get(stale).lore.status == "archived"
+    assert deviates("A", "consolidation archives")
 
 
 # --- code mode
@@ -270,6 +279,7 @@ async def test_the_tables_of_the_plan_are_found_by_their_names(root: Path, name:
         assert "There is no table 'evolution_state'" in await refused(
             client, "engram_explore", depth=3, table="evolution_state"
         )
+    assert deviates("A", "`evolution_state`, seeded")
 
 
 @pytest.mark.parametrize(
@@ -290,6 +300,7 @@ async def test_a_word_of_sql_in_a_text_is_no_statement(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         found = await ok(client, "engram_execute", surql="SELECT 'DROP TABLE x' AS said -- DELETE")
     assert table(found) == [{"said": "DROP TABLE x"}]
+    assert deviates("A", "blocked words")
 
 
 async def test_writing_in_sql_is_refused_even_where_it_is_asked_for(root: Path) -> None:
@@ -297,6 +308,7 @@ async def test_writing_in_sql_is_refused_even_where_it_is_asked_for(root: Path) 
     async with inside(root, sets=SETS) as client:
         said = await refused(client, "engram_execute", surql="SELECT 1", allow_writes=True)
     assert said.startswith("Nothing can be written in SQL")
+    assert deviates("A", "`allow_writes`")
 
 
 # --- recursion
@@ -338,6 +350,7 @@ def test_the_defaults_are_those_of_the_plan() -> None:
         weights["scopes.user.weight"],
     } == {1.5, 1.0, 0.7}
     assert ranking.HALF_LIFE_DAYS == {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
+    assert deviates("A", "promotion at importance")
 
 
 async def test_dry_run_false_applies_what_is_proposed_and_with_apply_it_is_refused(mine: Path) -> None:
@@ -363,6 +376,7 @@ def test_a_session_starts_with_memory_itself_and_not_with_an_order_to_recall(roo
     said = json.loads(done.out)["hookSpecificOutput"]["additionalContext"]
     assert "recall_query" in said
     assert "ilently" not in said
+    assert deviates("A", "session start tells")
 
 
 # --- retrieval
@@ -388,12 +402,14 @@ def test_without_vectors_words_alone_answer_and_the_log_says_so(mine: Path) -> N
         engram.record(QUEUE, category="pattern")
         assert engram.query("idempotent queue handlers").strategy == "words"
         assert engram.live()[-1].strategy == "words"
+    assert deviates("A", "all-MiniLM-L6-v2")
 
 
 def test_strength_counts_in_the_ranking_beside_words_and_meaning() -> None:
     """Differs: relevance is words 2.25 to meaning 1 to near tokens 1, and standing 0.1 of the score, as measured on labelled
     questions; 0.3/0.3/0.4 would put what is well confirmed before what answers."""
     assert (ranking.WORDS, ranking.STANDING) == (2.25, 0.1)
+    assert deviates("A", "ranking: 0.3 words")
 
 
 def test_an_endpoint_is_sent_the_model_the_texts_and_the_key_as_openai_has_them(tmp_path: Path) -> None:
@@ -407,3 +423,4 @@ def test_an_endpoint_is_sent_the_model_the_texts_and_the_key_as_openai_has_them(
         asked = there.asked[-1]
     assert (asked.path, asked.key) == ("/v1/embeddings", "Bearer sk-not-a-real-key")
     assert asked.body == {"model": "words", "input": ["car", "bread"]}
+    assert deviates("A", "`dimensions` is sent")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import SetClock, dedicated, opened, plain
+from apikit import SetClock, dedicated, deviates, opened, plain
 from apikit import ok as cli_ok
 from gitkit import git
 from mcp_kit import inside, ok, refused, text
@@ -89,6 +89,8 @@ async def test_store_fact_keeps_content_source_entities_tags_and_type(mine: Path
     assert (lore.content, lore.category) == (DECISION, "ARCHITECTURAL_DECISION")
     assert lore.entities == ("briefly", "ryan")
     assert (lore.tags, lore.context) == (("storage",), ("conversation",))
+    assert deviates("D", "answers: `factId`")
+    assert deviates("D", "`entityIds`: `entity-ryan`")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +165,7 @@ async def test_link_entity_makes_it_and_relates_it_and_says_what_is_new(mine: Pa
     assert [(way.kind, way.to, way.since) for way in known["briefly"].relationships] == [
         ("created_by", "ryan", "2024-01")
     ]
+    assert deviates("D", "entities extracted by a model")
 
 
 async def test_context_has_facts_entities_and_sessions_as_far_as_they_are_wanted(mine: Path) -> None:
@@ -198,6 +201,7 @@ async def test_observe_answers_at_once_and_is_enriched_later(mine: Path) -> None
         engram.maintain()
         (lore,) = [one.lore for one in engram.list(status="pending").lore]
     assert "no index on its author" in lore.content
+    assert deviates("D", "observations become facts")
 
 
 @pytest.mark.parametrize(
@@ -213,6 +217,8 @@ async def test_register_agent_answers_with_the_scopes_that_there_are(
         )
     assert (agent["id"], agent["capabilities"], agent["default_scope"]) == ("indy", ["review"], scope)
     assert {"session", "project", "user"} <= set(agent["scopes"])
+    assert deviates("D", "`defaultScope` private")
+    assert deviates("D", "`readPolicy`")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +233,7 @@ async def test_query_raw_reads_each_table_of_the_schema(root: Path, table: str) 
         assert wrong.startswith(f"{table} has no field 'embedding'. Fields: ")
         for column in found["columns"]:
             await ok(client, "memory_query_raw", table=table, sort=f"-{column}", filter={column: "x"})
+    assert deviates("D", "`memory_query_raw`: direct")
 
 
 async def test_query_raw_filters_sorts_and_limits(root: Path) -> None:
@@ -259,6 +266,7 @@ async def test_a_scope_that_is_not_here_is_an_error_and_never_another_place(mine
             assert said.startswith(f"memory_store_fact did nothing: there is no '{scope}' for it here.")
     with opened(mine) as engram:
         assert not engram.list().lore
+    assert deviates("D", "`scopeId`: any")
 
 
 async def test_a_private_fact_is_in_the_users_own_store_alone(mine: Path) -> None:
@@ -311,6 +319,7 @@ def test_half_an_hour_of_silence_begins_a_new_conversation(two: tuple[Path, SetC
         other = engram.summarize("Exports: begun.")
     assert (first.new, same.new, other.new) == (True, False, True)
     assert same.lore.id == first.lore.id != other.lore.id
+    assert deviates("D", "`nodeId`")
 
 
 # --- migration
@@ -375,6 +384,7 @@ def test_a_fact_that_nobody_confirms_fades_until_it_is_recalled_no_more(two: tup
             seen.append(round(engram.get(lore.id).lore.confidence, 2))
         assert seen == [0.6, 0.59, 0.58, 0.0]
         assert not engram.query("which bodies does the proxy drop").lore
+    assert deviates("D", "relevance")
 
 
 async def test_importance_follows_the_graph_of_entities(two: tuple[Path, SetClock]) -> None:
@@ -393,6 +403,8 @@ async def test_importance_follows_the_graph_of_entities(two: tuple[Path, SetCloc
         assert len((await ok(client, "memory_recall", **asked))["lore"]) == 2
         found = await ok(client, "memory_recall", **asked, minImportance=between)
         assert [one["text"] for one in found["lore"]] == ["Seats of Briefly are billed."]
+    assert deviates("D", "PageRank weekly")
+    assert deviates("D", "`importanceScore` by rules")
 
 
 def test_an_expired_fact_is_recalled_no_more(two: tuple[Path, SetClock]) -> None:
@@ -407,6 +419,7 @@ def test_an_expired_fact_is_recalled_no_more(two: tuple[Path, SetClock]) -> None
         assert engram.query("when does the freeze of the importer end").lore
         clock.advance(days=30)
         assert not engram.query("when does the freeze of the importer end").lore
+    assert deviates("D", "retention deletes")
 
 
 # --- targets
@@ -440,6 +453,7 @@ def test_what_helps_rises_and_what_was_wrong_falls(two: tuple[Path, SetClock]) -
         assert engram.get(lore_id).lore.confidence == 0.7
         engram.feedback(helpful=[lore_id])
         assert engram.get(lore_id).lore.confidence == 0.78
+    assert deviates("D", "accesses raise")
 
 
 def test_another_device_has_the_same_memory_after_an_exchange(tmp_path: Path) -> None:
@@ -450,6 +464,7 @@ def test_another_device_has_the_same_memory_after_an_exchange(tmp_path: Path) ->
     cli_ok("sync", cwd=one)
     cli_ok("clone", str(hub), str(other), cwd=tmp_path)
     assert DECISION in cli_ok("query", "where does Briefly store drafts", cwd=other).out
+    assert deviates("D", "Convex, LanceDB")
 
 
 def test_the_skill_for_openclaw_and_its_daily_logs_come_in(
@@ -463,3 +478,4 @@ def test_the_skill_for_openclaw_and_its_daily_logs_come_in(
     cli_ok("import", str(MEMORIES / "openclaw"), "--yes")
     with opened(tmp_path / "store") as engram:
         assert engram.list().lore
+    assert deviates("D", "conversations of 90 days")

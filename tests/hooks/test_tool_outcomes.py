@@ -1,0 +1,158 @@
+"""What is kept of tools, and what is not, since most of what they do is worth nothing later."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from apikit import SECRET, SetClock, dedicated, ok, opened, plain
+from gitkit import git
+from hookkit import (
+    CAUSE,
+    COMMAND,
+    TEST_ERROR,
+    answer,
+    edited,
+    failed,
+    kept,
+    make_store,
+    passed,
+    text_of,
+    worked_off,
+)
+
+from engram.usecases.agents import tool_outcomes
+from engram.usecases.store import captured
+from engram.usecases.store.store import Clock
+
+CLAUDE = "claude-code"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_store(tmp_path / "store")
+
+
+# --- what is not kept of tools
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("ls missing", "ls: cannot access 'missing': No such file or directory"),
+        ("grep -r nothing .", "Exit code 1"),
+        ("make build", "Exit code 2\nmake: *** [Makefile:3: build] Error 2"),
+        ("pytest -q", "Exit code 1\n3 failed in 0.2s"),
+    ],
+)
+def test_a_failure_that_says_nothing_is_not_kept(root: Path, command: str, error: str) -> None:
+    failed(root, command, error)
+    assert kept(root) == []
+
+
+def test_neither_an_edit_that_failed_nor_what_a_person_interrupted_is_kept(root: Path) -> None:
+    answer(CLAUDE, "tool-failure", root, tool_name="Edit", error="String to replace not found in file.",
+           tool_input={"file_path": "a.py"})  # fmt: skip
+    failed(root, is_interrupt=True)
+    assert kept(root) == []
+
+
+def test_tools_that_do_their_work_leave_nothing(root: Path) -> None:
+    for number in range(20):
+        passed(root, f"git log -{number}")
+        edited(root, f"src/{number}.py")
+    assert kept(root) == []
+
+
+def test_a_command_that_fails_again_and_again_is_kept_once(root: Path) -> None:
+    for number in range(5):
+        failed(root, error=TEST_ERROR.replace("CRC32C", f"CRC{number}"), session_id="s1")
+    failed(root, error=TEST_ERROR.replace("CRC32C", "CRC0"), session_id="s2")
+    assert len(kept(root)) == 1
+
+
+def test_a_session_leaves_at_most_four_and_all_together_thirty(root: Path) -> None:
+    for session in range(10):
+        with opened(root, session=f"s{session}", clock=Clock()) as engram:
+            for number in range(5):
+                error = f"error: the linker of part {session}{number} cannot find symbol {session}{number}"
+                tool_outcomes.note_failure(
+                    engram.store, tool_outcomes.Use("Bash", f"ninja-{number} all"), error
+                )
+    found = kept(root)
+    assert len(found) == tool_outcomes.MOST == 30
+    assert tool_outcomes.MOST_A_SESSION == 4
+    assert not [lore for lore in found if "part 04" in lore.content or "part 00" in lore.content]
+    assert [lore for lore in found if "part 93" in lore.content]
+
+
+def test_a_failure_that_nobody_mended_is_not_said_to_one_who_has_it_anyway(root: Path) -> None:
+    failed(root)
+    assert not text_of(failed(root))  # who made it
+    assert not text_of(failed(root, session_id="two"))
+
+
+def test_what_tools_came_to_is_private_expires_and_waits_for_nobody(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    hub = tmp_path / "hub.git"
+    git(tmp_path, "init", "-q", "--bare", str(hub))
+    ok("remote", "add", "origin", str(hub), cwd=root)
+    ok("record", "Tide tables are printed in local time.", "-c", "fact", cwd=root)
+    failed(root, error=f"error: token {SECRET} is denied by the registry")
+    (lore,) = kept(root)
+    assert SECRET not in lore.content
+    assert "[redacted" in lore.content
+    ok("sync", "--yes", cwd=root)
+    sent = git(hub, "log", "--all", "-p")
+    assert "Tide tables" in sent
+    assert "denied by the registry" not in sent
+    with opened(root, clock=Clock()) as engram:
+        assert not engram.review().items
+        assert len(engram.list().lore) == 1
+    clock = SetClock(Clock().now())
+    clock.advance(days=captured.DAYS + 1)
+    with opened(root, clock=clock) as engram:
+        assert captured.captured(engram.store) == []
+
+
+def test_with_capture_off_nothing_is_kept_of_tools(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    ok("config", "hooks.capture", "false", "--user", cwd=root)
+    failed(root)
+    passed(root)
+    assert kept(root) == []
+
+
+def test_the_lesson_of_a_fix_takes_the_place_of_its_outcome(root: Path) -> None:
+    failed(root)
+    edited(root, "src/storage.py")
+    passed(root)
+    rows = [
+        {"type": "assistant", "message": {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": COMMAND}}]}},
+        {"type": "user", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": TEST_ERROR}]}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": str(root / "src/storage.py")}}]}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": COMMAND}}]}},
+        {"type": "user", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t2", "is_error": False, "content": "3 passed"}]}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": CAUSE}]}},
+    ]  # fmt: skip
+    (root / "transcript.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    answer(CLAUDE, "session-end", root)
+    worked_off(root)
+    (lore,) = kept(root)
+    assert not captured.is_outcome(lore)
+    assert "MinIO before 2025" in lore.content
+
+
+@pytest.mark.parametrize("agent", ["cursor", "gemini-cli", "vscode", "copilot-cli"])
+def test_agents_that_tell_of_failures_after_a_tool_have_theirs_kept_too(root: Path, agent: str) -> None:
+    answer(agent, "post-tool", root)
+    (lore,) = kept(root)
+    assert lore.content.startswith("Seen: `make` failing with: ")
+    assert lore.content.endswith("ld: error: undefined symbol: tls_get_addr")
+    assert lore.agent == agent
