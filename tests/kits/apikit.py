@@ -1,4 +1,4 @@
-"""What a user or a program sees: stores to call through the Python API, and the command line with its transcripts."""
+"""What a user or a program sees: stores to call through the Python API, the command line with its transcripts, the designs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engram.domain.explore.tables import Table
 
 PROJECT = Path(__file__).resolve().parents[2]
+DESIGNS = PROJECT / "docs/designs.md"
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
 QUEUE = "Queue consumer patterns: make every handler idempotent, because brokers deliver twice."
@@ -181,6 +182,26 @@ def everything_on_disk(root: Path) -> bytes:
         command = ["git", "cat-file", "--batch", "--batch-all-objects", "--buffer"]
         found.append(subprocess.run(command, cwd=root, capture_output=True, check=True).stdout)
     return b"\n".join(found)
+
+
+def deviates(design: str, term: str) -> str:
+    """The reason, in docs/designs.md, for which a term of a design (`B`) is not taken as it stands: one row begins with it."""
+    (row,) = [row for row in rows_of_design(design) if row[0].startswith(term)]
+    assert len(row) == 3, row
+    assert all(row), row
+    return row[2]
+
+
+def rows_of_design(design: str) -> list[list[str]]:
+    """What docs/designs.md says of a design: the term, what is here, and why, in each row."""
+    section = DESIGNS.read_text("utf-8").partition(f"\n## {design}: ")[2].partition("\n## ")[0]
+    lines = [line.strip("|") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines][1:]
+
+
+def designs() -> list[str]:
+    """The designs that the page tells about."""
+    return re.findall(r"^## (\w): ", DESIGNS.read_text("utf-8"), re.MULTILINE)
 
 
 def masked(text: str, root: Path | None = None) -> str:

@@ -80,6 +80,7 @@ def test_tests_of_a_module_stand_in_the_folder_of_its_room() -> None:
         "benchmarks",
         "project",
         "hostile",
+        "seeds",
     }
     rooms = {path.parent.name for path in MODULES if path.parent.parent.name in ("usecases", "domain")}
     folders = {path.parent for path in MODULES if path.stem.startswith("test_")}

@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SetClock, dedicated, opened, plain
-from designs import deviates
+from apikit import SetClock, dedicated, deviates, opened, plain
 from http_kit import Served, get, post, served, serving
 from mcp_kit import inside, ok, refused, text
 from sync_kit import bare, connected
