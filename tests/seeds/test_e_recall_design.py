@@ -502,6 +502,7 @@ async def test_the_tools_have_the_names_and_arguments_of_the_document(root: Path
 
 
 def test_the_metrics_of_the_document_are_served_under_their_names(server: Served) -> None:
+    sent(server, "laptop", printed("Metrics are counted from the first call."))
     server.ask("POST", "/query", {"query": "queue consumers"})
     said = server.ask("GET", "/metrics").text
     for name in (
