@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from apikit import cli, everything_on_disk, git, opened, plain, process
+from apikit import cli, deviates, everything_on_disk, git, opened, plain, process
 from apikit import ok as succeed
-from designs import deviates
 from http_kit import served
 from mcp_kit import apart, inside, ok, refused, text
 from remote_kit import listening
@@ -107,7 +106,7 @@ def test_a_text_that_says_nothing_is_recorded_and_waits_for_a_person(home: Path)
     assert home.is_dir()
     done = succeed("remember", "x", "--json").json
     assert (done["lore"]["content"], done["lore"]["status"]) == ("x", "pending")
-    assert deviates("B", '`engram remember "x"`')
+    assert deviates("B", '`remember "x"`')
 
 
 async def test_an_agent_uses_the_four_tools_by_their_names(root: Path) -> None:

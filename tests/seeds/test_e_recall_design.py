@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SetClock, dedicated, opened, plain
-from designs import deviates
+from apikit import SetClock, dedicated, deviates, opened, plain
 from http_kit import Served, get, post, served, serving
 from mcp_kit import inside, ok, refused, text
 from sync_kit import bare, connected
@@ -503,6 +502,7 @@ async def test_the_tools_have_the_names_and_arguments_of_the_document(root: Path
 
 
 def test_the_metrics_of_the_document_are_served_under_their_names(server: Served) -> None:
+    sent(server, "laptop", printed("Metrics are counted from the first call."))
     server.ask("POST", "/query", {"query": "queue consumers"})
     said = server.ask("GET", "/metrics").text
     for name in (

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.usecases.agents.connect import Presence
 
 DESCRIPTION = (
-    "List the coding agents that Engram supports: which are installed here, and what each has connected; then programs\n"
-    "that call the HTTP API."
+    "List the coding agents that Engram supports: which are installed here, and what each has connected;\n"
+    "then programs that call the HTTP API."
 )
 EXAMPLES = ("engram agents", "engram connect claude-code        # then")
 
