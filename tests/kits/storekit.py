@@ -157,7 +157,7 @@ def assert_settled(root: Path) -> None:
     state = root / ".git" / "engram"
     left = [path for path in root.rglob("*") if path.name.endswith((".lock", ".engram-tmp", ".engram"))]
     left = [path for path in left if not path.name.startswith(".source.")]  # 27 private bytes, once a clone
-    known = {"write.lock", "commit.lock", "history.lock", "auto-sync.lock", "judgements.lock"}
+    known = {"write.lock", "record.lock", "commit.lock", "history.lock", "auto-sync.lock", "judgements.lock"}
     known |= {"writer.lock", ".tantivy-writer.lock", ".tantivy-meta.lock"}
     strange = [path for path in left if path.name not in known]
     assert not strange, strange

@@ -9,7 +9,7 @@ from typing import Self
 
 import prepared
 import pytest
-from apikit import QUEUE, SECRET, TIDES, cli, git, ok
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, git, ok
 from effort import is_thorough
 from storekit import run
 from sync_kit import KILLED_SYNC, copied, settled
@@ -79,7 +79,7 @@ class Here:
 
     def assert_goes_on(self) -> None:
         """Lore goes out and comes in, by one more sync each."""
-        record(self.cwd, TIDES)
+        record(self.cwd, COLOUR)
         assert ok("sync", "--json", cwd=self.cwd).json["pushed"] == 1
         self.push(note_txt="more\n")
         ok("sync", cwd=self.cwd)

@@ -224,6 +224,7 @@ async def test_tools_and_resources_let_nothing_through(root: Path) -> None:
 
 
 def test_what_waits_is_in_no_hook(root: Path) -> None:
+    ok("config", "hooks.capture", "false", "--user", cwd=root)  # the errors below would come back as captured
     said: list[str] = []
     for number, word in enumerate(hidden()):
         session = {"session_id": f"s{number}"}

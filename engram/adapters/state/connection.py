@@ -43,6 +43,11 @@ class StateConnection:
         """Whether this process has opened the file, which takes about a millisecond."""
         return self._connection is not None
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything to read."""
+        return self.is_open or os.path.exists(self.path)
+
     def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Execute one statement and return its rows. Raises StoreError."""
         return self.work(lambda connection: connection.execute(query, values).fetchall())

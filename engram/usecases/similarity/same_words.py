@@ -36,7 +36,8 @@ class There(NamedTuple):
 def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | None:
     """Return the entry that says what `lore` says, None where there is none; `near` are paths of entries with like words.
 
-    Of several, one that is recalled comes first, then the oldest. Quarantined entries are none.
+    Of several, one that is recalled comes first, then the oldest. Quarantined entries are none, nor are pending ones of
+    other clones: repeating their words must not let in what else they hold.
     """
     mark = words_mark(lore.content)
     there = _entries(store, [*_listed(store, mark), *_unlisted(store, lore), *near])
@@ -44,6 +45,7 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
         one
         for one in there
         if one.lore.id != lore.id
+        and (one.lore.status != PENDING or one.lore.source_id == store.source_id)
         and (words_mark(one.lore.content) == mark or compare(lore.content, one.lore.content).kind == SAME)
     ]
     return min(others, key=lambda one: (_ORDER[one.lore.status], one.lore.id), default=None)

@@ -76,6 +76,8 @@ def drop(store: Store, lore_id: str) -> bool:
 
 def drop_same(store: Store, recorded: Sequence[Lore]) -> None:
     """Delete the captured entries that say what was just recorded: it is an entry now."""
+    if not store.state.exists:  # recording opens no database for it
+        return
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         table, now = CapturedTable(store.state), store.clock.now()
         rows = table.rows(now.timestamp())
