@@ -65,7 +65,7 @@ class Assessor:
         every = sorted({*self._texts, *further})
         self._vectors = dict(zip(every, embedder.embed(every), strict=True))
         said = Counter(term(stem) for text in self._texts for stem in Claim(text).stems)
-        self.words: Words = StoreWords(embedder, said, len(self._texts)).words()
+        self.words: Words = StoreWords(embedder, lambda stem: said[term(stem)], len(self._texts)).words()
 
     def side(self, text: str, category: str) -> Side:
         """One text of a pair."""

@@ -1,8 +1,8 @@
 """What recording says of labelled pairs and of a folder of notes: `python benchmarks/twins.py [FOLDER]`.
 
 All first sides of tests/data/pairs are recorded in one store; then each second side is weighed: is it known already, and
-is its first side named as near? A pair that is not labelled `same` and whose second side is known as the first is a wrong
-merge. Of a folder of markdown notes each is imported, and then recorded once more: it must be known as itself, and as no
+is its first side named as one that probably says the same? A pair that is not labelled `same` and whose second side is
+known as the first is a wrong merge. Of a folder of markdown notes each is imported, and then recorded once more: it must be known as itself, and as no
 other.
 """
 
@@ -30,7 +30,7 @@ def labelled(half: str) -> int:
     """Print what recording makes of the pairs of a half; return how many it would merge wrongly."""
     pairs = load(half)
     counts, known, named = Counter[str](), Counter[str](), Counter[str]()
-    proposed = right = 0
+    others = 0
     with tempfile.TemporaryDirectory() as folder:
         scratch_store.make_plain(f"{folder}/store")
         with engram.open(f"{folder}/store") as store:
@@ -40,15 +40,18 @@ def labelled(half: str) -> int:
                 found = store.weigh(pair.other, category=pair.other_category)
                 counts[pair.label] += 1
                 known[pair.label] += found.known is not None and found.known.id == first
-                named[pair.label] += first in [twin.id for twin in found.similar]
-                proposed += len(found.similar)
-                right += pair.label == "same" and first in [twin.id for twin in found.similar]
+                twins = [twin.id for twin in found.similar if twin.certainty]
+                named[pair.label] += first in twins
+                others += sum(twin != first for twin in twins)
     print(f"{half}: {sum(counts.values())} pairs")
     for label, number in sorted(counts.items()):
         print(f"  {label:<14} {number:>4}  known {known[label]:>3}  named {named[label]:>3}")
     recall = (known["same"] + named["same"]) / counts["same"]
-    precision = right / proposed if proposed else 1.0
-    print(f"  known or named of what is the same: {recall:.2f}; right of what is named: {precision:.2f}")
+    precision = named["same"] / max(1, sum(named.values()))
+    print(
+        f"  known or named of what is the same: {recall:.2f}; right of the labelled that are named: {precision:.2f}"
+    )
+    print(f"  entries named beside: {others} (many say a part of the same; nobody labelled them)")
     return sum(number for label, number in known.items() if label != "same")
 
 

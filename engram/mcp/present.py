@@ -29,6 +29,7 @@ from engram.mcp import results
 from engram.mcp.tools.tool import answer
 from engram.usecases.agents.shown import remember
 from engram.usecases.recording.record import KNOWN, describe_known
+from engram.usecases.similarity.near_duplicates import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,9 +121,8 @@ def recorded(engram: Engram, done: Recorded) -> CallToolResult:
     lines += [why for why in (where_to(engram, done),) if why]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
     twins = [_twin(engram, twin) for twin in done.similar[:_MOST_TWINS]]
-    for twin in twins:
-        differs = f"; {twin.differs}" if twin.differs else ""
-        lines += [f"Very like {twin.id} ({twin.similarity:.2f}{differs}):", quote(twin.text)]
+    for near, twin in zip(done.similar, twins, strict=False):
+        lines += [f"{neutralize(describe(near), is_checked=False)}:", quote(twin.text)]
     lines += [CHOICES] if twins and not known else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,

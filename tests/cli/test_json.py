@@ -83,7 +83,7 @@ def test_record(root: Path) -> None:
     assert (again["status"], again["lore"]["id"], again["confirmed"]) == ("known", first["lore"]["id"], False)
     near = QUEUE.replace("every handler", "each handler")
     twin = ok("record", near, "-c", "fact", "--context", "again", "--json", cwd=root).json
-    assert set(twin["similar"][0]) == {"id", "similarity", "title", "path", "content", "differs"}
+    assert set(twin["similar"][0]) == {"id", "similarity", "title", "path", "content", "differs", "certainty"}
     assert twin["similar"][0]["id"] == first["lore"]["id"]
     assert twin["lore"]["context"] == "again"
 

@@ -209,6 +209,10 @@ class Words:
         scores.pop(None, None)  # type: ignore[call-overload]  # a text without a row is none of ours
         return WordHits(scores, perfect, rarity, misspelt)
 
+    def frequency(self, word: str) -> int:
+        """Return how many texts have a word."""
+        return min((self._searcher.doc_freq("text", term) for term in self._analysed(word)), default=0)
+
     def rows_with(self, text: str, most: int) -> list[int]:
         """Return the rows that have every word of a text; none where more than `most` have."""
         terms = list(dict.fromkeys(self._analysed(text)))

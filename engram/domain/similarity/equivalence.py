@@ -171,7 +171,7 @@ def listed(items: list[str]) -> str:
 
 
 class RecentText(NamedTuple):
-    """An entry's id, title, file and searchable text, the meaningful words of that text, its content and status."""
+    """An entry's id, title, file and searchable text, the meaningful words of that text, its content, status and category."""
 
     id: str
     title: str
@@ -180,3 +180,4 @@ class RecentText(NamedTuple):
     words: frozenset[str]
     content: str
     status: str
+    category: str

@@ -137,7 +137,7 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     """Return what `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
-        near = similar(store, lore)
+        near = similar(store, lore, assessed=True)
         there = _there(store, draft, lore, near)
         admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
@@ -159,7 +159,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
     if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
-        near = similar(store, lore)
+        near = similar(store, lore, assessed=True)
         admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
         entry_writer.check_allowed(store, "record", lore.category)
@@ -244,8 +244,9 @@ def _confirmed(
 
 
 def _twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
-    """Return the near entries that are in use and were not named by the caller."""
-    return tuple(one for one in near if one.status in (ACTIVE, PENDING) and one.id not in but)
+    """Return the near entries that are in use and were not named by the caller; first those that probably say the same."""
+    found = [one for one in near if one.status in (ACTIVE, PENDING) and one.id not in but]
+    return tuple(sorted(found, key=lambda one: -one.certainty))
 
 
 def _there(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:

@@ -12,7 +12,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.entry.lore import ACTIVE, searchable
 from engram.domain.errors import EngramError
-from engram.domain.similarity.equivalence import RecentText, compare
+from engram.domain.similarity.equivalence import DUPLICATE, SAME, RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 NEAR = 0.85
-_WORD_OVERLAP = 0.5
-_CANDIDATES = 4
+PROBABLE = 0.65  # the strength from which on a duplicate is named as one; docs/curation.md has the figures
+# The least that an entry shares with a new one to be compared: of two texts alike in wording, and of any that may say the same.
+_WORD_OVERLAP, _LEAST_OVERLAP = 0.5, 0.25
+_CANDIDATES, _MORE_CANDIDATES = 4, 12
 _TERMS = 16
 _RECENT = 16
 _SHORT_JOURNAL = 32_768
@@ -33,7 +35,8 @@ _SHORT_JOURNAL = 32_768
 class Similar(NamedTuple):
     """An entry near another: its id, the cosine of the two texts, its title and file, its text and status.
 
-    `differs` says in a clause what keeps the two from being the same, if that can be told.
+    `differs` says in a clause what keeps the two from being surely the same, if that can be told. `certainty`, 0..1, is how
+    sure it is that they say the same all the same; 0 where that is not probable, or was not assessed.
     """
 
     id: str
@@ -43,26 +46,65 @@ class Similar(NamedTuple):
     content: str = ""
     status: str = ACTIVE
     differs: str = ""
+    certainty: float = 0.0
 
 
-def similar(store: Store, lore: Lore) -> list[Similar]:
-    """Return entries with a similarity of at least 0.85 to `lore`, nearest first. Never raises: it is only a warning."""
+def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar]:
+    """Return entries that are as near as 0.85 to `lore`, nearest first; if `assessed`, those that probably say the same, too.
+
+    Never raises: it is only a warning.
+    """
     new = _recent_text(lore, "")
     try:
-        others = [*_hits(store, new.text), *_written_just_now(store)]
+        limit = _MORE_CANDIDATES if assessed else _CANDIDATES
+        others = [*_hits(store, new.text, limit), *_written_just_now(store)]
     except (EngramError, DamagedIndexError):
         return []
-    near = {
-        other.id: other for other in others if other.id != new.id and _overlap(new, other) >= _WORD_OVERLAP
-    }
+    least = _LEAST_OVERLAP if assessed else _WORD_OVERLAP
+    near = {other.id: other for other in others if other.id != new.id and _overlap(new, other) >= least}
     if not near:
         return []
     cosines = _nearness(store, new, list(near.values()))
+    sure = _certainties(store, new, list(near.values())) if assessed else [0.0] * len(near)
     found = []
-    for other, cosine in zip(near.values(), cosines, strict=True):
-        why = compare(lore.content, other.content).why
-        found.append(Similar(other.id, cosine, other.title, other.path, other.content, other.status, why))
-    return sorted([one for one in found if one.similarity >= NEAR], key=lambda one: (-one.similarity, one.id))
+    for other, cosine, certainty in zip(near.values(), cosines, sure, strict=True):
+        if cosine >= NEAR or certainty:
+            why = compare(lore.content, other.content).why
+            found.append(
+                Similar(
+                    other.id, cosine, other.title, other.path, other.content, other.status, why, certainty
+                )
+            )
+    return sorted(found, key=lambda one: (-one.similarity, one.id))
+
+
+def describe(twin: Similar) -> str:
+    """Return what a new text is to a near one, before a colon: it probably says the same, or is very like it and differs."""
+    if twin.certainty:
+        return f"Probably the same as {twin.id}"
+    differs = f"; {twin.differs}" if twin.differs else ""
+    return f"Very like {twin.id} ({twin.similarity:.2f}{differs})"
+
+
+def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> list[float]:
+    """Return how sure it is that each of the others says what the new text says, by the rules of pairs; 0 if not probable."""
+    from engram.adapters.embed.provider import open_embedder
+    from engram.domain.similarity.pairs import assess, side
+    from engram.usecases.similarity.pair_terms import StoreWords
+
+    embedder, generation = open_embedder("bundled"), store.index.look()
+    assert embedder is not None
+    if generation is None:  # every word counts alike
+        words = StoreWords(embedder, lambda _: 1, 1).words()
+    else:
+        words = StoreWords(embedder, generation.words.frequency, generation.words.count).words()
+    cosines = embedder.similarities(new.content, [other.content for other in others])
+    one, found = side(new.content, new.category, words), []
+    for other, cosine in zip(others, cosines, strict=True):
+        pair = assess(one, side(other.content, other.category, words), cosine, words)
+        is_probable = pair.kind in (SAME, DUPLICATE) and pair.strength >= PROBABLE
+        found.append(pair.strength if is_probable else 0.0)
+    return found
 
 
 def remember(store: Store, lore: Lore, path: str) -> None:
@@ -72,13 +114,13 @@ def remember(store: Store, lore: Lore, path: str) -> None:
         del store.recent[next(iter(store.recent))]
 
 
-def _hits(store: Store, text: str) -> list[RecentText]:
+def _hits(store: Store, text: str, limit: int) -> list[RecentText]:
     """Return the entries of the index that share most words with the text."""
     generation = store.index.look()
     if generation is None:
         return []
     with damage_noticed():
-        found = generation.words.search(generation.words.terms(text, _TERMS), _CANDIDATES)
+        found = generation.words.search(generation.words.terms(text, _TERMS), limit)
         paths = [hit.path for hit in generation.catalog.hits(list(found.scores))]
     return _load(store, paths)
 
@@ -103,7 +145,7 @@ def _load(store: Store, paths: list[str]) -> list[RecentText]:
 def _recent_text(lore: Lore, path: str) -> RecentText:
     text = searchable(lore)
     words = frozenset(refs.fold(text).split()) - STOP_WORDS
-    return RecentText(lore.id, lore.title, path, text, words, lore.content, lore.status)
+    return RecentText(lore.id, lore.title, path, text, words, lore.content, lore.status, lore.category)
 
 
 def _overlap(one: RecentText, other: RecentText) -> float:

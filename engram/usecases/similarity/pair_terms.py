@@ -98,22 +98,22 @@ def _terms_in(read: Callable[[str], bytes], path: str, known: TermsOf) -> set[in
 class _Weights(dict[str, float]):
     """The weight of each stem by its rarity among `total` entries, computed on first use."""
 
-    def __init__(self, frequencies: Mapping[int, int], total: int) -> None:
+    def __init__(self, frequency: Callable[[str], int], total: int) -> None:
         super().__init__()
-        self._frequencies, self._total = frequencies, total
+        self._frequency, self._total = frequency, total
 
     def __missing__(self, stem: str) -> float:
-        found = self[stem] = rarity(self._frequencies.get(term(stem), 0), self._total)
+        found = self[stem] = rarity(self._frequency(stem), self._total)
         return found
 
 
 class StoreWords:
-    """The weights and the similarity of words, from the document frequencies of terms among `total` entries."""
+    """The weights and the similarity of words, from the number of entries, among `total`, that have a stem (`frequency`)."""
 
-    def __init__(self, embedder: Embedder, frequencies: Mapping[int, int], total: int) -> None:
+    def __init__(self, embedder: Embedder, frequency: Callable[[str], int], total: int) -> None:
         """`embedder` is always the bundled one: the weights of pairs were learnt with it."""
         self._embedder = embedder
-        self._weights = _Weights(frequencies, total)
+        self._weights = _Weights(frequency, total)
         self._rows: dict[str, int] = {}
         # By the id of the text's words; keeping these keeps the id from being reused.
         self._texts: dict[int, tuple[Mapping[str, str], numpy.ndarray]] = {}

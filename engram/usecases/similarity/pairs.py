@@ -21,7 +21,7 @@ from engram.domain.similarity.pairs import UNRELATED, Pair, Side, Words, assess,
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.similarity.pair_candidates import candidates
-from engram.usecases.similarity.pair_terms import StoreWords, read_terms
+from engram.usecases.similarity.pair_terms import StoreWords, read_terms, term
 from engram.usecases.store import entry_writer, quarantine, sync_state
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ class _Comparison:
         from engram.adapters.index.near import frequencies
 
         chosen = candidates(self._generation, self._texts, terms, fresh)
-        words = StoreWords(self._embedder, frequencies(terms), len(self._texts)).words()
+        said = frequencies(terms)
+        words = StoreWords(self._embedder, lambda stem: said.get(term(stem), 0), len(self._texts)).words()
         sides, vectors = self._sides(sorted({place for pair in chosen for place in pair}), words)
         for one, other in chosen:
             if one not in sides or other not in sides or self._linked(one, other):

@@ -79,10 +79,10 @@ def run(call: Call) -> int:
 
 def _name_twins(call: Call, done: Recorded) -> None:
     from engram.usecases.recording.record import RECORDED
+    from engram.usecases.similarity.near_duplicates import describe
 
     for twin in done.similar:
-        differs = safe_text(f"; {twin.differs}") if twin.differs else ""
-        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}{differs}):")
+        call.output.line(safe_text(f"{describe(twin)}:"))
         call.output.rule(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(
