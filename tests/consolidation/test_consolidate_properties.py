@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, TIDES, SetClock, dedicated, lore_files, opened
+from apikit import QUEUE, TIDES, SetClock, dedicated, lore_files, opened, record_apart
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -42,7 +42,7 @@ def prepare(store: Engram, clock: SetClock, actions: list[tuple[str, object, obj
     for action, one, other in actions:
         clock.advance(minutes=1)
         if action == "record":
-            store.record(str(one), category=str(other))
+            record_apart(store, str(one), str(other))
         elif action == "write":
             assert isinstance(one, bytes)
             (Path(store.path) / "lore" / str(other)).write_bytes(one)
