@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, lore_files, masked, ok, opened, plain
+from apikit import QUEUE, TIDES, SetClock, lore_files, masked, ok, opened, plain, record_apart
 
 from engram.app import Engram
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
@@ -54,10 +54,10 @@ def test_a_fresh_store_has_nothing_to_consolidate(store: Engram) -> None:
 
 def test_equivalent_entries_are_merged_and_near_ones_that_disagree_are_left(store: Engram) -> None:
     first = store.record(JITTER, category="FACT", tags=["retry"]).lore
-    second = store.record(SAME_JITTER, category="FACT", tags=["queue"]).lore
+    second = record_apart(store, SAME_JITTER, tags=("queue",))
     store.record(SLOW, category="FACT")
     store.record(SLOWER, category="FACT")
-    store.record(JITTER, category="PREFERENCE")
+    record_apart(store, JITTER, "PREFERENCE")
     plan = store.consolidate()
     (step,) = plan.steps
     assert (step.kind, step.lore) == ("merge", (first.id, second.id))
@@ -76,7 +76,7 @@ def test_equivalent_entries_are_merged_and_near_ones_that_disagree_are_left(stor
 def test_an_old_entry_counts_the_uses_of_those_merged_into_it(store: Engram, clock: SetClock) -> None:
     first = store.record(JITTER, category="FACT").lore
     clock.advance(days=170)
-    store.record(SAME_JITTER, category="FACT")
+    record_apart(store, SAME_JITTER)
     clock.advance(days=20)
     assert steps(store.consolidate(kinds=["archive"])) == [("archive", JITTER)]
     plan = store.consolidate()
@@ -90,7 +90,7 @@ def test_an_old_entry_counts_the_uses_of_those_merged_into_it(store: Engram, clo
 
 def test_a_group_of_stale_entries_is_archived_not_merged(store: Engram, clock: SetClock) -> None:
     store.record(JITTER, category="FACT")
-    store.record(SAME_JITTER, category="FACT")
+    record_apart(store, SAME_JITTER)
     clock.advance(days=190)
     assert store.consolidate().by_kind == {"archive": 2}
     assert store.consolidate(kinds=["merge"]).by_kind == {"merge": 1}
@@ -98,14 +98,14 @@ def test_a_group_of_stale_entries_is_archived_not_merged(store: Engram, clock: S
 
 def test_repetition_by_one_source_adds_no_confidence(store: Engram) -> None:
     store.record(JITTER, category="FACT")
-    store.record(SAME_JITTER, category="FACT")
+    record_apart(store, SAME_JITTER)
     (step,) = store.consolidate().steps
     assert (step.before, step.after) == (700, 700)
 
 
 def test_a_group_that_a_person_kept_is_left_alone(store: Engram) -> None:
     store.record(JITTER, category="FACT")
-    store.record(SAME_JITTER, category="FACT")
+    record_apart(store, SAME_JITTER)
     (item,) = review(store.store, kinds=["duplicate"]).items
     decide(store.store, item, "accept")
     assert store.consolidate().steps == ()
@@ -167,7 +167,7 @@ def test_the_rehearsal_predicts_every_answer_after_applying(store: Engram, clock
     ]  # fmt: skip
     for text in texts:
         clock.advance(days=20)
-        store.record(text, category="FACT")
+        record_apart(store, text)
     queries = [
         "retry with jitter",
         "queue messages",
@@ -254,7 +254,7 @@ def test_the_command_shows_the_plan_as_a_tree_and_applies_it(tmp_path: Path, clo
     root = plain(tmp_path / "store")
     store = opened(root, clock=clock)
     for text in (SLOW, SLOWER, JITTER, SAME_JITTER):
-        store.record(text, category="FAILURE")
+        record_apart(store, text, "FAILURE")
     ok("query", "retry with jitter", cwd=root)
     shown = re.sub(
         r"^Plan of \S+",

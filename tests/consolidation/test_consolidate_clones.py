@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES
+from apikit import QUEUE, TIDES, record_apart
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,7 +40,7 @@ def test_two_clones_that_merge_at_once_gain_once(tmp_path: Path) -> None:
     clones.record("a", SAME[0])
     clones.sync("a", "b")
     # Not synced as an arrival: the other clone says the same, and nobody folds it by itself.
-    clones["b"].record(SAME[1], category="FACT", status="pending")
+    record_apart(clones["b"], SAME[1], status="pending")
     clones.settle()
     (item,) = review(clones["b"].store, kinds=["pending"]).items
     decide(clones["b"].store, item, "accept")
@@ -60,7 +60,7 @@ def test_undoing_a_pushed_consolidation_undoes_it_for_all_clones(tmp_path: Path)
     clones = Clones(tmp_path)
     clones.record("a", QUEUE)
     clones.record("a", SAME[0])
-    clones.record("a", SAME[1])
+    record_apart(clones["a"], SAME[1])
     clones.clock.advance(days=65)
     clones["a"].apply(clones["a"].consolidate())
     clones.settle()
@@ -79,7 +79,8 @@ def test_whatever_two_clones_do_in_whatever_order_they_come_to_one_store(
 ) -> None:
     clones = Clones(tmp_path_factory.mktemp("clones"))
     for text in (QUEUE, TIDES, *SAME):
-        clones.record("a", text)
+        clones.clock.advance(seconds=1)
+        record_apart(clones["a"], text)
     clones.settle()
     for name, action, days in actions:
         clones.clock.advance(days=days)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, record_apart
 from effort import examples
 
 from engram.app import Engram
@@ -27,7 +27,7 @@ def filled(root: Path, clock: SetClock) -> Engram:
     clock.advance(days=100)
     old = store.record(SLOW, category="FACT").lore
     for text in (JITTER, SAME_JITTER, QUEUE):
-        store.record(text, category="FACT", tags=["fleet"], context="incident review")
+        record_apart(store, text, tags=("fleet",), context=("incident review",))
     store.record(SLOWER, category="FACT", relations=[("supersedes", old.id)])
     clock.advance(days=90)
     store.query("idempotent queue handlers")

@@ -271,7 +271,7 @@ async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> 
         assert all(tool.annotations.read_only_hint for tool in (await client.list_tools()).tools)
         (scopes,) = (await answered(client, "engram_explore"))["tables"]
         assert scopes["rows"][0][:3] == ["project", 3, 3]
-        assert len((await answered(client, "engram_explore", depth=2))["tables"]) == 7
+        assert len((await answered(client, "engram_explore", depth=2))["tables"]) == 8
         asked = {"sql": "SELECT id FROM tags WHERE tag = :tag", "parameters": {"tag": "ops"}}
         (found,) = (await answered(client, "engram_execute", **asked))["tables"]
         (groups,) = (await answered(client, "memory_partition", key="tag", limit=1))["tables"]

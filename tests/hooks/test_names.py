@@ -78,7 +78,7 @@ def test_an_ordinary_word_that_begins_an_entry_is_no_name(root: Path) -> None:
 
 def test_an_entry_about_a_thing_is_only_pointed_to_where_the_session_has_it(root: Path) -> None:
     session = {"session_id": "writes mocks"}
-    assert "fact · human" in said(root, "write a mock of kestrel", **session)
+    assert "fact · Engram Test" in said(root, "write a mock of kestrel", **session)
     again = said(root, "and now one for kestrel's staging", **session)
     assert "above answers this" in again
-    assert "fact · human" not in again
+    assert "fact · Engram Test" not in again

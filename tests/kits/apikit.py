@@ -21,11 +21,13 @@ from engram.app import Engram
 from engram.cli.main import main
 from engram.domain.entry import ulid
 from engram.usecases.opening.open_store import open_store
+from engram.usecases.recording.record import Draft, record
 from engram.usecases.store.store import Caller, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from engram.domain.entry.lore import Lore
     from engram.domain.explore.tables import Table
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -74,6 +76,11 @@ def opened(
     if settings or not (root / ".engram.toml").exists():
         plain(root, settings)
     return Engram(open_store(str(root), Caller(session, agent), clock=clock or SetClock()), background=False)
+
+
+def record_apart(store: Engram, content: str, category: str = "FACT", **more: Any) -> Lore:
+    """Record an entry of its own even where one says it already, as two clones do before they sync; return it."""
+    return record(store.store, Draft(content, category, **more), again=True).lore
 
 
 class Result(NamedTuple):

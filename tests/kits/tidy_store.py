@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
+from apikit import record_apart
+
 import engram
 
 if TYPE_CHECKING:
@@ -26,13 +28,13 @@ def make(folder: Path) -> Path:
         store.record(RETRY, category="FAILURE", tags=["retry"])
         old = store.record(FRIDAY, category="FACT").lore
         store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
-        store.record(OTHERS[0], category="FAILURE", tags=["queue"])
+        record_apart(store, OTHERS[0], "FAILURE", tags=("queue",))
         for host in HOSTS:
             store.record(
                 f"Host {host} is down.",
                 category="EDGE_CASE_DISCOVERY",
                 expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
             )
-        store.record(OTHERS[1], category="FAILURE", tags=["jitter"])
+        record_apart(store, OTHERS[1], "FAILURE", tags=("jitter",))
         store.query("how should clients of the queue retry")
     return root

@@ -222,9 +222,11 @@ def test_confidence_decides_between_equals(tmp_path: Path) -> None:
 
 def test_lore_about_the_files_at_work_comes_first(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        store.record("Timeouts are retried twice here.", category="FACT", files=["src/web/http.py"])
-        store.record("Timeouts are retried twice there.", category="FACT", files=["src/queue/consumer.py"])
-        for wanted, first in (("src/web/http.py", "here"), ("src/queue/consumer.py", "there")):
+        store.record("Timeouts are retried twice by the client.", category="FACT", files=["src/web/http.py"])
+        store.record(
+            "Timeouts are retried twice by the consumer.", category="FACT", files=["src/queue/consumer.py"]
+        )
+        for wanted, first in (("src/web/http.py", "client"), ("src/queue/consumer.py", "consumer")):
             answer = store.query("timeouts retried twice", files=[wanted])
             assert first in answer.lore[0].lore.content
             assert answer.lore[0].score.path == 1.25

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from apikit import record_apart
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
 from tui_kit import NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
@@ -456,7 +457,7 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
 
 
 async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
-    store.record(f"{RETRY}\n\nThe load test showed it!", category="FAILURE", tags=["retry"])
+    record_apart(store, f"{RETRY}\n\nThe load test showed it!", "FAILURE", tags=("retry",))
     async with using(store, WIDE) as user:
         found = await reviewing(user, "duplicate")
         assert found.item is not None

@@ -74,6 +74,8 @@ async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: 
     async with using(store, NARROW) as user:
         form = await opens(user)
         user.types(RETRY)
+        await user.sees_text("= is known already", "“Retry with full jitter")
+        user.types(" Always.")
         await user.sees_text("≈ .9", "“Retry with full jitter")
         user.types(f" {SECRET}")
         await user.sees_text("✗ ")
@@ -102,8 +104,10 @@ async def test_closing_keeps_what_was_typed(store: engram.Engram) -> None:
 def test_weighing_writes_nothing(store: engram.Engram) -> None:
     store.refresh()
     weighed = store.weigh(RETRY, category="FAILURE", agent="claude-code")
-    assert [twin.title for twin in weighed.similar] == [RETRY]
-    assert weighed.merged_into is None or weighed.merged_into.title == RETRY
+    assert weighed.known is not None
+    assert (weighed.known.title, weighed.similar) == (RETRY, ())
+    near = store.weigh(f"{RETRY} Always.", category="FAILURE")
+    assert (near.known, [twin.title for twin in near.similar]) == (None, [RETRY])
     assert (
         "waits" in store.weigh("thanks, bye!", category="FACT").why
         or store.weigh("hello", category="FACT").why
