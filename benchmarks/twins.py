@@ -1,9 +1,9 @@
 """What recording says of labelled pairs and of a folder of notes: `python benchmarks/twins.py [FOLDER]`.
 
-All first sides of tests/data/pairs are recorded in one store; then each second side is weighed: is it known already, and
-is its first side named as one that probably says the same? A pair that is not labelled `same` and whose second side is
-known as the first is a wrong merge. Of a folder of markdown notes each is imported, and then recorded once more: it must be known as itself, and as no
-other.
+All first sides of tests/data/pairs are recorded in one store; then each second side is weighed: is it known already,
+and is its first side named as one that probably says the same? A pair that is not labelled `same` and whose second
+side is known as the first is a wrong merge. Of a folder of markdown notes each is imported, and then recorded once
+more: it must be known as itself, and as no other.
 """
 
 from __future__ import annotations
