@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
+from effort import sampled
 from hookkit import CALLS, ERROR, FAILURE, LESSON, PROMPT, make_store, recorded, text_of
 
 from tests.project.test_startup import START, start
@@ -66,7 +67,7 @@ def test_garbage_is_passed_over(root: Path) -> None:
     assert silent(run(root, b"\xfe garbage"))
 
 
-@pytest.mark.parametrize("filling", [b"x", b"line of a log\\n", b"\\\\", b'\\"{[', b"\\u00e4", "ä".encode()])
+@sampled("filling", [b'\\"{[', b"x", b"line of a log\\n", b"\\\\", b"\\u00e4", "ä".encode()], 2)
 def test_of_ten_megabytes_the_head_and_the_tail_are_read(filling: bytes, root: Path) -> None:
     long = b'"more": "' + filling * (10 * MEGABYTE // len(filling)) + b'"'
     asked = payload(root)[1:-1]
@@ -141,8 +142,12 @@ IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 @pytest.mark.skipif(
     os.name == "nt" or (IS_ROOT and not shutil.which("setpriv")), reason="no folder can be made read-only"
 )
-@pytest.mark.parametrize("home_too", [True, False], ids=["store-and-home", "store"])
-@pytest.mark.parametrize("is_indexed", [True, False], ids=["indexed", "fresh"])
+@sampled(
+    ("home_too", "is_indexed"),
+    [(True, False), (False, True), (True, True), (False, False)],
+    2,
+    ["store-and-home-fresh", "store-indexed", "store-and-home-indexed", "store-fresh"],
+)
 def test_a_clone_that_may_only_be_read_is_recalled_from_as_usual(
     home_too: bool, is_indexed: bool, root: Path, tmp_path: Path
 ) -> None:

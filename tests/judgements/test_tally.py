@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_replay import plain_tally
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
@@ -15,6 +14,7 @@ from engram.domain.entry.lore import Lore
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import Judgement, LegacyAccount
 from engram.domain.judgements.tally import Belief, tally
+from tests.judgements.plain_replay import plain_tally
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 TODAY = tallies.day_of(NOW)

@@ -14,8 +14,8 @@ from merge_kit import triples
 from sync_kit import commit, files, opened
 
 from engram.usecases.store.store import Clock
+from engram.usecases.sync.incoming import merge_incoming
 from engram.usecases.sync.local_changes import commit_local_changes
-from engram.usecases.sync.sync import merge_incoming
 
 Triple = tuple[bytes, bytes, bytes]
 

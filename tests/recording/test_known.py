@@ -111,7 +111,7 @@ async def test_the_same_text_by_every_way_in_is_one_entry_and_each_author_counts
         ]
 
 
-@sampled("seed", range(12), 2)
+@sampled("seed", range(12))
 async def test_two_clones_that_record_and_sync_in_any_order_keep_one_entry_that_counts_both(
     seed: int, tmp_path: Path
 ) -> None:

@@ -128,6 +128,7 @@ async def test_an_agent_uses_the_four_tools_by_their_names(root: Path) -> None:
     assert deviates("B", "`namespace`")
 
 
+@pytest.mark.slow
 def test_memories_persist_across_sessions_and_processes(root: Path) -> None:
     assert (
         process("remember", "The staging database is reset on Mondays.", cwd=root, ENGRAM_SESSION="one").code

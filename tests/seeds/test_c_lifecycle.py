@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from apikit import PROJECT, cli, dedicated, deviates, ok, opened, variables
+from effort import sampled
 from hookkit import (
     ABOUT_FILE,
     ASKED,
@@ -448,7 +449,7 @@ def test_there_are_metrics_of_reads_writes_and_syncs(root: Path) -> None:
     ],
     ids=["empty", "half", "list", "bytes", "types", "5 MiB"],
 )
-@pytest.mark.parametrize("event", ["post-tool", "tool-failure", "session-end"])
+@sampled("event", ["post-tool", "tool-failure", "session-end"])
 def test_any_payload_ends_well(root: Path, event: str, payload: bytes) -> None:
     done = call(CLAUDE, event, payload, "--store", str(root))
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -13,6 +13,7 @@ from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store.commit import commit_pending
+from engram.usecases.sync import incoming
 from engram.usecases.sync import sync as syncing
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def test_two_clones_that_fold_at_once_give_the_gain_once(clones: Clones) -> None
     git(clones.root("a"), "fetch", "-q", "origin", "other")
     from engram.usecases.similarity import deduplicate
 
-    syncing.merge_incoming(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
-    syncing.update_index(a.store, ())
+    incoming.merge_incoming(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
+    incoming.update_index(a.store, ())
     assert syncing.fold_duplicates(a.store, deduplicate.arrivals(a.store)).folded == 1
     clones.clock.advance(seconds=5)
     assert clones.sync("b")[0].folded == 1

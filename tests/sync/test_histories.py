@@ -24,8 +24,9 @@ from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock, commit
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit
+from engram.usecases.sync.incoming import merge_incoming
 from engram.usecases.sync.local_changes import commit_local_changes
-from engram.usecases.sync.sync import merge_incoming, sync
+from engram.usecases.sync.sync import sync
 
 NAMES = "abc"
 SKEWS = {"a": timedelta(), "b": timedelta(days=1), "c": timedelta(days=-1)}

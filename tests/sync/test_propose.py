@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
+from effort import sampled
 from sync_kit import Clones
 
 from engram.domain.errors import RemoteError, UsageError
@@ -132,7 +133,7 @@ def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
     assert git(world.hub, "fsck", "--strict") == ""
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "cherry-pick"])
+@sampled("how", ["squash", "cherry-pick", "merge"])
 def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_path: Path, how: str) -> None:
     ids, name = propose_twenty(world)
     host = tmp_path / "host"

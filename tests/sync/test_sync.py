@@ -104,7 +104,7 @@ def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -
     commit(clones["b"])
     for mine, other in ("ab", "ba"):
         git(clones.root(mine), "fetch", "-q", str(clones.root(other)), f"main:refs/heads/side-{mine}")
-    from engram.usecases.sync.sync import merge_incoming
+    from engram.usecases.sync.incoming import merge_incoming
 
     for mine in "ab":
         merge_incoming(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
@@ -115,7 +115,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
     clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
-    from engram.usecases.sync.sync import merge_incoming
+    from engram.usecases.sync.incoming import merge_incoming
 
     for name in "ab":
         clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))

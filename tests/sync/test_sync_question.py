@@ -45,13 +45,16 @@ def test_who_says_yes_at_init_never_needs_to_sync_by_hand(machines: Machines, ma
     assert ASKED not in machine.at_terminal("init")
 
 
-def test_who_says_no_is_not_asked_again_and_may_change_their_mind(
-    machines: Machines, machine: Machine
-) -> None:
+def test_who_says_no_is_not_asked_again(machines: Machines, machine: Machine) -> None:
     assert ASKED in machine.at_terminal("init", typed="n\n")
     assert ASKED not in machine.at_terminal("connect", "claude-code", "--no-rules", typed="y\n")
     machine.engram("sync")
     assert not is_auto(machine), "a sync by hand sends, but does not take the no back"
+
+
+@pytest.mark.slow
+def test_who_said_no_may_change_their_mind(machines: Machines, machine: Machine) -> None:
+    assert ASKED in machine.at_terminal("init", typed="n\n")
     machine.engram("sync", "--yes")
     assert is_auto(machine)
 

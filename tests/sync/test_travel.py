@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git
+from effort import sampled
 from http_kit import post
 from mcp_kit import Raw
 from storekit import wait_until
@@ -94,7 +95,7 @@ WAYS = {
 }
 
 
-EVERY_DAY = (by_mcp, by_command, by_hook)
+EVERY_DAY = (by_mcp, by_hook)
 
 
 @pytest.mark.parametrize(
@@ -232,19 +233,19 @@ def test_in_tree_judgements_travel_and_only_where_publishing_is_allowed(machines
     assert "judgements last exchanged with origin" in b.engram("status").out
 
 
-def test_a_store_that_nobody_synced_pushes_nothing(machines: Machines) -> None:
+@sampled("record", [by_mcp, by_command, by_program])
+def test_a_store_that_nobody_synced_pushes_nothing(
+    machines: Machines, record: Callable[[Machine, str], None]
+) -> None:
     a = machines.add("a", consent=False)
     before = machines.refs
-    for record in (by_mcp, by_command, by_program):
-        record(a, f"{record.__name__} port")
+    record(a, "quokkaport")
     a.quiet = "0"
-    a.engram("query", "When is the port of staging restarted?")
+    a.engram("query", "When is the quokkaport of staging restarted?")
     a.engram("feedback", "--helpful", "L1")
-    for event in ("session-start", "prompt", "session-end"):
-        a.hook(event)
-    a.engram("config", "sync.interval", "1", "--user")
     a.engram("config", "sync.auto", "true", "--user")
-    a.engram("list")
+    for event in ("session-start", "session-end"):
+        a.hook(event)
     a.engram("sync", "--pull")
     a.rest()
     assert machines.refs == before

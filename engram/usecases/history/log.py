@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.domain.judgements.course import Course
     from engram.domain.judgements.ledger import Judgement
     from engram.usecases.history.history_feed import Step
-    from engram.usecases.store.judgements import Course
     from engram.usecases.store.store import Store
 
     T = TypeVar("T", "Event", "Operation")

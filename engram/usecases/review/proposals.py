@@ -29,9 +29,10 @@ from engram.usecases.store import sync_state
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.lineage import read_lore
 from engram.usecases.sync import propose
+from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.own_proposal import PROPOSAL, REJECTED
 from engram.usecases.sync.propose import list_proposals
-from engram.usecases.sync.sync import Options, merge_incoming, own_repository, sync, update_index
+from engram.usecases.sync.sync import Options, own_repository, sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

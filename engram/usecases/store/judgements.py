@@ -24,8 +24,9 @@ from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
+from engram.domain.judgements.course import Course
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount, Said
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -536,39 +537,6 @@ def latest(store: Store, limit: int, agent: str, since: float) -> list[Judgement
 def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
     """Return all that was said of these entries, by id."""
     return sorted(set(_said(store, entries).lines))
-
-
-class Step(NamedTuple):
-    """A judgement of an entry, the confidence (thousandths) before and after it, and how often it was helpful by then."""
-
-    line: Judgement
-    before: int
-    after: int
-    validation_count: int
-
-
-class Course(NamedTuple):
-    """How judgements moved an entry in the course of time, decay aside; `lines` are those of all sources, by id."""
-
-    lore: Lore
-    lines: list[Judgement]
-    accounts: list[LegacyAccount]
-
-    def steps(self, limit: int) -> list[Step]:
-        """Return the last judgements, newest first."""
-        found = []
-        for end in range(len(self.lines), max(0, len(self.lines) - limit), -1):
-            before, after = self._upto(self.lore, end - 1), self._upto(self.lore, end)
-            found.append(Step(self.lines[end - 1], before.full, after.full, after.validation_count))
-        return found
-
-    def upto(self, line_id: str, stated: int) -> Tally:
-        """Return what the judgements with earlier ids had made of a stated confidence (thousandths)."""
-        end = sum(line.id < line_id for line in self.lines)
-        return self._upto(self.lore._replace(prior=stated, votes={}), end)
-
-    def _upto(self, lore: Lore, end: int) -> Tally:
-        return tallies.tally(lore, self.lines[:end], self.accounts, 0)
 
 
 def course_of(store: Store, lore: Lore) -> Course:

@@ -26,8 +26,9 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import people
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.sync import network
+from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.own_proposal import PROPOSAL, PROPOSED, Own, changed_entries, own_proposal, remember
-from engram.usecases.sync.sync import merge_incoming, own_repository, sync, update_index
+from engram.usecases.sync.sync import own_repository, sync
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository

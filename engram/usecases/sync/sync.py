@@ -25,9 +25,7 @@ from engram.adapters.git.write.commits import UNFINISHED
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.incoming_quarantine import mark_checked
-from engram.usecases.index.refresh import refresh
 from engram.usecases.judgements.exchange import REFUSALS, TRIES, exchange, pause
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
@@ -37,11 +35,10 @@ from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.judgements import branch_of
-from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.store.store import IN_TREE
-from engram.usecases.sync import apply, local_changes, network, own_proposal
-from engram.usecases.sync.apply import may_be_kept
-from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
+from engram.usecases.sync import local_changes, network, own_proposal
+from engram.usecases.sync.incoming import merge_incoming, update_index
+from engram.usecases.sync.local_changes import LOCK_SECONDS
 from engram.usecases.sync.network import prefetch
 from engram.usecases.sync.unreadable import unreadable_entries
 
@@ -51,15 +48,12 @@ if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Head, Repository
     from engram.domain.sync import sync_plan
-    from engram.usecases.merge.commit_merge import Merge, ReadAhead
+    from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
 
     Step = Callable[[str], None]
 
-ROUNDS = 20  # of merging what others keep changing
 PUBLISH = "engram config judgements.publish true --user"
-STUCK_ROUNDS = 4  # in which the same file is in the way
-INDEXED_BY_PATH = 5000  # files; for more than that the index looks at all
 
 
 class Options(NamedTuple):
@@ -444,93 +438,6 @@ class _Sync:
     def _use(self, other: Counterpart) -> None:
         self._other = other
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
-
-
-def merge_incoming(
-    store: Store,
-    theirs: str,
-    *,
-    own: bool = False,
-    on_merge: Callable[[Merge], bool] | None = None,
-    read_ahead: ReadAhead | None = None,
-) -> Merge | None:
-    """Plan, make and apply the merge of a remote's commit; None where we have all of it already.
-
-    Other processes go on writing meanwhile. What they change in a file that the merge changes is committed, and the
-    merge is planned again. `own` says that it is a commit of this clone's own branch: nothing of it is quarantined.
-    `on_merge` receives a merge before it is applied, and returns whether it is public from now on: a further round then
-    builds upon it.
-
-    Raises SyncBlockedError where a file here cannot be committed and the merge changes it.
-    """
-    repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
-    obstructed: tuple[str, ...] = ()
-    uncommitted = set[str]()
-    stuck = 0
-    other = theirs
-    for _ in range(ROUNDS):
-        with committing(store):
-            head = layout.read_head(repo)
-            if head.oid == theirs and not own:
-                mark_checked(store, theirs)
-                return None
-            merge = _merge(store, head.oid, other, read_ahead, own=own)
-            if merge is not None and on_merge is not None and on_merge(merge):
-                other = merge.commit
-            applied = apply.apply_merge(store, head, merge, uncommitted) if merge else apply.Applied(True)
-        commit_pending(store, wait=LOCK_SECONDS)
-        if applied.done:
-            if not own:
-                _record_arrivals(store, head.oid, theirs, merge)
-            return merge._replace(notes=applied.notes) if merge else None
-        # A file that others keep writing may be in the way again and again, but not for ever.
-        stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
-        obstructed = applied.in_the_way
-        if stuck:  # committing them did not help
-            uncommitted |= may_be_kept(obstructed, store.places.folder)
-        if stuck == STUCK_ROUNDS:
-            break
-        record_outside_changes(store, obstructed)
-        commit_pending(store, wait=LOCK_SECONDS)
-    if obstructed:
-        raise SyncBlockedError(
-            f"{obstructed[0]} was changed here in a way that cannot be committed, and the remote changed it too.",
-            "Nothing was overwritten. `engram doctor` says what is wrong; repair the file, then sync again.",
-        )
-    raise SyncBlockedError(
-        "Other processes keep changing the same files.", "Sync again in a moment; nothing is lost."
-    )
-
-
-def _merge(store: Store, head: str | None, other: str, read_ahead: ReadAhead, *, own: bool) -> Merge | None:
-    """Plan the merge of a commit into our head and carry the plan out; no file and no branch is touched yet.
-
-    Unless it is our `own` commit, quarantine its entries as the settings say, and limit what they may claim.
-    """
-    commit_merge.check_incoming_commits(store, head, other)
-    repaired = external_merges.repair_merges(store, other, read_ahead)
-    plan = commit_merge.plan_merge(store, head, repaired, read_ahead)
-    merge = commit_merge.merge_commits(store, plan, read_ahead)
-    if merge is None or own:
-        return merge
-    credit.note_raised(store, merge.changes, merge.known)
-    return merge._replace(
-        held=incoming_quarantine.quarantine_incoming(store, head, other, merge.changes, merge.known)
-    )
-
-
-def _record_arrivals(store: Store, head: str | None, theirs: str, merge: Merge | None) -> None:
-    mark_checked(store, theirs)
-    if merge is not None:
-        incoming_quarantine.record_arrivals(store, head, theirs, merge.changes, merge.known)
-
-
-def update_index(store: Store, paths: Sequence[str]) -> None:
-    """Index what came in; what cannot be indexed now is left to the next query."""
-    lore = [path for path in paths if is_lore(path, store.places.folder)]
-    if lore:
-        with contextlib.suppress(EngramError):
-            refresh(store, paths=lore if len(lore) <= INDEXED_BY_PATH else ())
 
 
 def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
