@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engram.mcp.greeting import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 VERSIONS = (
     "2024-11-05",
@@ -24,17 +27,17 @@ anyio.run(build(Memory(Opening())).run_stdio_async)
 """
 
 
-def answers() -> dict[str, Any]:
+def answers(versions: Sequence[str]) -> dict[str, Any]:
     """Ask the server of the SDK alone, in a process of its own. Raises ValueError where an answer depends on the version."""
-    found = [_ask(version) for version in VERSIONS]
+    found = [_ask(version) for version in versions]
     if any(one != found[0] for one in found):
         raise ValueError("the answers to initialize or tools/list depend on the version of the protocol")
     return {**found[0], "versions": VERSIONS}
 
 
-def text() -> str:
-    """The contents of the file."""
-    return json.dumps(answers(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def text(versions: Sequence[str] = VERSIONS) -> str:
+    """The contents of the file, as the server answers a client of each of these versions."""
+    return json.dumps(answers(versions), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _ask(version: str) -> dict[str, Any]:

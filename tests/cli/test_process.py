@@ -82,9 +82,10 @@ def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None
 ALL = "<&- >&- 2>&-"
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("arguments", "closed"),
     [*(("query tide --json", one) for one in ("<&-", ">&-", "2>&-", ALL)), ("list", ALL), ("forget L9", ALL)],
+    everyday=2,
 )
 def test_streams_may_be_missing(root: Path, closed: str, arguments: str) -> None:
     script = f"{shlex.quote(sys.executable)} -m engram {arguments} {closed}"
@@ -166,7 +167,7 @@ def test_the_editor_changes_the_file(root: Path) -> None:
     assert f"id: {lore_id}\n" in after
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("body", "code", "says"),
     [
         ("pass", 0, "Nothing was changed"),
@@ -176,6 +177,7 @@ def test_the_editor_changes_the_file(root: Path) -> None:
         (REPLACE.format("---\n\n", "\n"), 2, "no closing"),
         (REPLACE.format("local", "solar") + "\nsys.exit(3)", 2, "ended with 3"),
     ],
+    everyday=2,
 )
 def test_a_refused_edit_keeps_the_text_that_was_typed(root: Path, body: str, code: int, says: str) -> None:
     (file,) = lore_files(root)
@@ -196,7 +198,7 @@ def test_a_refused_edit_keeps_the_text_that_was_typed(root: Path, body: str, cod
         assert kept[0].name in shown.replace("\r\n", "")
 
 
-@pytest.mark.parametrize("chosen", ["no-such-program-at-all", "'unclosed", ""])
+@sampled("chosen", ["no-such-program-at-all", "'unclosed", ""])
 def test_an_editor_that_cannot_be_started_is_told(root: Path, chosen: str) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     spare = root / "spare"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from apikit import SetClock, ok, opened
+from effort import sampled
 from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answer, call, make_store, text_of
 
 from engram.domain.agents import fence
@@ -212,7 +213,7 @@ def test_lore_that_are_pending_low_or_expired_are_not_in_the_brief(root: Path) -
     assert "boats" not in found
 
 
-@pytest.mark.parametrize("budget", [100, 300, 1200])
+@sampled("budget", [100, 300, 1200])
 def test_the_brief_keeps_its_budget(budget: int, tmp_path: Path) -> None:
     with opened(tmp_path, settings=f'[store]\nfolder = "lore"\n[hooks]\nbrief_budget = {budget}\n') as engram:
         for number in range(12):

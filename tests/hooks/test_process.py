@@ -182,7 +182,7 @@ def test_a_clone_that_may_only_be_read_is_recalled_from_as_usual(
     assert sorted(root.rglob("*")) == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@sampled("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_hook_that_is_killed_leaves_the_store_whole(number: int, root: Path) -> None:
     for event in ("prompt", "session-end"):
         child = subprocess.Popen(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from apikit import Result, variables
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import RECALLED, cli, held, root, template
 
@@ -111,7 +112,7 @@ def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(
     assert "should not happen" not in errors
 
 
-@pytest.mark.parametrize("most", [0, 100, 5000, 50_000])
+@sampled("most", [0, 100, 5000, 50_000])
 def test_after_room_was_made_all_is_well(root: Path, most: int) -> None:
     for command in (("record", f"One more at {most}.", "-c", "fact"), ("reindex", "--rebuild"), ("list",)):
         assert "Traceback" not in limited(root, most, *command).err
@@ -121,7 +122,7 @@ def test_after_room_was_made_all_is_well(root: Path, most: int) -> None:
     assert held(cli("doctor", cwd=root), 0).out == "All is well.\n"
 
 
-@pytest.mark.parametrize("most", [100, 5000, 50_000])
+@sampled("most", [100, 5000, 50_000])
 def test_lore_is_recalled_where_no_index_can_be_written(root: Path, most: int) -> None:
     cli("record", "One more.", "-c", "fact", cwd=root)
     held(limited(root, most, "reindex", "--rebuild"), 1)
@@ -130,10 +131,11 @@ def test_lore_is_recalled_where_no_index_can_be_written(root: Path, most: int) -
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no full device")
 class TestStreams:
-    @pytest.mark.parametrize(
+    @sampled(
         "command",
         [("list",), ("export",), ("query", "idempotent"), ("--version",), ("config", "--json")],
         ids=str,
+        everyday=2,
     )
     def test_an_answer_that_cannot_be_written_is_told(self, root: Path, command: tuple[str, ...]) -> None:
         with open("/dev/full", "wb") as full:
@@ -162,7 +164,7 @@ class TestStreams:
         assert done.returncode == 1
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("closed", "command", "code"),
     [
         (0, "record - -c fact", 2),
@@ -171,6 +173,7 @@ class TestStreams:
         (2, "nonsense", 2),
         (2, "list", 0),
     ],
+    everyday=2,
 )
 def test_a_closed_stream_is_no_trouble(root: Path, closed: int, command: str, code: int) -> None:
     script = f"import os, sys; os.close({closed}); os.execv(sys.executable, [sys.executable, '-m', 'engram', *sys.argv[1:]])"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened, variables
+from effort import sampled
 from forked_kit import forked
 from hostile_kit import CORPUS, ESCAPES, cli, held, problems, put, root, template
 
@@ -202,7 +203,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("lines", "message"), FIELDS.values(), ids=FIELDS)
+@sampled(("lines", "message"), FIELDS.values(), ids=FIELDS, everyday=8)
 def test_hostile_fields_are_read_or_told(root: Path, lines: str, message: str) -> None:
     path = put(root, "y.md", fields(lines))
     raw = path.read_bytes()

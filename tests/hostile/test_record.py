@@ -43,7 +43,7 @@ def test_text_that_cannot_be_a_lore_is_refused(root: Path, stdin: bytes, message
     assert message in said.err
 
 
-@pytest.mark.parametrize(
+@sampled(
     "text",
     [
         "🎉",
@@ -57,6 +57,7 @@ def test_text_that_cannot_be_a_lore_is_refused(root: Path, stdin: bytes, message
         "👩‍💻" * 500,
     ],
     ids=lambda text: ascii(text[:8]),
+    everyday=4,
 )
 def test_odd_text_is_kept_letter_for_letter_and_shown_harmless(root: Path, text: str) -> None:
     done = held(forked("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)

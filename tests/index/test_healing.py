@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from effort import sampled
 from index_kit import TEXTS, filled, generation_of, index_of
 from storekit import SteadyClock, answers, lines, opened, rebuilt, run
 
@@ -29,7 +30,7 @@ def ask(engram: Engram) -> list[str]:
 FOUND = [TEXTS[0][0]]
 
 
-@pytest.mark.parametrize("meta", ["", "{}", "[]", "null", '{"format": 1', '{"format": 0}', "\x00" * 50])
+@sampled("meta", ["", "{}", "[]", "null", '{"format": 1', '{"format": 0}', "\x00" * 50], everyday=2)
 def test_an_index_of_another_format_is_rebuilt(tmp_path: Path, meta: str) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()

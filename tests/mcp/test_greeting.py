@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import plain
+from effort import sampled
 from mcp_kit import HELLO, Raw
 
 from engram.mcp import greeting
@@ -25,14 +26,15 @@ def server(tmp_path: Path) -> Iterator[Raw]:
         yield found
 
 
-def test_the_kept_answers_are_those_of_the_sdk() -> None:
+@sampled("versions", [slice(-1, None), slice(None)], ids=["newest", "all"])
+def test_the_kept_answers_are_those_of_the_sdk(versions: slice) -> None:
     """Else: python tools/generate_greeting.py."""
     spec = importlib.util.spec_from_file_location("generate_greeting", ROOT / "tools/generate_greeting.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert Path(greeting.DATA).read_text("utf-8") == module.text()
+    assert Path(greeting.DATA).read_text("utf-8") == module.text(module.VERSIONS[versions])
 
 
 def test_the_sdk_answers_the_same_when_it_is_asked_again(server: Raw) -> None:
@@ -56,7 +58,7 @@ def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Pa
         assert server.end() == 0
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("first", "answer"),
     [
         ({"id": 5, "method": "ping"}, {"id": 5, "result": {}}),

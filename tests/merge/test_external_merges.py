@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import prepared
 import pytest
 from apikit import git
+from effort import sampled
 from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
 from engram.usecases.recording.edit import Edit
@@ -87,7 +88,7 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3"])
+@sampled("style", ["merge", "diff3"])
 def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style: str) -> None:
     git(scene.host, "config", "merge.conflictStyle", style)
     assert scene.merge()
@@ -96,7 +97,7 @@ def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style:
     assert scene.settled() == scene.wanted
 
 
-@pytest.mark.parametrize("side", ["ours", "theirs"])
+@sampled("side", ["ours", "theirs"])
 def test_one_sides_words_alone_become_what_sync_would_have_made(scene: Scene, side: str) -> None:
     assert not scene.merge("-X", side)
     assert b"<<<<<<<" not in (scene.host / scene.path).read_bytes()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SetClock, ok, opened, plain
+from effort import sampled
 from mcp_kit import inside, refused
 from mcp_kit import ok as answered
 from sync_kit import Clones
@@ -165,7 +166,7 @@ async def test_no_agent_decides_about_an_entity(store: Engram) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("key", "name"), [("i", "Queue"), ("t", "Job queue")])
+@sampled(("key", "name"), [("i", "Queue"), ("t", "Job queue")])
 async def test_the_app_shows_both_versions_and_takes_a_decision_back(
     store: Engram, key: str, name: str
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, SECRET, cli, git, ok, repository
+from effort import sampled
 from malicious_kit import copied
 from sync_kit import Clones, push_from_outside
 
@@ -52,7 +53,7 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("line", MOVES.values(), ids=MOVES)
+@sampled("line", MOVES.values(), ids=MOVES)
 def test_a_pull_does_not_move_the_store_until_a_person_accepts(clones: Clones, line: str) -> None:
     placement = "" if "placement" in line else 'placement = "dedicated"\n'
     root = pull(clones, f"[store]\n{placement}{line}\n")

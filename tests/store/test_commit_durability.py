@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import is_thorough
+from effort import is_thorough, sampled
 from storekit import (
     SteadyClock,
     answers,
@@ -275,7 +275,7 @@ LIMITED = """
 """
 
 
-@pytest.mark.parametrize("limit", [0, 200, 700, 2_500, 5_000, 12_000, 40_000])
+@sampled("limit", [0, 200, 700, 2_500, 5_000, 12_000, 40_000], everyday=3)
 def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path, limit: int) -> None:
     """Real refusals (EFBIG) of every write past the limit, those of SQLite, tantivy and git among them."""
     root = tmp_path / "store"

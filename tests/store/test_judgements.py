@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, variables
+from effort import sampled
 from sync_kit import Clones, commit
 
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
@@ -259,7 +260,7 @@ def test_where_the_branch_of_words_is_protected_judgements_travel_all_the_same(t
         assert clones[name].get(lore.id).lore.validation_count == 2
 
 
-@pytest.mark.parametrize("days", [3650, -3650, 40, -40])
+@sampled("days", [3650, -3650, 40, -40], everyday=2)
 def test_a_clock_that_is_wrong_changes_no_other_clone_by_more_than_its_votes(
     tmp_path: Path, days: int
 ) -> None:

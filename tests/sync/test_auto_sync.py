@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, git, ok, plain
+from effort import sampled
 from storekit import wait_until
 from sync_kit import SOON, Clones, ManyClock, bare, connected, opened
 
@@ -139,7 +140,7 @@ DAMAGED = (
 )
 
 
-@pytest.mark.parametrize("content", DAMAGED)
+@sampled("content", DAMAGED, everyday=2)
 def test_a_damaged_memory_of_the_last_sync_is_none(engram: Engram, content: str) -> None:
     Path(engram.store.places.state, "last-sync.json").write_text(content)
     assert is_due(engram.store)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git
+from effort import sampled
 from sync_kit import Clones
 
 from engram.domain.entry.confidence import Vote
@@ -145,7 +146,7 @@ def test_a_fold_that_a_killed_sync_left_out_is_made_up_for_though_nothing_more_c
     clones.assert_equal()
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("one", "other", "kind"),
     [
         ("Run migrations on startup of the service.", "Do not run migrations on startup of the service.", "contradiction"),

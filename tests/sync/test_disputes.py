@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, git, ok
+from effort import sampled
 from sync_kit import commit
 from sync_kit import settled as clones_with
 
@@ -197,8 +198,10 @@ def test_a_hand_edit_is_dated_by_its_file_when_engram_commits_it(pair: Pair) -> 
     assert saved.tzinfo == UTC
 
 
-@pytest.mark.parametrize(
-    ("decision", "number"), [("accept", "7070"), ("take", "9090"), ("mine", "9090"), ("theirs", "7070")]
+@sampled(
+    ("decision", "number"),
+    [("accept", "7070"), ("take", "9090"), ("mine", "9090"), ("theirs", "7070")],
+    everyday=2,
 )
 def test_one_decision_settles_it_for_everybody(pair: Pair, decision: str, number: str) -> None:
     pair.edit("a", "8080", "9090")

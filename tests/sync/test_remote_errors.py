@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import cli, git
+from effort import sampled
 from remote_kit import allow_loopback, answering, damage, hanging_up, listening, refusing
 from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside, settled
 
@@ -137,7 +138,7 @@ def test_an_address_of_a_kind_that_is_not_allowed(alone: Engram, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("scheme", ["http", "git", "ssh"])
+@sampled("scheme", ["http", "git", "ssh"])
 def test_a_refused_connection(
     alone: Engram, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,9 +201,10 @@ def test_a_server_that_hangs_up_in_the_middle_of_its_answer(alone: Engram) -> No
         failed(alone, "offline")
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("status", "kind"),
     [(401, "auth"), (403, "forbidden"), (404, "not-found"), (500, "offline"), (503, "offline")],
+    everyday=2,
 )
 @pytest.mark.usefixtures("loopback")
 def test_a_web_server_that_refuses(alone: Engram, status: int, kind: str) -> None:
@@ -319,7 +321,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
+@sampled("state", STATES)
 def test_a_repository_in_the_middle_of_something(clones: Clones, state: Any) -> None:
     word, way_out = STATES[state]
     clones.record("b", "From b.")

@@ -99,13 +99,13 @@ def _make(placement: str, folder: Path) -> None:
     Here(folder, placement)
 
 
-@pytest.fixture(params=["dedicated", "branch"])
+@pytest.fixture(params=["branch", pytest.param("dedicated", marks=pytest.mark.slow)])
 def here(tmp_path: Path, request: pytest.FixtureRequest) -> Here:
     prepared.copy(f"here {request.param}", tmp_path, partial(_make, request.param))
     return Here.again(tmp_path, request.param)
 
 
-@pytest.fixture(params=["dedicated", "branch"])
+@pytest.fixture(params=["branch", pytest.param("dedicated", marks=pytest.mark.slow)])
 def shared(tmp_path: Path, request: pytest.FixtureRequest) -> Here:
     """The README is committed on both sides."""
 

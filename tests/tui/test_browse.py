@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from effort import sampled
 from textual import events
 from textual.widgets import Input
 from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, make_template, open_copy, shown, using
@@ -264,7 +265,7 @@ async def test_an_age_goes_on_while_nothing_happens(store: engram.Engram) -> Non
         assert user.browse.entry_list.now > before
 
 
-@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@sampled("width", [40, 80, 120, 200], everyday=2)
 async def test_titles_get_the_room_they_need(store: engram.Engram, width: int) -> None:
     async with using(store, (width, 24)) as user:
         await user.sees(lambda: user.browse.entry_list.rows)
