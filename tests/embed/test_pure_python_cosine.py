@@ -1,4 +1,4 @@
-"""The cosines of a few texts without numpy equal those with it, and `record` has no other need of numpy."""
+"""The cosines of a few texts without numpy equal those with it, and nothing else of a first comparison needs numpy."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ WORDS = (
     "\n",
 )
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
-RECORDS = """
+COMPARES = """
 import sys, engram
+from engram.usecases.similarity.near_duplicates import similar
 with engram.open(sys.argv[1], background=False) as store:
-    store.record("The queue consumer must retry after a timeout.", category="FACT")
-    [twin] = store.record("The queue consumer must retry after one timeout.", category="FACT").similar
+    lore = store.record("The queue consumer must retry after a timeout.", category="FACT").lore
+    new = lore._replace(id="", content="The queue consumer must retry after one timeout.")
+    [twin] = similar(store.store, new)
     print(twin.similarity, "numpy" in sys.modules)
     for number in range(2):
-        store.record(f"The queue consumer must retry after {number} timeouts.", category="FACT")
+        similar(store.store, new)
     print("numpy" in sys.modules)
 """
 
@@ -81,7 +83,7 @@ def test_models_of_another_form_use_numpy(name: str) -> None:
 def test_a_near_duplicate_is_reported_without_numpy_in_the_first_calls(tmp_path: Path) -> None:
     dedicated(tmp_path / "store")
     done = subprocess.run(
-        [sys.executable, "-c", RECORDS, str(tmp_path / "store")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", COMPARES, str(tmp_path / "store")], capture_output=True, text=True, check=True
     )
     similarity, loaded, later = done.stdout.split()
     assert 0.85 <= float(similarity) <= 1
