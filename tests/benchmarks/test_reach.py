@@ -176,6 +176,7 @@ def test_an_event_whose_tool_no_hook_is_called_for_reaches_nothing(small: str) -
     assert not events.is_called(edit._replace(payload={**edit.payload, "tool_name": "Glob"}))
 
 
+@pytest.mark.slow
 def test_real_hooks_put_the_right_entry_before_the_model_and_nothing_else(small: str, tmp_path: Path) -> None:
     import retrieval_set
     from reaching import events, hooks, tables

@@ -154,6 +154,7 @@ def test_a_moment_that_another_clone_set_counts_once_it_is_accepted(clones: Clon
     assert a.review(kinds=["foreign"]).items
 
 
+@pytest.mark.slow
 def test_the_development_set_is_brought_precisely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     import moments

@@ -189,6 +189,7 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         assert last or user.app.undo_stack.done == []
 
 
+@pytest.mark.slow
 @SIZES
 @of("four")
 async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
@@ -259,6 +260,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("entry") == set()
 
 
+@pytest.mark.slow
 @SIZES
 @of("asked")
 async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
@@ -287,6 +289,7 @@ async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("live") == set()
 
 
+@pytest.mark.slow
 @SIZES
 @of("asked")
 async def test_insight(store: engram.Engram, size: tuple[int, int]) -> None:

@@ -206,6 +206,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("consolidate") == set()
 
 
+@pytest.mark.slow
 @SIZES
 async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> None:
     store, hub = clones["a"], clones.hub
@@ -235,6 +236,7 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
         assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_sync
 
 
+@pytest.mark.slow
 @SIZES
 @of("four")
 async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, int]) -> None:
@@ -284,6 +286,7 @@ async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         assert len(store.list(limit=None).lore) == 4
 
 
+@pytest.mark.slow
 @SIZES
 @of("review")
 async def test_the_merge_editor(store: engram.Engram, size: tuple[int, int]) -> None:
