@@ -226,7 +226,12 @@ def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Pa
         path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         assert generation.verify() == [f"{first.name}: contents changed since they were written"]
         path.unlink()
+        left = Path(
+            generation.folder, "graph-9-9.usearch"
+        )  # by a process that was killed before the catalog named it
+        left.write_bytes(content)
         tidy(engram.store)
+        assert not left.exists()
         generation = engram.store.index.look()
         assert generation is not None
         second = generation.graph_file

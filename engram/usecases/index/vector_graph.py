@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from engram.adapters.files.durable.lock import FileLock
@@ -94,8 +93,7 @@ def _put(store: Store, folder: str, made: GraphFile) -> bool:
         try:
             generation = store.index.look()
             if generation is None or generation.folder != folder or generation.next_slot < made.slots:
-                with contextlib.suppress(OSError):
-                    remove_graph(folder, made)
+                remove_graph(folder, made)
                 return False
             writer = GenerationWriter(generation, bulk=False)
             try:
