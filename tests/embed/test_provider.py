@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model2vec.persistence.datamodels import FOLDER_LAYOUTS
 
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.model2vec_folder import LAYOUTS
 from engram.adapters.embed.model_files import derived_files, read_header
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
 from engram.domain.errors import EngramError
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 TOKENIZER = {
     "added_tokens": [],
-    "normalizer": {"type": "BertNormalizer", "clean_text": True, "lowercase": True},
+    "normalizer": {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": True,
+    },
     "pre_tokenizer": {"type": "BertPreTokenizer"},
     "model": {
         "type": "WordPiece",
@@ -50,10 +58,15 @@ def safetensors(tensors: dict[str, tuple[str, list[int], bytes]]) -> bytes:
 TABLE = ("I8", [2, 3], bytes([1, 2, 3, 4, 5, 6]))
 
 
+def test_the_model_that_the_misfits_vary_is_loaded(tmp_path: Path) -> None:
+    assert opened(write_model(tmp_path)).embed_one("git").any()
+
+
 def write_model(folder: Path, model: bytes = safetensors({"embeddings": TABLE})) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "model.safetensors").write_bytes(model)
     (folder / "tokenizer.json").write_text(json.dumps(TOKENIZER), encoding="utf-8")
+    (folder / "config.json").write_text("{}", encoding="utf-8")
     return folder
 
 
@@ -178,12 +191,43 @@ def test_a_provider_that_cannot_be_is_an_error_with_a_hint(
     assert caught.value.hint
 
 
-def test_a_folder_without_a_model_names_the_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(EmbeddingError, match=r"model\.safetensors.*No such file"):
+@pytest.mark.parametrize("missing", ["", "model.safetensors", "tokenizer.json", "config.json"])
+def test_a_folder_without_a_whole_model_is_an_error_that_names_the_files(
+    tmp_path: Path, missing: str
+) -> None:
+    if missing:
+        (write_model(tmp_path) / missing).unlink()
+    with pytest.raises(
+        EmbeddingError, match=r"holds no model2vec model: model\.safetensors, tokenizer\.json"
+    ):
         opened(tmp_path)
-    (write_model(tmp_path) / "tokenizer.json").unlink()
-    with pytest.raises(EmbeddingError, match="cannot be read"):
-        opened(tmp_path)
+
+
+def test_layouts_of_a_folder_are_those_of_model2vec() -> None:
+    theirs = [
+        (str(one.config), str(one.embeddings.parent).replace(".", ""), one.is_sentence_transformers)
+        for one in FOLDER_LAYOUTS
+    ]
+    assert theirs == [(config, inner, tensor == "embedding.weight") for config, inner, tensor in LAYOUTS]
+
+
+def test_a_folder_that_is_gone_is_never_asked_of_a_hub(tmp_path: Path) -> None:
+    embedder = opened(write_model(tmp_path / "model"))
+    shutil.rmtree(tmp_path / "model")
+    with pytest.raises(EmbeddingError, match="model2vec cannot load the model") as caught:
+        embedder.embed_one("git")
+    assert "Repo id" in str(caught.value)  # refused as a name before anything is sent
+
+
+def test_loading_a_folder_says_nothing_on_standard_error(tmp_path: Path) -> None:
+    folder = write_model(tmp_path)
+    (folder / "config.json").write_text('{"max_length": 512, "normalize": false}', encoding="utf-8")
+    code = f"""
+from engram.adapters.embed.provider import open_embedder
+open_embedder("path", {str(folder)!r}).embed_one("git")
+"""
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert (found.stdout, found.stderr) == ("", "")
 
 
 WHOLE = safetensors({"embeddings": TABLE})
@@ -232,7 +276,9 @@ def test_tensors_that_do_not_fit_are_an_error_with_the_first_text(
     tensors: dict[str, tuple[str, list[int], bytes]], tmp_path: Path
 ) -> None:
     embedder = opened(write_model(tmp_path, safetensors(tensors)))
-    with pytest.raises(EmbeddingError) as caught:
+    with pytest.raises(
+        EmbeddingError, match=r"number of vectors|bfloat16|names rows|only 1 vectors|'weights' do not fit"
+    ) as caught:
         embedder.embed_one("git")
     assert caught.value.hint
 
@@ -240,7 +286,7 @@ def test_tensors_that_do_not_fit_are_an_error_with_the_first_text(
 def test_a_model_that_shrinks_after_it_was_opened_is_an_error(tmp_path: Path) -> None:
     embedder = opened(write_model(tmp_path))
     os.truncate(tmp_path / "model.safetensors", len(WHOLE) - 2)
-    with pytest.raises(EmbeddingError, match="cannot be mapped"):
+    with pytest.raises(EmbeddingError, match="model2vec cannot load the model"):
         embedder.embed_one("git")
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from prepared import dedicated
 
 from engram.adapters.embed import pure_python_cosine
-from engram.adapters.embed.model_files import Tensor
-from engram.adapters.embed.provider import StaticEmbedder, open_embedder
+from engram.adapters.embed.provider import BundledEmbedder, open_embedder
 
 WORDS = (
     "retry",
@@ -43,9 +42,9 @@ with engram.open(sys.argv[1], background=False) as store:
 """
 
 
-def bundled() -> StaticEmbedder:
+def bundled() -> BundledEmbedder:
     found = open_embedder("bundled")
-    assert isinstance(found, StaticEmbedder)
+    assert isinstance(found, BundledEmbedder)
     return found
 
 
@@ -53,31 +52,18 @@ EMBEDDER = bundled()
 
 
 def without_numpy(text: str, others: list[str]) -> list[float]:
-    tokenizer, tokens = EMBEDDER._open_tokenizer()
-    assert pure_python_cosine.fits(EMBEDDER._file, tokens)
-    return pure_python_cosine.similarities(EMBEDDER._file, tokenizer, text, others)
+    return pure_python_cosine.similarities(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_cosines_are_those_of_the_vectors(text: str, others: list[str]) -> None:
-    found = pure_python_cosine.similarities(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
+    found = without_numpy(text, others)
     assert found == pytest.approx(EMBEDDER.similarities(text, others), abs=2e-6)
 
 
 def test_a_long_text_costs_no_accuracy() -> None:
     long = "retry the queue consumer " * 160
     assert without_numpy(long, ["retry the queue consumer", ""]) == pytest.approx([1.0, 0.0])
-
-
-@pytest.mark.parametrize("name", ["weights", "mapping"])
-def test_models_of_another_form_use_numpy(name: str) -> None:
-    file = EMBEDDER._file
-    assert not pure_python_cosine.fits(
-        file._replace(tensors={**file.tensors, name: Tensor("F32", (1,), 0, 4)}), 1
-    )
-    table = file.tensors["embeddings"]
-    assert not pure_python_cosine.fits(file._replace(tensors={"embeddings": table._replace(dtype="F16")}), 1)
-    assert not pure_python_cosine.fits(file, table.shape[0] + 1)
 
 
 def test_a_near_duplicate_is_reported_without_numpy_in_the_first_calls(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Vectors equal those of model2vec, for the bundled model and for every form of model that it saves."""
+"""Vectors equal those of model2vec, for the bundled model and for every form of model that it reads."""
 
 from __future__ import annotations
 
@@ -169,6 +169,20 @@ def test_a_model_with_a_quantised_vocabulary_gives_model2vecs_vectors(
     assert np.abs(vectors - reference(tmp_path, SAMPLES)).max() <= 1e-6
 
 
+@pytest.mark.parametrize("inner", ["", "0_StaticEmbedding"])
+def test_a_folder_of_sentence_transformers_gives_model2vecs_vectors(tmp_path: Path, inner: str) -> None:
+    from safetensors.numpy import save_file
+
+    folder = tmp_path / inner
+    folder.mkdir(exist_ok=True)
+    save_file({"embedding.weight": random_vectors("float32")}, folder / "model.safetensors")
+    small_tokenizer().save(str(folder / "tokenizer.json"))
+    (tmp_path / "config_sentence_transformers.json").write_text("{}", encoding="utf-8")
+    embedder = opened("path", tmp_path)
+    assert embedder.dimensions == 24
+    assert np.abs(embedder.embed(SAMPLES) - reference(tmp_path, SAMPLES)).max() <= 1e-6
+
+
 def test_a_very_long_text_has_the_direction_of_the_exact_mean(tmp_path: Path) -> None:
     vectors = random_vectors(
         "float32"
@@ -194,7 +208,7 @@ def test_a_model_with_numbers_that_are_none_never_gives_a_vector_that_is_none(tm
     assert not opened("path", tmp_path).embed(["bad", "dice", "bad a"]).any()
 
 
-def test_a_copy_of_the_bundled_folder_is_a_model_like_any_other() -> None:
+def test_the_bundled_folder_has_the_same_vectors_through_model2vec_as_through_our_loader() -> None:
     copy = opened("path", Path(BUNDLED_FOLDER))
     assert copy.identity != bundled().identity
     assert np.array_equal(copy.embed(TEXTS), bundled().embed(TEXTS))

@@ -11,12 +11,14 @@ import pytest
 from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
+from model2vec import StaticModel
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from engram.adapters.embed import tokenizing
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.model2vec_folder import load_model
 from engram.adapters.embed.provider import BUNDLED_FOLDER
-from engram.adapters.embed.tokenizing import ID_FORMAT, LibraryTokenizer, WordPieceTokenizer
+from engram.adapters.embed.tokenizing import ID_FORMAT, WordPieceTokenizer
 from engram.domain.text.scripts import not_latin
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +70,7 @@ def library() -> Tokenizer:
 
 @cache
 def ours() -> tokenizing.Tokenizer:
-    return tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    return tokenizing.bundled_tokenizer(BUNDLED_FOLDER)
 
 
 def fresh() -> tokenizing.Tokenizer:
@@ -168,7 +170,7 @@ def test_lone_surrogates_are_tokenised() -> None:
 def test_the_cache_of_words_is_bounded_and_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizing, "_LARGEST_CACHE", 8)
     monkeypatch.setattr(tokenizing, "_MOST_CHUNKS", 5)
-    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER)
     assert isinstance(tokenizer, WordPieceTokenizer)
     words, chunks = tokenizer._word_memory, tokenizer._chunk_memory
     for text in [*TEXTS.values(), *TEXTS.values()]:
@@ -178,14 +180,14 @@ def test_the_cache_of_words_is_bounded_and_changes_no_result(monkeypatch: pytest
 
 
 def test_rare_words_do_not_stay_in_the_cache() -> None:
-    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER)
     tokenizer.ids("x" * 5000 + " " + "é" * 5000)
     assert len(tokenizer._word_memory) == 0
     assert set(tokenizer._chunk_memory) == {""}
 
 
 def test_forgotten_words_are_tokenised_again() -> None:
-    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER)
     before = tokenizer.ids(CODE)
     assert isinstance(tokenizer, WordPieceTokenizer)
     tokenizer.forget()
@@ -194,7 +196,7 @@ def test_forgotten_words_are_tokenised_again() -> None:
 
 
 def test_plain_text_never_loads_the_library() -> None:
-    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER)
     for text in (TEXTS["prose"], TEXTS["control characters join words"], "push—it … “now”"):
         tokenizer.ids(text)
     assert tokenizer._word_memory._library._tokenizer is None
@@ -203,11 +205,20 @@ def test_plain_text_never_loads_the_library() -> None:
 
 
 def test_constants_of_the_bundled_tokenizer_equal_its_file() -> None:
-    settings = tokenizing.read_settings(str(BUNDLED_JSON))
-    tokens, unknown = tokenizing._token_ids(settings), settings["model"]["unk_token"]
-    vocabulary = tokenizing.bert_vocabulary(settings)
-    assert vocabulary == tokenizing.Vocabulary(tokens, tokenizing.BUNDLED_SPECIAL)
-    assert tokens[unknown] == tokenizing.BUNDLED_UNKNOWN
+    settings = json.loads(BUNDLED_JSON.read_text(encoding="utf-8"))
+    model, normalizer = settings["model"], settings["normalizer"]
+    assert model["vocab"][model["unk_token"]] == tokenizing.BUNDLED_UNKNOWN
+    assert tuple(token["content"] for token in settings["added_tokens"]) == tokenizing.BUNDLED_SPECIAL
+    used = tokenizing.Vocabulary(
+        model["vocab"],
+        tokenizing.BUNDLED_SPECIAL,
+        model["continuing_subword_prefix"],
+        model["max_input_chars_per_word"],
+    )
+    assert used == tokenizing.Vocabulary(model["vocab"], tokenizing.BUNDLED_SPECIAL)
+    assert (model["type"], normalizer["type"]) == ("WordPiece", "BertNormalizer")
+    assert normalizer["clean_text"]
+    assert normalizer["lowercase"]
 
 
 # Other models' tokenizers.
@@ -239,6 +250,7 @@ def split_at_spaces(model: object) -> Tokenizer:
 
 
 OTHERS = {
+    "WordPiece as in the bundled model": bert(),
     "cased WordPiece": bert(lowercase=False),
     "WordPiece that keeps control characters": bert(clean_text=False),
     "WordPiece with added words": with_word(bert(), "zebra the"),
@@ -251,71 +263,24 @@ OTHERS = {
 }
 
 
-def saved(tokenizer: Tokenizer, folder: Path) -> tokenizing.SizedTokenizer:
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return tokenizing.folder_tokenizer(str(folder))
-
-
-def assert_equal_to_library(
-    tokenizer: Tokenizer, found: tokenizing.SizedTokenizer, unknown: int | None
+@pytest.mark.parametrize("tokenizer", OTHERS.values(), ids=OTHERS.keys())
+def test_a_folder_of_any_tokenizer_is_tokenised_as_by_the_library(
+    tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
+    StaticModel(np.ones((tokenizer.get_vocab_size(), 3), "float32"), tokenizer).save_pretrained(tmp_path)
+    found = load_model(str(tmp_path)).tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    for text in (SAMPLE, "", "g\x0bit git GIT", *TEXTS.values()):
-        expected = [i for i in tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
-        assert found.tokenizer.ids(text) == expected
-        assert np.frombuffer(found.tokenizer.packed(text), ID_FORMAT).tolist() == expected
-    assert found.tokens == tokenizer.get_vocab_size()
-
-
-def test_a_bert_tokenizer_of_another_model_is_tokenised_here(tmp_path: Path) -> None:
-    tokenizer = bert()
-    found = saved(tokenizer, tmp_path)
-    assert isinstance(found.tokenizer, WordPieceTokenizer)
-    assert found.tokenizer.ids(SAMPLE)
-    assert_equal_to_library(tokenizer, found, 0)
-
-
-@pytest.mark.parametrize("tokenizer", OTHERS.values(), ids=OTHERS.keys())
-def test_any_other_tokenizer_uses_the_library(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    found = saved(tokenizer, tmp_path)
-    assert isinstance(found.tokenizer, LibraryTokenizer)
-    assert found.tokenizer.ids(SAMPLE)
     unknown = None if isinstance(tokenizer.model, models.BPE) else 0
-    assert_equal_to_library(tokenizer, found, unknown)
+    for text in (SAMPLE, "", "g\x0bit git GIT", "git " * 2000, *TEXTS.values()):
+        expected = [i for i in tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
+        assert found.ids(text) == expected
+        assert np.frombuffer(found.packed(text), ID_FORMAT).tolist() == expected
+    assert found.ids(SAMPLE)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"model": {"vocab": 3}}', "[" * 100_000])
 def test_a_broken_tokenizer_file_is_an_embedding_error_that_names_it(content: str, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(content, encoding="utf-8")
     with pytest.raises(EmbeddingError, match=r"tokenizer\.json"):
-        tokenizing.folder_tokenizer(str(tmp_path))
-
-
-def test_a_tokenizer_that_only_the_library_rejects_is_an_embedding_error(tmp_path: Path) -> None:
-    settings = {"model": {"type": "Invented", "vocab": {"a": 0}, "unk_token": "a"}}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
-    with pytest.raises(EmbeddingError, match="cannot be loaded"):
-        tokenizing.folder_tokenizer(str(tmp_path)).tokenizer.ids("a")
-
-
-def test_the_bundled_model_has_no_tokens_for_other_scripts_than_latin() -> None:
-    for text in (
-        "сервер",
-        "υπηρεσία",
-        "שלום",
-        "الرسائل",
-        "记忆",
-        "ログを見る",
-        "텍스트",
-        "ข้อความ",
-        "संदेश",
-        "ტექსტი",
-    ):
-        assert ours().ids(text) == []
-        assert ours().ids(f"git {text} push") == ours().ids("git push")
-
-
-def test_latin_letters_of_any_language_symbols_and_emoji_are_left_in() -> None:
-    for text in ("café", "Straße", "Điện thoại", "řeřicha", "İstanbul", "a → b", "½", "€", "™"):
-        assert not_latin().sub(" ", text) == text
+        tokenizing.load_library(str(tmp_path / "tokenizer.json"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import sys
 import tomllib
 import zipfile
 from email.parser import HeaderParser
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -90,6 +93,58 @@ def test_constraints_pin_a_version_that_the_project_accepts(requirement: Require
     version = pinned().get(canonicalize_name(requirement.name))
     assert version is not None
     assert requirement.specifier.contains(version)
+
+
+RUNNING = [
+    Requirement(line)
+    for extra in ("http", "onnx", "web")
+    for line in PROJECT["dependencies"] + PROJECT["optional-dependencies"][extra]
+]
+
+
+class _Imports(ast.NodeVisitor):
+    """The top names of all modules that a program imports when it runs, in functions, too."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> None:
+        checked = (
+            node.body if "TYPE_CHECKING" not in ast.unparse(node.test) else []
+        )  # only type checkers go there
+        for one in [*checked, *node.orelse]:
+            self.visit(one)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found |= {alias.name.partition(".")[0] for alias in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.found |= {(node.module or "").partition(".")[0]}
+
+
+@cache
+def imported() -> set[str]:
+    visitor = _Imports()
+    for package in ("engram", "tui/engram_tui"):
+        for path in (ROOT / package).rglob("*.py"):
+            visitor.visit(ast.parse(path.read_bytes()))
+    return visitor.found
+
+
+@cache
+def modules() -> dict[str, set[str]]:
+    """The importable names of each installed distribution."""
+    found: dict[str, set[str]] = {}
+    for module, names in packages_distributions().items():
+        for name in names:
+            found.setdefault(canonicalize_name(name), set()).add(module)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted({requirement.name for requirement in RUNNING}))
+def test_every_declared_dependency_is_imported_by_the_program(name: str) -> None:
+    """The extras `dev` (GitPython too) and `train` are for tests and tools, not for the program."""
+    assert modules()[canonicalize_name(name)] & imported()
 
 
 def test_tested_pythons_are_the_declared_ones() -> None:

@@ -124,21 +124,14 @@ def grown(
 
 def save(folder: str, settings: dict[str, Any], table: NDArray[np.float32], card: dict[str, Any]) -> None:
     """Write a model2vec folder with int8 vectors, and the files that Engram derives from it."""
-    from safetensors.numpy import save_file
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer
 
-    os.makedirs(folder, exist_ok=True)
     scale = 127 / np.abs(table).max()
-    save_file(
-        {"embeddings": np.rint(table * scale).astype(np.int8)}, os.path.join(folder, "model.safetensors")
-    )
-    documents = {
-        "tokenizer.json": settings,
-        "config.json": {"max_length": 512, "normalize": True, "embedding_dtype": "int8"},
-        "SOURCES.json": card,
-    }
-    for name, document in documents.items():
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            json.dump(document, file, ensure_ascii=False, indent=1)
+    vectors = np.rint(table * scale).astype(np.int8)
+    StaticModel(vectors, Tokenizer.from_str(json.dumps(settings)), normalize=True).save_pretrained(folder)
+    with open(os.path.join(folder, "SOURCES.json"), "w", encoding="utf-8") as file:
+        json.dump(card, file, ensure_ascii=False, indent=1)
     os.chmod(os.path.join(folder, "model.safetensors"), 0o644)  # safetensors makes it for its owner alone
     for name, content in derived_files(folder).items():
         with open(os.path.join(folder, name), "wb") as file:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class StaticModel:
-    """A tokenizer with the table of its tokens' vectors, of `dimensions` numbers each."""
+    """A tokenizer with the table of its tokens' vectors."""
 
-    def __init__(self, tokenizer: Tokenizer, table: TokenTable, dimensions: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, table: TokenTable) -> None:
         self.tokenizer = tokenizer
         self.table = table
-        self._dimensions = dimensions
+        self._dimensions = table.dimensions
         self._directions = TokenDirections(table)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 # safetensors dtype -> numpy dtype; all data is little-endian
 _DTYPES = {"I8": "<i1", "I32": "<i4", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _LENGTH_BYTES = 8
+MODEL_FILE = "model.safetensors"
+TOKENIZER_FILE = "tokenizer.json"
+TABLE = "embeddings"  # model2vec's name of the tensor
 _LARGEST_HEADER = 100_000_000  # the format's own limit
+_AGAIN = "Install Engram again."
 HINT = "Name a folder that model2vec saved (StaticModel.save_pretrained), or use the bundled model."
 
 
@@ -59,26 +63,23 @@ def read_header(path: str) -> TensorFile:
     return TensorFile(path, size, header, tensors)
 
 
-def map_tensor(file: TensorFile, name: str) -> NDArray[np.generic]:
-    """Return a tensor as a read-only array on the mapped file: only the rows that are used are ever read.
+def map_table(file: TensorFile) -> NDArray[np.int8]:
+    """Return the bundled table of vectors as a read-only array on the mapped file: only the rows that are used are ever read.
 
-    Raises EmbeddingError if the file has no such tensor, has it in an unknown format, or has shrunk.
+    Raises EmbeddingError if the file has none of one-byte integers, or has shrunk.
     """
     import mmap
 
-    tensor = file.tensors.get(name)
-    if tensor is None or tensor.dtype not in _DTYPES:
-        found = f"has no tensor '{name}'" if tensor is None else f"holds '{name}' as {tensor.dtype}"
-        raise EmbeddingError(f"{file.path} {found}.", HINT)
-    dtype = _DTYPES[tensor.dtype]
-    count = _count(tensor.shape)
+    tensor = file.tensors.get(TABLE)
     try:
+        if tensor is None or tensor.dtype != "I8":
+            raise ValueError(f"no '{TABLE}' of one-byte integers")
         with open(file.path, "rb") as opened:
             data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        flat = numpy_module().frombuffer(data, dtype=dtype, count=count, offset=tensor.start)
-        array: NDArray[np.generic] = flat.reshape(tensor.shape)
+        flat = numpy_module().frombuffer(data, "<i1", count=tensor.end - tensor.start, offset=tensor.start)
+        array: NDArray[np.int8] = flat.reshape(tensor.shape)
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"The model file {file.path} cannot be mapped: {error}.", HINT) from error
+        raise EmbeddingError(f"The model file {file.path} cannot be mapped: {error}.", _AGAIN) from error
     return array
 
 
@@ -117,11 +118,17 @@ def _count(shape: tuple[int, ...]) -> int:
     return count
 
 
+def table_dimensions(file: TensorFile, name: str = TABLE) -> int:
+    """Return the length of the vectors in a model file. Raises EmbeddingError if it has no table of them by this name."""
+    table = file.tensors.get(name)
+    if table is None or len(table.shape) != 2 or 0 in table.shape:
+        raise EmbeddingError(f"{file.path} has no table of token vectors called '{name}'.", HINT)
+    return table.shape[1]
+
+
 # Identities of models, which change whenever their vectors would.
 
 IDENTITY_FILE = "identity.txt"
-MODEL_FILE = "model.safetensors"
-TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "vocabulary.txt"
 SCHEME = "mean1"  # how token vectors become one: change it with tokenizing or pooling
 _DIGEST_BYTES = 16
@@ -135,10 +142,10 @@ def bundled_identity(folder: str) -> str:
         with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # one codec less to import
             return f"bundled:{file.read().strip()}:{SCHEME}"
     except (OSError, ValueError) as error:
-        raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
+        raise EmbeddingError("The bundled model is incomplete.", _AGAIN) from error
 
 
-def folder_identity(file: TensorFile, folder: str) -> str:
+def folder_identity(file: TensorFile, tokenizer: str) -> str:
     """Return a digest of a model's header, size, 64 blocks spread over its data, and tokenizer (about 3 ms, not 30).
 
     It is the same for copies of a folder. Raises EmbeddingError if a file cannot be read.
@@ -153,10 +160,10 @@ def folder_identity(file: TensorFile, folder: str) -> str:
             for number in range(_SAMPLES):
                 model.seek(number * step)
                 digest.update(model.read(_SAMPLE_BYTES))
-        with open(os.path.join(folder, TOKENIZER_FILE), "rb") as tokenizer:
-            digest.update(tokenizer.read())
+        with open(tokenizer, "rb") as text:
+            digest.update(text.read())
     except OSError as error:
-        raise EmbeddingError(f"The model in {folder} cannot be read: {error.strerror}.", HINT) from error
+        raise EmbeddingError(f"The model {file.path} cannot be read: {error.strerror}.", HINT) from error
     return f"path:{digest.hexdigest()}:{SCHEME}"
 
 

@@ -12,8 +12,9 @@ from engram.adapters.embed.model_files import (
     MODEL_FILE,
     TensorFile,
     bundled_identity,
-    folder_identity,
+    map_table,
     read_header,
+    table_dimensions,
 )
 from engram.domain.typed import TYPE_CHECKING
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.model import StaticModel
-    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.protocols import Embedder, Tokenizer
     from engram.adapters.embed.table import Nearness
-    from engram.adapters.embed.tokenizing import SizedTokenizer
 
 # The embedder of a static model: name, identity and dimensions at once, everything else with the first text.
 
@@ -35,24 +35,17 @@ _OF_A_COMMAND = 2
 
 
 class StaticEmbedder:
-    """An `Embedder` over a model2vec table; vectors have length 1 whatever its config.json says."""
+    """An `Embedder` over a table of token vectors; its own have length 1 whatever the model's config.json says."""
 
     costly = False
 
-    def __init__(
-        self,
-        name: str,
-        identity: str,
-        file: TensorFile,
-        open_tokenizer: Callable[[], SizedTokenizer],
-    ) -> None:
+    def __init__(self, name: str, identity: str, dimensions: int, load: Callable[[], StaticModel]) -> None:
+        """`load` is called with the first text and may raise EmbeddingError."""
         self.name = name
         self.identity = identity
-        self.dimensions = _dimensions(file)
-        self._file = file
-        self._open_tokenizer = open_tokenizer
+        self.dimensions = dimensions
+        self._load = load
         self._loaded: StaticModel | None = None
-        self._asked = 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
@@ -85,17 +78,7 @@ class StaticEmbedder:
         return self._model().embed_one(text)
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return the cosine of a text with each of the others. Raises EmbeddingError.
-
-        The first calls of a process do without numpy, as a command makes one or two; later ones use it.
-        """
-        if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
-            from engram.adapters.embed import pure_python_cosine
-
-            self._asked += 1
-            tokenizer, tokens = self._open_tokenizer()
-            if pure_python_cosine.fits(self._file, tokens):
-                return pure_python_cosine.similarities(self._file, tokenizer, text, others)
+        """Return the cosine of a text with each of the others. Raises EmbeddingError."""
         one, *rest = self.embed([text, *others])
         return [float(one @ other) for other in rest]
 
@@ -110,24 +93,41 @@ class StaticEmbedder:
     def _model(self) -> StaticModel:
         """Load the model on the first call. Two threads may both load it, with the same result."""
         if self._loaded is None:
-            from engram.adapters.embed.model import StaticModel
-            from engram.adapters.embed.table import open_table
-
-            tokenizer, tokens = self._open_tokenizer()
-            table = open_table(self._file)
-            if tokens > table.tokens:
-                counts = f"{tokens} words and only {table.tokens} vectors"
-                raise EmbeddingError(f"The model {self._file.path} has {counts}.", HINT)
-            self._loaded = StaticModel(tokenizer, table, self.dimensions)
+            self._loaded = self._load()
         return self._loaded
 
 
-def _dimensions(file: TensorFile) -> int:
-    """Return the length of the vectors in a model file. Raises EmbeddingError if it has no table of vectors."""
-    table = file.tensors.get("embeddings")
-    if table is None or len(table.shape) != 2 or 0 in table.shape:
-        raise EmbeddingError(f"{file.path} has no table of token vectors called 'embeddings'.", HINT)
-    return table.shape[1]
+class BundledEmbedder(StaticEmbedder):
+    """The embedder of the bundled model, which Engram reads itself rather than with model2vec.
+
+    A command pays for its start: a first vector through model2vec takes a new process 0.53 CPU-s, this way 0.11 (Python
+    itself included). A test compares the vectors.
+    """
+
+    def __init__(self, identity: str, file: TensorFile, folder: str) -> None:
+        super().__init__("bundled", identity, table_dimensions(file), lambda: _load_bundled(file, folder))
+        self._file = file
+        self._folder = folder
+        self._asked = 0
+
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others. Raises EmbeddingError.
+
+        The first calls of a process do without numpy, as a command makes one or two; later ones use it.
+        """
+        if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
+            from engram.adapters.embed import pure_python_cosine
+
+            self._asked += 1
+            return pure_python_cosine.similarities(self._file, _bundled_tokenizer(self._folder), text, others)
+        return super().similarities(text, others)
+
+
+def _load_bundled(file: TensorFile, folder: str) -> StaticModel:
+    from engram.adapters.embed.model import StaticModel
+    from engram.adapters.embed.table import TokenTable
+
+    return StaticModel(_bundled_tokenizer(folder), TokenTable(map_table(file)))
 
 
 __all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]
@@ -172,16 +172,15 @@ def _open_bundled() -> Embedder:
         file = read_header(os.path.join(BUNDLED_FOLDER, MODEL_FILE))
     except EmbeddingError as error:
         raise EmbeddingError(f"The bundled model is damaged: {error}", "Install Engram again.") from error
-    identity = bundled_identity(BUNDLED_FOLDER)
-    folder = BUNDLED_FOLDER
-    return StaticEmbedder("bundled", identity, file, lambda: _bundled_tokenizer(folder))
+    return BundledEmbedder(bundled_identity(BUNDLED_FOLDER), file, BUNDLED_FOLDER)
 
 
 def _open_folder(folder: str) -> Embedder:
-    """Open the model in an existing folder. Raises EmbeddingError if it is not one."""
-    file = read_header(os.path.join(folder, MODEL_FILE))
-    identity = folder_identity(file, folder)
-    return StaticEmbedder("path", identity, file, lambda: _open_folder_tokenizer(folder))
+    """Open the model2vec model in an existing folder. Raises EmbeddingError if it is not one."""
+    from engram.adapters.embed.model2vec_folder import find_model, load_model
+
+    found = find_model(folder)
+    return StaticEmbedder("path", found.identity, found.dimensions, lambda: load_model(folder))
 
 
 def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Embedder:
@@ -214,16 +213,10 @@ def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | N
 
 
 @cache  # 30,000 words are read once, not with every store
-def _bundled_tokenizer(folder: str) -> SizedTokenizer:
+def _bundled_tokenizer(folder: str) -> Tokenizer:
     from engram.adapters.embed.tokenizing import bundled_tokenizer
 
     return bundled_tokenizer(folder)
-
-
-def _open_folder_tokenizer(folder: str) -> SizedTokenizer:
-    from engram.adapters.embed.tokenizing import folder_tokenizer
-
-    return folder_tokenizer(folder)
 
 
 def _model_folder(path: str | None, provider: str) -> str:

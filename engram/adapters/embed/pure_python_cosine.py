@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Tokenizer
 
 
-def fits(file: TensorFile, tokens: int) -> bool:
-    """Test whether this can read the model: one-byte integers, a row for each token, without weights."""
-    table = file.tensors["embeddings"]
-    others = {"weights", "mapping"} & set(file.tensors)
-    return table.dtype == "I8" and not others and tokens <= table.shape[0]
-
-
 def similarities(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequence[str]) -> list[float]:
-    """Return the cosine of a text with each of the others, 0 without known words. Raises EmbeddingError, OSError."""
+    """Return the cosine of a text with each of the others by a table of one-byte integers, 0 without known words.
+
+    Raises EmbeddingError, OSError.
+    """
     with open(file.path, "rb") as opened:
         data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     table = file.tensors["embeddings"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.model_files import HINT, TensorFile, map_tensor
 from engram.adapters.numeric import dot_product_matrix, numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -108,23 +106,6 @@ def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths[none] = 1
     sums /= lengths[:, None]
     return sums
-
-
-def open_table(file: TensorFile) -> TokenTable:
-    """Open the table in a model2vec safetensors file. Raises EmbeddingError if its tensors do not fit."""
-    vectors = map_tensor(file, "embeddings")
-    if vectors.ndim != 2:
-        raise EmbeddingError(f"{file.path} has 'embeddings' that are not a table.", HINT)
-    if vectors.dtype not in ("int8", "float32"):  # numpy converts float16 to float32 very slowly: do it once
-        vectors = vectors.astype("float32")
-    weights = map_tensor(file, "weights").astype("float32") if "weights" in file.tensors else None
-    mapping = map_tensor(file, "mapping").astype("intp") if "mapping" in file.tensors else None
-    table = TokenTable(vectors, weights, mapping)
-    if mapping is not None and (mapping.ndim != 1 or not ((mapping >= 0) & (mapping < len(vectors))).all()):
-        raise EmbeddingError(f"The 'mapping' in {file.path} names rows beyond 'embeddings'.", HINT)
-    if weights is not None and weights.shape != (table.tokens,):
-        raise EmbeddingError(f"The 'weights' in {file.path} do not fit its {table.tokens} tokens.", HINT)
-    return table
 
 
 # Late interaction: how near the tokens of texts come to each token of a query, by the vectors of single tokens.

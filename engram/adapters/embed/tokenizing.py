@@ -1,4 +1,4 @@
-"""The tokenizer of a model folder: our own if its rules are BERT's, else the library."""
+"""Tokenizers: our own for the bundled model, the library for every other and for text in other scripts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from operator import itemgetter
 from sys import byteorder
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.model_files import HINT, TOKENIZER_FILE, VOCABULARY_FILE
+from engram.adapters.embed.model_files import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.domain.text.scripts import not_latin
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Final
+    from collections.abc import Callable
+    from typing import Final
 
     from tokenizers import Tokenizer as Library
 
@@ -31,18 +31,18 @@ def packed_id(token_id: int) -> bytes:
 
 
 class LibraryTokenizer:
-    """A tokenizer.json used through the library, which is loaded with the first text (about 35 ms of CPU)."""
+    """A tokenizer of the library, which is loaded with the first text (about 35 ms of CPU)."""
 
-    def __init__(self, path: str, unknown_id: int | None) -> None:
-        """`unknown_id` is the id for words outside the vocabulary; it is left out of every result."""
-        self._path = path
+    def __init__(self, load: Callable[[], Library], unknown_id: int | None) -> None:
+        """`load` returns one that neither cuts nor pads; `unknown_id` stands for words outside its vocabulary and is left out."""
+        self._load = load
         self._unknown_id = unknown_id
         self._tokenizer: Library | None = None
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text, whole: no special tokens added, nothing truncated. Raises EmbeddingError."""
         # two threads may both load it: either result serves
-        tokenizer = self._tokenizer or self._load()
+        tokenizer = self._tokenizer = self._tokenizer or self._load()
         # the library rejects lone surrogates (undecodable bytes of a command line)
         text = text.encode("utf-8", "replace").decode("utf-8")
         found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
@@ -55,18 +55,20 @@ class LibraryTokenizer:
         """Return the same as C ints, one after the other."""
         return b"".join(map(packed_id, self.ids(text)))
 
-    def _load(self) -> Library:
-        """Read the file with the library."""
-        from tokenizers import Tokenizer as Library
 
-        try:
-            tokenizer = Library.from_file(self._path)
-        except Exception as error:  # the library raises no narrower type for a bad file
-            raise EmbeddingError(f"The tokenizer {self._path} cannot be loaded: {error}.", HINT) from error
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self._tokenizer = tokenizer
-        return tokenizer
+def load_library(path: str) -> Library:
+    """Load a tokenizer.json with the library, to neither cut nor pad. Raises EmbeddingError."""
+    from tokenizers import Tokenizer as Library
+
+    try:
+        tokenizer = Library.from_file(path)
+    except Exception as error:  # the library raises no narrower type for a bad file
+        raise EmbeddingError(
+            f"The tokenizer {path} cannot be loaded: {error}.", "Install Engram again."
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 # As in the bundled tokenizer.json, without reading its 640 KB (a test compares).
@@ -74,14 +76,7 @@ BUNDLED_SPECIAL = ("[PAD]", "[UNK]")
 BUNDLED_UNKNOWN = 1
 
 
-class SizedTokenizer(NamedTuple):
-    """A tokenizer and the number of ids it may return."""
-
-    tokenizer: Tokenizer
-    tokens: int
-
-
-def bundled_tokenizer(folder: str) -> SizedTokenizer:
+def bundled_tokenizer(folder: str) -> Tokenizer:
     """Return the tokenizer of the bundled model, from its word list. Raises EmbeddingError if it is missing.
 
     In scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
@@ -92,78 +87,10 @@ def bundled_tokenizer(folder: str) -> SizedTokenizer:
     except (OSError, ValueError) as error:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
     vocabulary = Vocabulary(dict(zip(words, range(len(words)), strict=True)), BUNDLED_SPECIAL)
-    library = LibraryTokenizer(os.path.join(folder, TOKENIZER_FILE), BUNDLED_UNKNOWN)
-    return SizedTokenizer(WordPieceTokenizer(vocabulary, library, not_latin), len(words))
-
-
-def folder_tokenizer(folder: str) -> SizedTokenizer:
-    """Return the tokenizer of any model folder. Raises EmbeddingError if its tokenizer.json cannot be used."""
     path = os.path.join(folder, TOKENIZER_FILE)
-    try:
-        settings = read_settings(path)
-        tokens = _token_ids(settings)
-        unknown = _unknown_id(settings, tokens)
-        vocabulary = bert_vocabulary(settings)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise EmbeddingError(f"The tokenizer {path} cannot be read ({error}).", HINT) from error
-    library = LibraryTokenizer(path, unknown)
-    tokenizer = WordPieceTokenizer(vocabulary, library) if vocabulary else library
-    return SizedTokenizer(tokenizer, 1 + max(tokens.values(), default=-1))
-
-
-def read_settings(path: str) -> dict[str, Any]:
-    """Read a tokenizer.json. Raises OSError or ValueError."""
-    import json
-
-    with open(path, encoding="utf-8") as file:
-        settings: dict[str, Any] = json.load(file)
-    return settings
-
-
-def bert_vocabulary(settings: Mapping[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary for our own WordPiece, or None if a tokenizer.json needs rules it does not have.
-
-    Accents and Chinese characters may be handled either way: texts with any go to the library.
-    """
-    model = settings["model"]
-    normalizer = settings.get("normalizer") or {}
-    added = settings.get("added_tokens") or []
-    simple = (
-        model.get("type") == "WordPiece"
-        and model["unk_token"] in model["vocab"]
-        and normalizer.get("type") == "BertNormalizer"
-        and normalizer.get("clean_text") is True
-        and normalizer.get("lowercase") is True
-        and (settings.get("pre_tokenizer") or {}).get("type") == "BertPreTokenizer"
-        and not any(token.get(trait) for token in added for trait in _HARD_TRAITS)
+    return WordPieceTokenizer(
+        vocabulary, LibraryTokenizer(lambda: load_library(path), BUNDLED_UNKNOWN), not_latin
     )
-    if not simple:
-        return None
-    special = tuple(token["content"] for token in added)
-    prefix, longest = model["continuing_subword_prefix"], model["max_input_chars_per_word"]
-    return Vocabulary(model["vocab"], special, prefix, longest)
-
-
-# Added tokens with these cannot be found by their literal text.
-_HARD_TRAITS = ("normalized", "single_word", "lstrip", "rstrip")
-
-
-def _token_ids(settings: Mapping[str, Any]) -> dict[str, int]:
-    """Return every token of a tokenizer.json with its id; a Unigram vocabulary is a list of [token, score]."""
-    vocabulary = settings["model"]["vocab"]
-    if isinstance(vocabulary, list):
-        vocabulary = {token: number for number, (token, _) in enumerate(vocabulary)}
-    added = {token["content"]: token["id"] for token in settings.get("added_tokens") or []}
-    return {**vocabulary, **added}
-
-
-def _unknown_id(settings: Mapping[str, Any], tokens: Mapping[str, int]) -> int | None:
-    """Return the id of the unknown token: by name, except in Unigram models, which give the id itself."""
-    model = settings["model"]
-    if "unk_id" in model:
-        number: int | None = model["unk_id"]
-        return number
-    return tokens.get(model.get("unk_token"))
 
 
 # BERT's WordPiece tokenizer for ASCII and typography, with a cache; everything else goes to the library.

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.catalog import RankedGraph
+    from engram.adapters.index.vector_graph import GraphFile
     from engram.adapters.index.vectors import VectorFile
 
 # One generation of the index: a folder with its meta.json, catalog, words and vectors, of one format and one model.
 
+GRAPH = "graph"  # the metadata that names it
 _FEW = 1000
 _MANAGED = ".managed.json"
 
@@ -95,7 +97,17 @@ class Generation:
             from engram.adapters.index.vectors import VectorFile  # not needed for words alone
 
             self._vectors = VectorFile(self.folder, self.dimensions)
+            self._vectors.graph_file = self.graph_file
         return self._vectors
+
+    @property
+    def graph_file(self) -> GraphFile | None:
+        """The graph over the vectors that the catalog names, if there is one."""
+        if not self._graph:
+            return None
+        from engram.adapters.index.vector_graph import read_graph_file
+
+        return read_graph_file(self._graph)
 
     @property
     def _words_folder(self) -> str:
@@ -114,6 +126,9 @@ class Generation:
         self.rules = meta.get("rules", "")
         self.judged = meta.get("judged", "")
         self.day = int(meta.get("day", "0"))
+        self._graph = meta.get(GRAPH, "")
+        if self._vectors is not None:
+            self._vectors.graph_file = self.graph_file
         self.owners: dict[str, str] = json.loads(meta.get("owners", "{}"))
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
         self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
@@ -215,6 +230,7 @@ class Generation:
                     found.append(f"words/{name}: contents changed since they were written")
             if self.vectors is not None:
                 found += self._damaged_vectors(self.vectors)
+                found += self._damaged_graph()
         return found
 
     def _lists_all_words(self) -> bool:
@@ -233,6 +249,17 @@ class Generation:
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
         return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
+
+    def _damaged_graph(self) -> list[str]:
+        """Report a graph with other bytes than were written; one that is gone is made again in the background."""
+        file = self.graph_file
+        if file is None or not file.expansion:
+            return []
+        from engram.adapters.index.vector_graph import is_there, is_whole
+
+        if not is_there(self.folder, file) or is_whole(self.folder, file):
+            return []
+        return [f"{file.name}: contents changed since they were written"]
 
     def close(self) -> None:
         """Close the files."""

@@ -1,4 +1,6 @@
-"""The vectors: for each row one or several int8 vectors in one flat file, searched exactly; the best one counts.
+"""The vectors: for each row one or several int8 vectors in one flat file; the best one counts.
+
+All are looked at, or those that a graph over many of them finds (`vector_graph`) and those that came after it.
 
 `vectors.i8` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow; the vectors of a
 row that is no longer used are zeroed and match nothing. Rounding a unit vector to int8 moves its cosines by about 0.001
@@ -8,6 +10,7 @@ and halves the file and the time of a scan.
 from __future__ import annotations
 
 import os
+import threading
 import zlib
 from itertools import pairwise
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy
+
+    from engram.adapters.index.vector_graph import GraphFile, VectorGraph
 
 _SCALE = 224.0
 _AT_ONCE, _BLOCK = 64, 1024  # queries and vectors that fit into a processor's cache
@@ -34,6 +39,11 @@ class VectorFile:
         self.starts_path = os.path.join(folder, STARTS)
         self.width = dimensions
         self.dimensions = dimensions
+        self.graph_file: GraphFile | None = None  # the graph that the catalog names
+        self._graph: VectorGraph | None = None
+        self._opening: threading.Thread | None = None
+        self._unfit: GraphFile | None = None
+        self._asked = 0
         self._vectors: numpy.ndarray | None = None
         self._starts: numpy.ndarray | None = None
         self._edges: tuple[int, int, numpy.ndarray | None] = (0, 0, None)
@@ -97,10 +107,11 @@ class VectorFile:
             if zlib.crc32(data[edges[row] * width : edges[row + 1] * width]) != check
         ]
 
-    def cosines(self, query: numpy.ndarray, rows: int, slots: int) -> Cosines:
+    def cosines(self, query: numpy.ndarray, rows: int, slots: int, *, exact: bool = False) -> Cosines:
         """Return the cosines of the unit vector `query` (d) with each row.
 
-        Raises ValueError if the files are too short or out of order.
+        If there is a graph, and not `exact`, the nearest rows are those that it finds: nearly always the same ones. Raises
+        ValueError if the files are too short or out of order.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
@@ -108,8 +119,58 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        products = dot_products(self._vectors[:slots], quantised(query))
-        return Cosines(products, self._edges_of(rows, slots), 1 / _SCALE**2)
+        vectors, asked, edges = self._vectors[:slots], quantised(query), self._edges_of(rows, slots)
+        graph = None if exact else self._usable_graph(slots)
+        if graph is not None:
+            return GraphCosines(vectors, asked, edges, 1 / _SCALE**2, graph)
+        return Cosines(dot_products(vectors, asked), edges, 1 / _SCALE**2)
+
+    def _usable_graph(self, slots: int) -> VectorGraph | None:
+        """Return the graph that the catalog names, once it is open.
+
+        It is opened by a thread while the second query of a process is answered: checking 40 MB and importing usearch cost
+        as much as ten exact searches, which a command never gets back.
+        """
+        file, graph = self.graph_file, self._graph
+        if file is None or not file.expansion or file.slots > slots:
+            return None
+        if graph is not None and graph.file == file:
+            return graph if graph.is_usable else None
+        self._asked += 1
+        if self._opening is None and self._asked >= _ASKED_OFTEN and file != self._unfit:
+            self._opening = threading.Thread(target=self._open_graph, args=(file,), name="engram-graph")
+            try:
+                self._opening.start()
+            except RuntimeError:  # the system allows no more threads
+                self._opening = None
+        return None
+
+    def _open_graph(self, file: GraphFile) -> None:
+        """Open a graph; remove one that is damaged, so that another is made."""
+        from engram.adapters.index.vector_graph import VectorGraph, remove_graph
+
+        self._unfit = file
+        try:
+            self._graph = VectorGraph(self.folder, file, self.width)
+            self._unfit = None
+        except (ValueError, OSError):
+            remove_graph(self.folder, file)
+        finally:
+            self._opening = None
+
+    def wait_for_graph(self) -> bool:
+        """Wait until a graph that is being opened is open; return whether there is one."""
+        opening = self._opening
+        if opening is not None:
+            opening.join()
+        return self._graph is not None and self._graph.file == self.graph_file
+
+    def stored(self, slots: int) -> numpy.ndarray:
+        """Return the first `slots` vectors as they are stored: int8, mapped. Raises ValueError if the file is too short."""
+        np = numpy_module()
+        check_vectors(self.folder, self.width, 0, slots)
+        found: numpy.ndarray = np.memmap(self.path, np.int8, "r", shape=(slots, self.dimensions))
+        return found
 
     def cosines_of(self, queries: numpy.ndarray, rows: int, slots: int) -> Iterator[numpy.ndarray]:
         """Return the best cosine of every row (float32, rows) for each of many queries (n x d), at a fifth of the time for each.
@@ -218,6 +279,7 @@ def _write_at(path: str, position: int, data: bytes | memoryview) -> None:
         os.fsync(file.fileno())  # zeros after a power cut would be a vector like any other
 
 
+_ASKED_OFTEN = 2  # queries of one process
 # The cosines of all rows with one query, computed lazily: only the best rows are usually needed.
 
 _GROUP = 64
@@ -248,9 +310,14 @@ class Cosines:
             after = counts.cumsum()
             first = after - counts
             places = np.arange(after[-1]) + (starts - first).repeat(counts)
-            found = np.maximum.reduceat(self._every.take(places), first)
+            found = np.maximum.reduceat(self._products(places), first)
         result: numpy.ndarray = found * self._scale
         return result
+
+    def _products(self, places: numpy.ndarray) -> numpy.ndarray:
+        """Return the products of vectors at these places with the query."""
+        found: numpy.ndarray = self._every.take(places)
+        return found
 
     def largest(self, count: int) -> numpy.ndarray:
         """Return rows in order: the `count` nearest, those that equal the last, and few others."""
@@ -277,3 +344,67 @@ class Cosines:
         is_first[1:] = rows[1:] != rows[:-1]
         found: numpy.ndarray = rows[is_first]
         return found
+
+
+_FEW_OF = 16  # if more than one vector in so many is wanted, looking at all is quicker
+
+
+class GraphCosines(Cosines):
+    """The same, where a graph finds the nearest vectors: exact cosines of those it finds and of all that came after it."""
+
+    def __init__(
+        self,
+        vectors: numpy.ndarray,
+        query: numpy.ndarray,
+        edges: numpy.ndarray,
+        scale: float,
+        graph: VectorGraph,
+    ) -> None:
+        """Look at no vector (int8, slots x d) yet; `query` is int8, too."""
+        super().__init__(numpy_module().empty(0, "float32"), edges, scale)
+        self._vectors = vectors
+        self._query = query
+        self._graph = graph
+        self._tail: numpy.ndarray | None = None
+
+    def of(self, rows: numpy.ndarray) -> numpy.ndarray:
+        """Return the cosines of these rows: float32, len(rows)."""
+        if _FEW_OF * len(rows) > self.rows:
+            self._look_at_all()
+        return super().of(rows)
+
+    def largest(self, count: int) -> numpy.ndarray:
+        """Return rows in order: nearly always the `count` nearest, and others."""
+        np = numpy_module()
+        wanted = 2 * count
+        while _FEW_OF * wanted <= len(self._vectors) and not len(self._every):
+            found = self._graph.nearest(self._query, wanted)
+            places = np.append(found, self._tail_places(wanted))
+            rows = self._rows_of(np.sort(places))
+            rows = rows[self.of(rows) > 0]  # the vectors of deleted rows are zeros by now
+            if len(rows) >= count:
+                return rows
+            wanted *= 2  # too many vectors are of the same rows, or deleted
+        self._look_at_all()
+        return super().largest(count)
+
+    def _tail_places(self, wanted: int) -> numpy.ndarray:
+        """Return the places of the `wanted` nearest vectors of those that came after the graph."""
+        np = numpy_module()
+        first = self._graph.file.slots
+        if self._tail is None:
+            tail = self._vectors[first:]
+            self._tail = dot_products(tail, self._query) if len(tail) else np.empty(0, "float32")
+        if len(self._tail) <= wanted:
+            return np.arange(first, first + len(self._tail))  # type: ignore[no-any-return]
+        found: numpy.ndarray = self._tail.argpartition(len(self._tail) - wanted)[-wanted:]
+        return found + first
+
+    def _products(self, places: numpy.ndarray) -> numpy.ndarray:
+        if len(self._every):
+            return super()._products(places)
+        return dot_products(self._vectors.take(places, axis=0), self._query)
+
+    def _look_at_all(self) -> None:
+        if not len(self._every):
+            self._every = dot_products(self._vectors, self._query)

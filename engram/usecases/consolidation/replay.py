@@ -419,7 +419,7 @@ class CachedGeneration:
         found = self._cosines.get(key)
         if found is None:
             assert self._vectors is not None
-            found = self._vectors.cosines(vector, rows, slots)
+            found = self._vectors.cosines(vector, rows, slots, exact=True)
             if len(self._cosines) < self._most:
                 self._cosines[key] = found
         return found

@@ -57,6 +57,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     if maintain_if_due(store) is not None:
         commit_quietly(store)
     _make_vectors(store)
+    _make_graph(store)
 
 
 def tidy_and_send(store: Store, *, sync: bool = False) -> None:
@@ -131,14 +132,33 @@ def _make_vectors(store: Store) -> None:
             make_vectors(store)
 
 
+def _make_graph(store: Store) -> None:
+    """Make the graph of a large store, which may take minutes, too."""
+    if _graph_due(store):
+        from engram.usecases.index.vector_graph import make_graph
+
+        with contextlib.suppress(EngramError, OSError):
+            make_graph(store)
+
+
+def _graph_due(store: Store) -> bool:
+    """Whether the store is so large that its vectors get a graph, and there is none of most of them."""
+    generation = store.index.generation if store.is_indexed else None
+    if generation is None or generation.next_slot < store.settings.number("embedding.graph"):
+        return False
+    from engram.usecases.index.vector_graph import graph_due
+
+    return graph_due(store)
+
+
 def vectors_wait(store: Store) -> bool:
-    """Whether vectors of this store are missing and can be computed."""
+    """Whether vectors of this store, or a graph over them, are missing and can be computed."""
     generation = store.index.generation if store.is_indexed else None
     if generation is None or not (generation.waiting or generation.other_model):
-        return False
+        return _graph_due(store)
     from engram.usecases.index.vectors import unfinished
 
-    return unfinished(store)
+    return unfinished(store) or _graph_due(store)
 
 
 def _refresh_quietly(store: Store) -> None:
@@ -176,6 +196,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         _refresh_quietly(store)
         commit_pending(store)
         _make_vectors(store)
+        _make_graph(store)
         sweep(store)
         if sync_due or (not inline and _change_waits(store)):
             start_detached(store.places.root)

@@ -1,0 +1,191 @@
+"""A graph over the vectors of a generation (HNSW, by usearch), which finds near ones without looking at all.
+
+It is a file beside the vectors that may be gone, damaged or behind at any time: then all vectors are searched. The catalog
+says which file counts, of what size and check number, as a damaged one would kill the process that searches it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import zlib
+
+from engram.adapters.numeric import dot_products, numpy_module
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy
+    from usearch.index import Index
+
+_PREFIX, _SUFFIX = "graph-", ".usearch"
+_CONNECTIVITY, _EXPANSION_ADD = 16, 64
+# How many vectors a search looks at. The smallest is taken by which stored vectors find enough of their own neighbours; if
+# none does, the texts have no neighbourhoods (random words), and looking at all is quicker than looking at more.
+_EXPANSIONS = (320, 512)
+_ENOUGH, _SAMPLES, _NEIGHBOURS = 0.98, 64, 48  # stored vectors find more than questions do: .98 to .97
+_AT_ONCE = 8192  # vectors
+_READ = 1 << 20
+
+
+class GraphFile(NamedTuple):
+    """A graph as the catalog knows it: file name, bytes, check number (CRC-32), and how many vectors it was made from.
+
+    `expansion` is how many a search looks at; 0 says that the graph found too few of the nearest and was not kept.
+    """
+
+    name: str
+    size: int
+    check: int
+    slots: int
+    expansion: int
+
+    def packed(self) -> str:
+        """Return this as the metadata of a catalog."""
+        return json.dumps(self)
+
+
+def read_graph_file(packed: str) -> GraphFile | None:
+    """Return what `GraphFile.packed` made; None for "" and anything else."""
+    try:
+        name, *numbers = json.loads(packed or "null")
+        found = GraphFile(str(name), *map(int, numbers))
+    except (ValueError, TypeError):
+        return None
+    return found if found.name == os.path.basename(found.name) and found.name.startswith(_PREFIX) else None
+
+
+def is_there(folder: str, file: GraphFile) -> bool:
+    """Test whether the file of a graph has its size."""
+    try:
+        return os.stat(os.path.join(folder, file.name)).st_size == file.size
+    except OSError:
+        return False
+
+
+def is_whole(folder: str, file: GraphFile) -> bool:
+    """Test whether the file of a graph has the bytes that were written (reads all of it)."""
+    try:
+        return is_there(folder, file) and _check(os.path.join(folder, file.name)) == file.check
+    except OSError:
+        return False
+
+
+def remove_graph(folder: str, file: GraphFile) -> None:
+    """Remove the file of a damaged graph: who makes graphs sees that there is none."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(folder, file.name))
+
+
+def remove_graphs(folder: str, keep: str = "") -> None:
+    """Remove the files of graphs, those of killed processes too; who has one mapped keeps it."""
+    for name in os.listdir(folder):
+        if name.startswith(_PREFIX) and name != keep:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+class VectorGraph:
+    """An open graph; its file is mapped."""
+
+    def __init__(self, folder: str, file: GraphFile, width: int) -> None:
+        """Check the file and map it. Raises ValueError if it is not whole, or of vectors of another length."""
+        from usearch.index import Index
+
+        self.file = file
+        self._folder = folder
+        if not is_whole(folder, file):
+            raise ValueError(f"{file.name} is damaged")
+        index = Index.restore(os.path.join(folder, file.name), view=True)
+        if index is None or index.ndim != width:
+            raise ValueError(f"{file.name} is of another kind")
+        index.expansion_search = file.expansion  # type: ignore[misc] # it has a setter
+        self._index = index
+        self._lock = threading.Lock()  # usearch gives each search of one thread the same working memory
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the mapped file still has its size: reading past its end would kill the process."""
+        return is_there(self._folder, self.file)
+
+    def nearest(self, query: numpy.ndarray, count: int) -> numpy.ndarray:
+        """Return the places of about the `count` vectors nearest to `query` (int8): intp, in no order."""
+        with self._lock:
+            keys = self._index.search(query, count, threads=1).keys
+        found: numpy.ndarray = keys.astype(numpy_module().intp)
+        return found
+
+
+def make_graph(
+    folder: str, vectors: numpy.ndarray, token: str, before: GraphFile | None, threads: int
+) -> GraphFile:
+    """Make the graph of `vectors` (int8, n x d) and sync it to disk; return what the catalog is to know of it.
+
+    One of the first vectors of these, `before`, is continued if it is whole. `token` makes the name unique. Raises OSError.
+    """
+    np = numpy_module()
+    index = _opened(folder, before, vectors.shape[1])
+    first = before.slots if before is not None and len(index) else 0
+    for start in range(first, len(vectors), _AT_ONCE):
+        part = vectors[start : start + _AT_ONCE]
+        filled = np.flatnonzero(part.any(axis=1))  # those of deleted rows are zeros, which have no direction
+        if len(filled):
+            index.add((filled + start).astype(np.uint64), np.ascontiguousarray(part[filled]), threads=threads)
+    name = f"{_PREFIX}{token}{_SUFFIX}"
+    expansion = _expansion(index, vectors)
+    if not expansion:
+        return GraphFile(name, 0, 0, len(vectors), 0)
+    path = os.path.join(folder, name)
+    try:
+        index.save(path)
+    except RuntimeError as error:  # usearch has no type for a full disk
+        raise OSError(f"{path}: {error}") from error
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    return GraphFile(name, os.stat(path).st_size, _check(path), len(vectors), expansion)
+
+
+def _expansion(index: Index, vectors: numpy.ndarray) -> int:
+    """Return how many vectors a search has to look at to find enough of the nearest; 0 if none of the tried ones does."""
+    np = numpy_module()
+    step = max(1, len(vectors) // _SAMPLES)
+    samples = [vector for vector in vectors[::step] if vector.any()]
+    wanted = min(_NEIGHBOURS, len(index))
+    exact = [dot_products(vectors, vector) for vector in samples]
+    floors = [np.partition(products, -wanted)[-wanted] for products in exact]
+    for expansion in _EXPANSIONS:
+        index.expansion_search = expansion  # type: ignore[misc] # it has a setter
+        found = 0
+        for vector, products, floor in zip(samples, exact, floors, strict=True):
+            keys = index.search(vector, wanted, threads=1).keys.astype(np.intp)
+            found += min(wanted, int((products[keys] >= floor).sum()))
+        if found >= _ENOUGH * wanted * len(samples) > 0:
+            return expansion
+    return 0
+
+
+def _opened(folder: str, before: GraphFile | None, width: int) -> Index:
+    """Return a graph to continue, or an empty one."""
+    from usearch.index import Index
+
+    if before is not None and is_whole(folder, before):
+        index = Index.restore(os.path.join(folder, before.name))
+        if index is not None and index.ndim == width:
+            index.expansion_add = _EXPANSION_ADD  # type: ignore[misc] # it has a setter
+            return index
+    return Index(
+        ndim=width,
+        metric="cos",
+        dtype="i8",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EXPANSION_ADD,
+    )
+
+
+def _check(path: str) -> int:
+    check = 0
+    with open(path, "rb") as file:
+        while part := file.read(_READ):
+            check = zlib.crc32(part, check)
+    return check

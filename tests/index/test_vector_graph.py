@@ -1,0 +1,267 @@
+"""A graph over many vectors finds the rows that looking at all finds, whatever was added, deleted or damaged since."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from storekit import opened
+
+from engram.adapters.index import vector_graph, vectors
+from engram.adapters.index.vector_graph import GraphFile, make_graph, read_graph_file
+from engram.adapters.index.vectors import GraphCosines, VectorFile
+from engram.usecases.index import catch_up
+from engram.usecases.index.refresh import refresh
+from engram.usecases.index.vector_graph import graph_due
+from engram.usecases.index.vector_graph import make_graph as make_store_graph
+from engram.usecases.upkeep.background import tidy
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+WIDTH, ROWS = 32, 3000
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def clustered(count: int, seed: int) -> np.ndarray:
+    """Unit vectors around 60 centres, as texts about 60 subjects have."""
+    centres = np.random.default_rng(0).normal(size=(60, WIDTH))
+    random = np.random.default_rng(seed)
+    around = centres[random.integers(0, 60, count)] + 0.5 * random.normal(size=(count, WIDTH))
+    found: np.ndarray = (around / np.linalg.norm(around, axis=1)[:, None]).astype("float32")
+    return found
+
+
+def filled(folder: Path, counts: list[int]) -> VectorFile:
+    file = VectorFile(str(folder), WIDTH)
+    file.write(0, 0, clustered(sum(counts), 1), counts)
+    return file
+
+
+def with_graph(file: VectorFile, rows: int, slots: int, before: GraphFile | None = None) -> GraphFile:
+    made = make_graph(file.folder, file.stored(slots), f"t{slots}", before, 1)
+    file.graph_file = made
+    for _ in range(2):
+        file.cosines(clustered(1, 5)[0], rows, slots)
+    assert file.wait_for_graph()
+    return made
+
+
+def share_found(file: VectorFile, rows: int, slots: int, wanted: int = 10) -> float:
+    """The share of the nearest rows by looking at all that the graph finds, too."""
+    found = 0
+    for query in clustered(40, 77):
+        exact = file.cosines(query, rows, slots, exact=True).of(np.arange(rows))
+        near = file.cosines(query, rows, slots)
+        assert isinstance(near, GraphCosines)
+        chosen = near.largest(wanted)
+        assert chosen.tolist() == sorted(set(chosen.tolist()))
+        assert near.of(chosen).tolist() == exact[chosen].tolist()
+        assert len(chosen) < rows / 4
+        found += min(wanted, int((exact[chosen] >= np.sort(exact)[-wanted]).sum()))
+    return found / (40 * wanted)
+
+
+@pytest.mark.parametrize("counts", [[1] * ROWS, [1, 3, 2] * (ROWS // 6)], ids=["one vector", "several"])
+def test_a_graph_finds_the_nearest_rows(tmp_path: Path, counts: list[int]) -> None:
+    file = filled(tmp_path, counts)
+    with_graph(file, len(counts), sum(counts))
+    assert share_found(file, len(counts), sum(counts)) >= 0.97
+
+
+def test_rows_after_the_graph_are_found_and_deleted_ones_are_not(tmp_path: Path) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    made = with_graph(file, ROWS - 500, ROWS - 500)
+    assert made.slots == ROWS - 500
+    query = clustered(1, 8)[0]
+    best = file.cosines(query, ROWS, ROWS, exact=True).largest(5)
+    file.clear(best.tolist(), ROWS, ROWS)
+    found = file.cosines(query, ROWS, ROWS).largest(5)
+    assert not set(found.tolist()) & set(best.tolist())
+    assert share_found(file, ROWS, ROWS) >= 0.97
+    newest = clustered(ROWS, 1)[-1]
+    assert ROWS - 1 in file.cosines(newest, ROWS, ROWS).largest(1)
+
+
+def test_a_graph_is_continued_with_the_vectors_that_came_after_it(tmp_path: Path) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    first = with_graph(file, 2000, 2000)
+    second = with_graph(file, ROWS, ROWS, first)
+    assert (first.slots, second.slots) == (2000, ROWS)
+    assert second.size > first.size
+    assert share_found(file, ROWS, ROWS) >= 0.97
+
+
+def test_vectors_without_neighbourhoods_get_no_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_graph, "_EXPANSIONS", (48, 64))  # among so few, more find all
+    file = VectorFile(str(tmp_path), 256)
+    random = np.random.default_rng(3).normal(size=(6000, 256)).astype("float32")
+    file.write(0, 0, random / np.linalg.norm(random, axis=1)[:, None], [1] * 6000)
+    made = make_graph(file.folder, file.stored(6000), "random", None, 2)
+    assert (made.expansion, made.size, os.path.exists(tmp_path / made.name)) == (0, 0, False)
+
+
+@pytest.mark.parametrize("damage", ["a byte", "cut", "gone", "other text"])
+def test_a_damaged_graph_is_never_opened_and_all_vectors_are_searched(tmp_path: Path, damage: str) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    made = make_graph(file.folder, file.stored(ROWS), "t", None, 1)
+    path = tmp_path / made.name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    changed = {"a byte": bytes(content), "cut": bytes(content[:-9]), "other text": b"x" * len(content)}
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(changed[damage])
+    file.graph_file = made
+    query = clustered(1, 9)[0]
+    for _ in range(3):
+        near = file.cosines(query, ROWS, ROWS)
+        assert not file.wait_for_graph()
+        assert not isinstance(near, GraphCosines)
+    assert not path.exists()  # so that another is made
+    again = with_graph(file, ROWS, ROWS, made)
+    assert share_found(file, ROWS, ROWS) >= 0.97
+    assert again.size == made.size
+
+
+def test_a_graph_cut_after_it_was_opened_is_no_longer_searched(tmp_path: Path) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    made = with_graph(file, ROWS, ROWS)
+    os.truncate(tmp_path / made.name, made.size - 4096)
+    assert not isinstance(file.cosines(clustered(1, 9)[0], ROWS, ROWS), GraphCosines)
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "3", "[]", '["../x",1,2,3,4]', '["graph-x",1,"y",3,4]'])
+def test_what_names_no_graph_is_none(text: str) -> None:
+    assert read_graph_file(text) is None
+
+
+def test_a_graph_is_named_as_it_was_packed() -> None:
+    file = GraphFile("graph-1.usearch", 5, 6, 7, 8)
+    assert read_graph_file(file.packed()) == file
+
+
+# In a store.
+
+SUBJECTS = ("queue", "parser", "cache", "session", "broker", "lock", "index", "timeout")
+
+
+WORDS = (
+    "river copper window garden market engine letter bridge winter sugar planet forest mirror candle harbour",
+    "violin desert pepper tunnel blanket camera island feather hammer ladder magnet needle orchard pillow rocket",
+)
+
+
+def text(number: int) -> str:
+    return f"The {SUBJECTS[number % 8]} fails: {' '.join(Random(number).sample(' '.join(WORDS).split(), 6))}."
+
+
+def store_with_graph(root: Path, home: Path, count: int = 120) -> Engram:
+    file = home / ".config" / "engram" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("[embedding]\ngraph = 100\n")
+    engram = opened(root)
+    for number in range(count):
+        engram.record(text(number), category="FACT")
+    engram.refresh()
+    assert graph_due(engram.store)
+    assert make_store_graph(engram.store)
+    return engram
+
+
+def asked(engram: Engram) -> list[list[str]]:
+    return [[one.lore.id for one in engram.query(f"{one} fails", k=5).lore] for one in SUBJECTS]
+
+
+def test_a_store_answers_the_same_with_a_graph_without_it_and_after_a_rebuild(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_FEW_OF", 1)  # look at few even among few
+    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)  # as in a large store: one deleted text is no reason
+    used = Mock(wraps=vectors.GraphCosines)
+    monkeypatch.setattr(vectors, "GraphCosines", used)
+    with store_with_graph(tmp_path / "store", home) as engram:
+        asked(engram)
+        generation = engram.store.index.generation
+        assert generation is not None
+        assert generation.vectors is not None
+        assert generation.vectors.wait_for_graph()
+        gone = asked(engram)[0][0]
+        engram.forget(gone)
+        for number in range(200, 204):
+            engram.record(text(number), category="FACT")
+        engram.refresh()
+        assert engram.store.index.generation is generation
+        before = used.call_count
+        with_graph = asked(engram)
+        assert used.call_count >= before + len(SUBJECTS)
+        assert not any(gone in answer for answer in with_graph)
+        generation.vectors.graph_file = None
+        assert asked(engram) == with_graph
+        refresh(engram.store, rebuild="asked for")
+        rebuilt = engram.store.index.generation
+        assert rebuilt is not None
+        assert rebuilt.graph_file is None
+        assert asked(engram) == with_graph
+
+
+def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Path, home: Path) -> None:
+    with store_with_graph(tmp_path / "store", home) as engram:
+        generation = engram.store.index.look()
+        assert generation is not None
+        first = generation.graph_file
+        assert first is not None
+        assert not graph_due(engram.store)
+        assert generation.verify() == []
+        path = Path(generation.folder, first.name)
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert generation.verify() == [f"{first.name}: contents changed since they were written"]
+        path.unlink()
+        left = Path(
+            generation.folder, "graph-9-9.usearch"
+        )  # by a process that was killed before the catalog named it
+        left.write_bytes(content)
+        tidy(engram.store)
+        assert not left.exists()
+        generation = engram.store.index.look()
+        assert generation is not None
+        second = generation.graph_file
+        assert second is not None
+        assert Path(generation.folder, second.name).stat().st_size == second.size
+        assert generation.verify() == []
+
+
+def test_usearch_is_imported_only_where_there_is_a_graph(tmp_path: Path, home: Path) -> None:
+    code = """
+import sys, engram
+with engram.open(sys.argv[1], background=False) as store:
+    for number in range(3):
+        store.query("the parser fails")
+        store.store.index.generation.vectors.wait_for_graph()
+    print("usearch" in sys.modules)
+"""
+    for name, count in (("small", 5), ("large", 120)):
+        root = tmp_path / name
+        if count > 100:
+            store_with_graph(root, home, count).close()
+        else:
+            with opened(root) as engram:
+                for number in range(count):
+                    engram.record(text(number), category="FACT")
+        found = subprocess.run(
+            [sys.executable, "-c", code, str(root)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert found.stdout.strip() == str(name == "large")
