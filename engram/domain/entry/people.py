@@ -27,6 +27,16 @@ def byline(agent: str, author: str) -> str:
     return f"{agent} for {name}" if name else agent
 
 
+def short_byline(agent: str, author: str, length: int) -> str:
+    """Return `byline` for a column of so many characters: where it is longer, with the first word of the name alone."""
+    whole = byline(agent, author)
+    return (
+        whole
+        if len(whole) <= length
+        else byline(agent, plain_name(author.partition(" <")[0]).partition(" ")[0])
+    )
+
+
 def committer_line(agent: str, author: str) -> str:
     """Return who made a commit, by its agent and its author (`name <email>`); `Engram` for what Engram did by itself."""
     if author == _NOBODY:

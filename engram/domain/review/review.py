@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from engram.domain.entry.disputes import DELETED
+from engram.domain.entry.people import byline
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -61,8 +62,8 @@ class Item(NamedTuple):
 
     `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
-    `agent` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that counts only
-    when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
+    `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that
+    counts only when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
     seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue.
     """
 
@@ -82,6 +83,12 @@ class Item(NamedTuple):
     at: float = 0.0
     worth: int = 0
     certainty: int = 0
+    author: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who recorded it, by name; "" where nobody knows."""
+        return byline(self.agent, self.author) if self.agent or self.author else ""
 
     @property
     def score(self) -> int:

@@ -67,7 +67,7 @@ def progress_line(queue: InboxQueue, at: int, marked: int, looking: Collection[s
         found.append(f"{count(min(at + 1, listed))} of {count(listed)}", "bold")
         wanted = queue.wanted
         narrowed = [
-            part for part in (wanted.kind, wanted.agent, f"“{wanted.text}”" if wanted.text else "") if part
+            part for part in (wanted.kind, wanted.who, f"“{wanted.text}”" if wanted.text else "") if part
         ]
         if narrowed:
             found.append(f" {safe_line(', '.join(narrowed))}, of {count(number)}")
@@ -99,7 +99,6 @@ def why_lines(
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
         f"worth {fraction(item.worth)} × {fraction(item.certainty)} certain",
-        f"by {safe_line(item.agent)}" if item.agent and item.cost else "",
     ]
     parts.append(f"     {' · '.join(part for part in use if part)}")
     proposed = "look at both; Engram cannot tell which is right" if item.proposal == LOOK else _effect(item)

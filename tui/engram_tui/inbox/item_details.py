@@ -12,6 +12,7 @@ from rich.text import Text
 
 from engram.adapters.files.frontmatter import entity_file
 from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review
 from engram_tui.inbox.versions import Version, versions_of
@@ -97,7 +98,7 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
 
 def facts(lore: Lore, now: float) -> str:
     """Format the facts of an entry in a line."""
-    parts = [lore.agent or "a person", *([] if lore.status == ACTIVE else [lore.status])]
+    parts = [byline(lore.agent, lore.author), *([] if lore.status == ACTIVE else [lore.status])]
     validated = f" ✓{lore.validation_count}" if lore.validation_count else ""
     parts += [f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}", lore.category]
     parts.append(since(lore.created_at, now))

@@ -519,13 +519,13 @@ class InboxScreen(DecidingScreen):
         self.filter_by(Wanted())
 
     def action_kind(self) -> None:
-        """Filter by a kind, or by an agent."""
+        """Filter by a kind, or by who recorded it."""
         from engram_tui.shell.picker import Choice, Picker
 
-        agents = dict.fromkeys(
-            one.agent
+        people = dict.fromkeys(
+            one.who
             for one in (*self.queue.every, self.item)
-            if one and not isinstance(one, PackedItem) and one.agent
+            if one and not isinstance(one, PackedItem) and one.who
         )
         choices = [
             Choice("kind ", "all", after="no filter"),
@@ -533,15 +533,15 @@ class InboxScreen(DecidingScreen):
                 Choice(f"kind {kind}", kind, after=f"{number:,} waiting")
                 for kind, number in self.queue.by_kind.items()
             ),
-            *(Choice(f"agent {name}", safe_line(name), after="who recorded it") for name in agents),
+            *(Choice(f"who {name}", safe_line(name), after="who recorded it") for name in people),
         ]
-        self.app.push_screen(Picker("Show only", choices, hint="a kind, an agent …"), self._picked_facet)
+        self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._picked_facet)
 
     def _picked_facet(self, picked: str | None) -> None:
         if picked:
             name, _, value = picked.partition(" ")
             wanted = self.queue.wanted
-            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", agent=""))
+            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", who=""))
 
     def action_sort(self) -> None:
         """Sort by the next order."""
