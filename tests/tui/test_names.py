@@ -51,7 +51,9 @@ def test_list_and_live_of_the_command_line_have_names(store: engram.Engram) -> N
     assert "human" not in ok("list", cwd=root).out
 
 
-def test_a_name_that_does_not_fit_is_shortened_to_its_first_word() -> None:
+def test_a_name_that_does_not_fit_is_shortened_and_comes_before_the_agent() -> None:
     assert short_byline("claude-code", "Ada Lovelace", 40) == "claude-code for Ada Lovelace"
     assert short_byline("claude-code", "Ada Lovelace <ada@example.org>", 20) == "claude-code for Ada"
+    assert short_byline("claude-code", "Ada Lovelace", 14) == "Ada (claude-code)"
     assert short_byline("human", "Ada Lovelace", 8) == "Ada"
+    assert short_byline("codex", "", 3) == "codex"
