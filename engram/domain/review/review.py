@@ -19,8 +19,8 @@ ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZ
 )  # fmt: skip
 # A proposal that is no decision: what Engram found does not tell which of them is right.
 LOOK = "look"
-PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
-    "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
+PROBLEM, CONFLICT, ENTITY, PROPOSAL, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
+    "problem", "conflict", "entity", "proposal", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
     "moment",
 )  # fmt: skip
 
@@ -44,6 +44,7 @@ ALLOWED = {
         BOTH: "both versions stand, one after the other",
     },
     ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
+    PROPOSAL: {},  # each of its entries is decided about: `engram.usecases.review.proposals`
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},
     CONTRADICTION: _PAIR,
@@ -98,6 +99,8 @@ class Item(NamedTuple):
     @property
     def proposed(self) -> str:
         """The proposal in words."""
+        if self.kind == PROPOSAL:
+            return "look at its entries"
         return "look at both" if self.proposal == LOOK else self.proposal
 
     @property
@@ -142,7 +145,9 @@ def check_decision(item: Item, decision: str) -> None:
     if decision not in possible:
         raise UsageError(
             f"'{decision}' is not possible for {item.id}, which is of kind '{item.kind}'.",
-            f"Possible: {', '.join(possible)}.",
+            f"It is decided about entry by entry: {item.evidence[0]}"
+            if item.kind == PROPOSAL
+            else f"Possible: {', '.join(possible)}.",
         )
 
 

@@ -29,6 +29,7 @@ from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review import trust
 from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.items import PackedItem
+from engram.usecases.review.proposal_items import find_proposals
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer, people
@@ -410,6 +411,7 @@ DETECTORS: dict[str, Detector] = {
     review.PROBLEM: find_problems,
     review.CONFLICT: find_conflicts,
     review.ENTITY: find_entity_conflicts,
+    review.PROPOSAL: find_proposals,
     review.FOREIGN: find_foreign,
     review.PENDING: find_pending,
     review.CONTRADICTION: find_contradictions,

@@ -21,6 +21,7 @@ from engram.domain.review.review import (
     LOOK,
     MERGE,
     PENDING,
+    PROPOSAL,
     REJECT,
     SNOOZE,
     SUPERSEDE,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 BAR = 8
 EVIDENCE = 3
 PAIRS = (CONTRADICTION, DUPLICATE)
-_CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities"}
+_CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities", PROPOSAL: "proposals"}
 
 
 def decision_of(item: Item, action: str) -> str:
@@ -102,6 +103,8 @@ def why_lines(
     ]
     parts.append(f"     {' · '.join(part for part in use if part)}")
     proposed = "look at both; Engram cannot tell which is right" if item.proposal == LOOK else _effect(item)
+    if item.kind == PROPOSAL:
+        proposed = "enter opens it: accept or reject each of its entries"
     parts.append(f"→    {proposed}")
     return [line for one in parts for line in _wrap(one, cells)]
 

@@ -19,6 +19,7 @@ from engram.domain.review.review import (
     MOMENT,
     PENDING,
     PROBLEM,
+    PROPOSAL,
     STALE,
     WEAK,
     Item,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 # A sign, a word and a colour for each kind; the colour only repeats what the word says.
 LABELS = {
     PROBLEM: ("!", "problem", BAD), CONFLICT: ("●", "dispute", WARN), ENTITY: ("●", "entity", WARN),
+    PROPOSAL: ("◇", "proposal", WARN),
     FOREIGN: ("▣", "foreign", BAD), PENDING: ("○", "pending", ""), CONTRADICTION: ("≠", "contradicts", WARN),
     DUPLICATE: ("≈", "duplicate", ""), JUNK: ("·", "junk", QUIET), STALE: ("△", "stale", QUIET),
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
@@ -120,5 +122,6 @@ class InboxList(LineList):
         if "worth" in columns:
             parts.append(Part(f"{fraction(item.score):>{WORTH_CELLS - 1}}", QUIET, WORTH_CELLS))
         proposal = "look at it" if item.proposal == LOOK else item.proposal
+        proposal = "open it" if item.kind == PROPOSAL else proposal
         parts.append(Part(proposal, QUIET if item.proposal == LOOK else GOOD, PROPOSAL_CELLS))
         return Line(item.id, tuple(parts))

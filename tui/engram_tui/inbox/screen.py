@@ -18,6 +18,7 @@ from engram.domain.review.review import (
     DUPLICATE,
     JUNK,
     MOMENT,
+    PROPOSAL,
     STALE,
     WEAK,
     Item,
@@ -165,7 +166,7 @@ class InboxScreen(DecidingScreen):
 
     def can_open(self) -> bool:
         """Return whether there is an item to read."""
-        return self.is_listing() and self.has_item()
+        return self.item is not None and (self.is_listing() or self.item.kind == PROPOSAL)
 
     def has_group(self) -> bool:
         """Return whether the item is about more than two entries."""
@@ -407,11 +408,22 @@ class InboxScreen(DecidingScreen):
 
     @on(EntryList.Opened)
     def action_open(self) -> None:
-        """Go into the item: on a narrow terminal it takes the list's place."""
-        if self.item is not None:
+        """Go into the item: on a narrow terminal it takes the list's place; a proposal has a screen of its own."""
+        if self.item is not None and self.item.kind == PROPOSAL:
+            self._open_proposal(self.item)
+        elif self.item is not None:
             self.add_class("-reading")
             self.set_focus(None)
             self.show_item()
+
+    def _open_proposal(self, item: Item) -> None:
+        from engram.usecases.review.proposal_items import proposal_name
+        from engram_tui.proposal.screen import ProposalScreen
+
+        def show(name: str) -> None:
+            self.app.push_screen(ProposalScreen(self.store, name))
+
+        self.ask("proposal", lambda store: proposal_name(store.store, item), show, opens=True)
 
     def action_read(self) -> None:
         """Go into the item."""
