@@ -204,6 +204,7 @@ def make_demonstration(folder: str) -> str:
         saved = SavedState(store)
         saved.set("screen", "inbox")
         saved.save()
+        store.review()  # so that the first line has the number of all that waits from the start
     return root
 
 
