@@ -1,8 +1,8 @@
-"""Draw the pictures of docs/images: screens of the terminal app on this repository's own lore.
+"""Draw the pictures of docs/images: screens of the terminal app on the lore of `engram demo`.
 
     python tools/screenshots.py
 
-Each is a real run of the app on a copy of the repository; nothing is made up.
+Each is a real run of the app on real clones.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -38,9 +36,10 @@ class Picture(NamedTuple):
 
 
 PICTURES = (
-    Picture("browse", ("slash", *"git locks", "enter")),
-    Picture("lore", ("slash", *"git locks", "enter", "enter", "v")),
-    Picture("inbox", ("2", "j")),
+    Picture("browse", ("1", "slash", *"queue retry", "enter")),
+    Picture("lore", ("1", "slash", *"queue retry", "enter", "enter", "v")),
+    Picture("inbox", ("2",)),
+    Picture("proposal", ("2", "j", "enter", "y")),
 )
 
 
@@ -73,21 +72,17 @@ async def at_rest(app: EngramApp, pilot: Pilot[None]) -> None:
         await pilot.pause(0.025)
 
 
-def copied(folder: str) -> str:
-    """A clone of the repository, whose lore has been judged and asked for a little."""
+def demonstration(folder: str) -> str:
+    """The store of the demonstration, of which something has been asked."""
     import engram
+    from engram_tui.first_run import make_demonstration
 
-    path = os.path.join(folder, "engram")
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), path], check=True)
-    git = ["git", "-C", path, "-c", "user.name=Engram", "-c", "user.email=engram@localhost"]
-    subprocess.run([*git, "checkout", "--quiet", "-B", "main"], check=True)
-    subprocess.run([*git, "remote", "remove", "origin"], check=True)
+    path = make_demonstration(folder)
     with engram.open(path, session="pictures") as store:
-        answer = store.query("git locks and commits")
-        store.query("why does a commit wait for the lock")
-        for hit in answer.lore[:3]:
+        answer = store.query("what retries of the queue must do")
+        store.query("which limits has the broker")
+        for hit in answer.lore[:2]:
             store.feedback(helpful=[hit.lore.id])
-    subprocess.run([*git, "commit", "--quiet", "--all", "--allow-empty", "-m", "Judged"], check=True)
     return path
 
 
@@ -96,17 +91,16 @@ def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = folder
-        shown = copied(folder)
+        shown = demonstration(folder)
         for picture in PICTURES:
             app = os.path.join(shown, ".git", "engram", "app.json")
             if os.path.exists(app):
                 os.unlink(app)
             svg = asyncio.run(draw(picture, shown))
-            svg = re.sub(r"@font-face \{.*?\}", "", svg.replace(shown, "~/engram"), flags=re.DOTALL)
+            svg = re.sub(r"@font-face \{.*?\}", "", svg.replace(shown, "~/team"), flags=re.DOTALL)
             target = IMAGES / f"{picture.name}.svg"
             target.write_text(re.sub(r"terminal-\d+", "terminal", svg), "utf-8")
             print(f"{target.relative_to(ROOT)}  {len(svg) / 1000:.0f} kB")
-        shutil.rmtree(shown)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, age, bar, fitted
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.entry.people import byline
+from engram.domain.entry.people import byline, short_byline
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
 from engram.domain.text.counting import counted
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 WAITS = "It is pending, and not recalled until you let it in (engram review): {}."
-_WIDE, _NARROW = 110, 70
+_WIDEST, _WIDE, _NARROW = 132, 110, 70
+_WHO = 14  # columns of a name
 _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 
@@ -144,20 +145,21 @@ def origin_words(origin: Origin) -> str:
 
 
 def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None = None) -> str:
-    """One line of a list: confidence, category, title (with `status` if not active), age, validations, worth, id.
+    """One line of a list: confidence, category, title (with `status` if not active), who, age, validations, worth, id.
 
     `worth` is its importance, 0..1, of which 0 leaves its column empty; None for a list without that column.
-    As wide as the terminal: a narrow one gets the start of the id, which names an entry as well, and no category.
+    As wide as the terminal: a narrow one gets the start of the id, which names an entry as well, no name and no category.
     """
     width = call.output.width
-    category = 22 if width >= _WIDE else 14
+    category = 22 if width >= _WIDEST else 14
     head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
     head += f"{two_decimals(hit.confidence)}  "
     if width >= _NARROW:
         head += f"{fitted(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
-    tail = f" {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
+    who = f" {fitted(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDE else ""
+    tail = f"{who} {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []
     marks += ["disputed"] if hit.conflicts else []

@@ -78,7 +78,7 @@ COMMANDS = (
     Command("doctor", "upkeep.doctor", "find what is wrong, and repair it with --fix"),
     Command("check", "review.check", "check lore before it is let in: format, secrets, duplicates"),
     Command("config", "store.config", "see and change settings"),
-    Command("demo", "placement.demo", "show two clones that disagree, and the merge"),
+    Command("demo", "placement.demo", "look around in the lore of a made-up team"),
     Command("mcp", "interfaces.mcp", "serve this memory to a coding agent (MCP)"),
     Command("serve", "interfaces.serve", "serve this memory by an HTTP API", ("start",)),
     Command("agents", "agents.agents", "list the coding agents found here, and which are connected"),

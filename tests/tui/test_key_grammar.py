@@ -12,7 +12,7 @@ from engram_tui.shell.actions import ACTIONS, MOVES
 from engram_tui.widgets.filter_input import TYPING
 
 DOCS = Path(__file__).parents[2] / "docs" / "app.md"
-OVERLAYS = ("entry", "settings", "new_entry")
+OVERLAYS = ("entry", "settings", "new_entry", "proposal")
 # Keys of the terminal and of forms: they say what they do by their name.
 NAMED = {
     "↓", "↑", "pgdn", "pgup", "home", "end", "f5", "delete", "backspace", "shift+tab", "ctrl+c", "ctrl+s", "ctrl+n", "ctrl+z",
@@ -61,8 +61,10 @@ def test_the_table_names_no_key_or_action_that_no_screen_has() -> None:
 def test_a_letter_does_not_judge_here_and_delete_there() -> None:
     """Of two actions on one key, at most one writes to the store, but for those that do the same to another kind of thing."""
     same = [
-        {"archive", "put_away"}, {"forget", "reject"}, {"edit", "edit_first"}, {"merge", "merge_step"}, {"propose", "apply_plan"},
-        {"refresh", "plan_again"}, {"rehearsal", "sync_look", "difference"},
+        {"archive", "put_away"}, {"forget", "reject"}, {"edit", "edit_first"}, {"merge", "merge_step"},
+        {"propose", "apply_plan", "accept_entry"},
+        {"refresh", "plan_again"}, {"rehearsal", "sync_look", "difference"}, {"incorrect", "reject_entry"},
+        {"accept", "bring_in"}, {"decide_all", "accept_rest"},
     ]  # fmt: skip
     writes: dict[str, set[str]] = {}
     for action in every_action():

@@ -32,7 +32,10 @@ OWN, JOIN, DEMO = "own", "join", "demo"
 CHOICES = {
     OWN: ("Start a store of my own", "it begins empty; everything in it is markdown and git"),
     JOIN: ("Join one by its address", "a store that your team has, from https, ssh or a folder"),
-    DEMO: ("Look at a demonstration", "two clones that disagreed and came together; gone when you leave"),
+    DEMO: (
+        "Look at a demonstration",
+        "a team of three, and all that waits for a decision; gone when you leave",
+    ),
 }
 HERE, EVERYWHERE = "here", "everywhere"
 
@@ -183,13 +186,26 @@ class FirstRun(App[str | None]):
         self._show_status(line)
 
     def _demonstrate(self) -> str:
-        from engram.usecases.placement.demo import demo
-
         self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
-        return os.path.join(demo(self._scratch).folder, "ada")
+        return make_demonstration(self._scratch)
 
     def _show_status(self, line: str) -> None:
         self.query_one("#status", Static).update(safe_line(line))
+
+
+def make_demonstration(folder: str) -> str:
+    """Make the lore of a team in this empty folder; return the store to look at, which opens on its Inbox."""
+    import engram
+    from engram.usecases.placement.team_demo import make_team
+    from engram_tui.shell.saved_state import SavedState
+
+    root = make_team(folder)
+    with engram.open(root) as store:
+        saved = SavedState(store)
+        saved.set("screen", "inbox")
+        saved.save()
+        store.review()  # so that the first line has the number of all that waits from the start
+    return root
 
 
 def _options(choices: dict[str, tuple[str, str]]) -> list[Option]:

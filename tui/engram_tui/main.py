@@ -66,6 +66,15 @@ def first_run(*, chosen: bool) -> Iterator[str | None]:
         app.clean()
 
 
+def show_demonstration(folder: str) -> int:
+    """Make the lore of a team in this empty folder and open the app on its Inbox; returns the exit code."""
+    import engram
+    from engram_tui.first_run import make_demonstration
+
+    with engram.open(make_demonstration(folder)) as store:
+        return run(store)
+
+
 def run(store: Engram) -> int:
     """Run the app until the user leaves; returns the exit code. The caller closes the store.
 

@@ -27,6 +27,18 @@ def byline(agent: str, author: str) -> str:
     return f"{agent} for {name}" if name else agent
 
 
+def short_byline(agent: str, author: str, length: int) -> str:
+    """Return `byline` for a column of so many characters, or what has the name first, so that both show when it is cut.
+
+    `claude-code for Ada Lovelace`, else `claude-code for Ada`, else `Ada (claude-code)`.
+    """
+    first = plain_name(author.partition(" <")[0]).partition(" ")[0]
+    for known in (byline(agent, author), byline(agent, first)):
+        if len(known) <= length or not first:
+            return known
+    return first if agent in ("", PERSON) else f"{first} ({agent})"
+
+
 def committer_line(agent: str, author: str) -> str:
     """Return who made a commit, by its agent and its author (`name <email>`); `Engram` for what Engram did by itself."""
     if author == _NOBODY:

@@ -16,18 +16,20 @@ from engram.domain.review.review import (
     MOMENT,
     PENDING,
     PROBLEM,
+    PROPOSAL,
     STALE,
     WEAK,
 )
 
 # The worth of an item about an entry without any importance, in thousandths.
 LEAST_WORTH = {
-    PROBLEM: 1000, CONFLICT: 950, ENTITY: 900, FOREIGN: 800, PENDING: 700, CONTRADICTION: 600, DUPLICATE: 450,
+    PROBLEM: 1000, CONFLICT: 950, ENTITY: 900, PROPOSAL: 850, FOREIGN: 800, PENDING: 700, CONTRADICTION: 600, DUPLICATE: 450,
     JUNK: 350, STALE: 250, WEAK: 200, MOMENT: 150,
 }  # fmt: skip
 # How certain the finding is, in thousandths, where nothing about the item says it.
 CERTAINTY = {
-    PROBLEM: 1000, CONFLICT: 1000, ENTITY: 1000, FOREIGN: 900, PENDING: 900, JUNK: 600, STALE: 700, WEAK: 600, MOMENT: 600,
+    PROBLEM: 1000, CONFLICT: 1000, ENTITY: 1000, PROPOSAL: 1000, FOREIGN: 900, PENDING: 900, JUNK: 600,
+    STALE: 700, WEAK: 600, MOMENT: 600,
 }  # fmt: skip
 EXPIRED, UNUSED = 900, 500  # of a stale entry
 

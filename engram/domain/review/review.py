@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from engram.domain.entry.disputes import DELETED
+from engram.domain.entry.people import byline
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +19,8 @@ ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZ
 )  # fmt: skip
 # A proposal that is no decision: what Engram found does not tell which of them is right.
 LOOK = "look"
-PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
-    "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
+PROBLEM, CONFLICT, ENTITY, PROPOSAL, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
+    "problem", "conflict", "entity", "proposal", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
     "moment",
 )  # fmt: skip
 
@@ -43,6 +44,7 @@ ALLOWED = {
         BOTH: "both versions stand, one after the other",
     },
     ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
+    PROPOSAL: {},  # each of its entries is decided about: `engram.usecases.review.proposals`
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},
     CONTRADICTION: _PAIR,
@@ -61,8 +63,8 @@ class Item(NamedTuple):
 
     `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
-    `agent` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that counts only
-    when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
+    `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that
+    counts only when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
     seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue.
     """
 
@@ -82,6 +84,12 @@ class Item(NamedTuple):
     at: float = 0.0
     worth: int = 0
     certainty: int = 0
+    author: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who recorded it, by name; "" where nobody knows."""
+        return byline(self.agent, self.author) if self.agent or self.author else ""
 
     @property
     def score(self) -> int:
@@ -91,6 +99,8 @@ class Item(NamedTuple):
     @property
     def proposed(self) -> str:
         """The proposal in words."""
+        if self.kind == PROPOSAL:
+            return "look at its entries"
         return "look at both" if self.proposal == LOOK else self.proposal
 
     @property
@@ -135,7 +145,9 @@ def check_decision(item: Item, decision: str) -> None:
     if decision not in possible:
         raise UsageError(
             f"'{decision}' is not possible for {item.id}, which is of kind '{item.kind}'.",
-            f"Possible: {', '.join(possible)}.",
+            f"It is decided about entry by entry: {item.evidence[0]}"
+            if item.kind == PROPOSAL
+            else f"Possible: {', '.join(possible)}.",
         )
 
 

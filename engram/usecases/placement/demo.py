@@ -68,13 +68,7 @@ def demo(folder: str = "", clock: Clock | None = None) -> Demo:
     Raises UsageError, GitError, StoreError.
     """
     if folder:
-        root = os.path.abspath(os.path.expanduser(folder))
-        if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
-            raise UsageError(
-                f"{root} already exists and is not an empty folder.", "Name another with --keep."
-            )
-        os.makedirs(root, exist_ok=True)
-        return _Demonstration(root, clock).run()
+        return _Demonstration(new_folder(folder), clock).run()
     import tempfile
 
     root = tempfile.mkdtemp(prefix="engram-demo-")
@@ -82,6 +76,15 @@ def demo(folder: str = "", clock: Clock | None = None) -> Demo:
         return _Demonstration(root, clock).run()
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def new_folder(folder: str) -> str:
+    """Make the folder of a demonstration that is kept, and return its path. Raises UsageError where it holds anything."""
+    root = os.path.abspath(os.path.expanduser(folder))
+    if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
+        raise UsageError(f"{root} already exists and is not an empty folder.", "Name another with --keep.")
+    os.makedirs(root, exist_ok=True)
+    return root
 
 
 class _Demonstration:

@@ -32,7 +32,7 @@ def _item(store: Store, lore: Lore) -> Item:
     why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
-        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent or "",
+        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent or "", author=lore.author,
         mark=captured.ORIGIN, titles=(lore.title,), at=lore.created_at.timestamp(),
         worth=priority.LEAST_WORTH[review.PENDING], certainty=priority.CERTAINTY[review.PENDING],
     )  # fmt: skip

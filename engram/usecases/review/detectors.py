@@ -29,6 +29,7 @@ from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review import trust
 from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.items import PackedItem
+from engram.usecases.review.proposal_items import find_proposals
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer, people
@@ -60,7 +61,8 @@ _CLAIMING = (
 _EXPIRED = "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?"
 # What an item about one entry is made of, and at the end its worth, computed as `priority.worth` does.
 _PACKED = (
-    "path", "title", "updated_at", "status", "length", "agent", "last_validated", "expires_at", "confidence", "created_at",
+    "path", "title", "updated_at", "status", "length", "agent", "author", "last_validated", "expires_at", "confidence",
+    "created_at",
 )  # fmt: skip
 _WORTH = (
     "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
@@ -180,11 +182,11 @@ def _weak_item(entry_id: str, line: tuple[Any, ...]) -> Item:
 
 def _made(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker) -> Item:
     """Make the item of one entry from what was packed of it; archiving is proposed."""
-    path, title, updated, status, length, agent, *_, created, worth = line
+    path, title, updated, status, length, agent, author, *_, created, worth = line
     digest = _mark([(entry_id, updated, status, length)])
     return Item(
         item_id(kind, (entry_id,)), kind, (entry_id,), (path,), title, why, review.ARCHIVE, (), tokens("x" * length),
-        digest, agent or "", (), (title,), created, worth, _certainty(kind, make),
+        digest, agent or "", (), (title,), created, worth, _certainty(kind, make), author or "",
     )  # fmt: skip
 
 
@@ -371,7 +373,7 @@ def _item(kind: str, hits: Sequence[Hit], why: str, proposal: str, evidence: Ite
     return Item(
         item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, tuple(evidence), cost, mark(hits),
         hits[-1].agent or "", (), tuple(hit.title for hit in hits), hits[-1].created_at,
-        priority.worth(kind, max(map(_importance, hits))), priority.CERTAINTY.get(kind, 0),
+        priority.worth(kind, max(map(_importance, hits))), priority.CERTAINTY.get(kind, 0), hits[-1].author or "",
     )  # fmt: skip
 
 
@@ -409,6 +411,7 @@ DETECTORS: dict[str, Detector] = {
     review.PROBLEM: find_problems,
     review.CONFLICT: find_conflicts,
     review.ENTITY: find_entity_conflicts,
+    review.PROPOSAL: find_proposals,
     review.FOREIGN: find_foreign,
     review.PENDING: find_pending,
     review.CONTRADICTION: find_contradictions,

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from engram.usecases.store.store import Store
 
-QUICK_KINDS = (review.PROBLEM, review.CONFLICT, review.ENTITY, review.FOREIGN, review.PENDING)
+QUICK_KINDS = (
+    review.PROBLEM,
+    review.CONFLICT,
+    review.ENTITY,
+    review.PROPOSAL,
+    review.FOREIGN,
+    review.PENDING,
+)
 _NAME = "review.json"
 _MOST_BYTES = 4096
 

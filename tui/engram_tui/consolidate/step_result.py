@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from engram.domain.consolidation.plan import ARCHIVE, MERGE, SUPERSEDE
+from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_item
 from engram_tui.shell.sanitize import safe_line, safe_lines
@@ -90,7 +91,7 @@ def _merged(store: Engram, step: Step, result: Lore) -> Text:
     for entry_id in step.lore[1:]:
         other = store.get(entry_id).lore
         found.append(
-            f"\n\nmerged in: by {safe_line(other.agent or 'a person')}, {fraction(other.thousandths)}\n",
+            f"\n\nmerged in: by {safe_line(byline(other.agent, other.author))}, {fraction(other.thousandths)}\n",
             "bold",
         )
         found.append_text(_compared(result, other))

@@ -111,15 +111,15 @@ def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes
 def batches(
     items: Sequence[Item | PackedItem], current: Item
 ) -> Mapping[str, tuple[str, list[Item | PackedItem]]]:
-    """Return the groups that one decision may be about: the listed items of this kind, and those of them by this agent."""
+    """Return the groups that one decision may be about: the listed items of this kind, and those of them by the same."""
     kind = [item for item in items if item.kind == current.kind]
     found: dict[str, tuple[str, list[Item | PackedItem]]] = {}
     found["kind"] = (f"all {count(len(kind))} {current.kind}", kind)
-    agent: list[Item | PackedItem] = [
-        item for item in kind if not isinstance(item, PackedItem) and item.agent == current.agent
+    same: list[Item | PackedItem] = [
+        item for item in kind if not isinstance(item, PackedItem) and item.who == current.who
     ]
-    if current.agent and agent and len(agent) < len(kind):
-        found["agent"] = (f"{count(len(agent))} {current.kind} by {safe_line(current.agent)}", agent)
+    if current.who and same and len(same) < len(kind):
+        found["who"] = (f"{count(len(same))} {current.kind} by {safe_line(current.who)}", same)
     return found
 
 

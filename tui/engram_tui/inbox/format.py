@@ -21,6 +21,7 @@ from engram.domain.review.review import (
     LOOK,
     MERGE,
     PENDING,
+    PROPOSAL,
     REJECT,
     SNOOZE,
     SUPERSEDE,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 BAR = 8
 EVIDENCE = 3
 PAIRS = (CONTRADICTION, DUPLICATE)
-_CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities"}
+_CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities", PROPOSAL: "proposals"}
 
 
 def decision_of(item: Item, action: str) -> str:
@@ -67,7 +68,7 @@ def progress_line(queue: InboxQueue, at: int, marked: int, looking: Collection[s
         found.append(f"{count(min(at + 1, listed))} of {count(listed)}", "bold")
         wanted = queue.wanted
         narrowed = [
-            part for part in (wanted.kind, wanted.agent, f"“{wanted.text}”" if wanted.text else "") if part
+            part for part in (wanted.kind, wanted.who, f"“{wanted.text}”" if wanted.text else "") if part
         ]
         if narrowed:
             found.append(f" {safe_line(', '.join(narrowed))}, of {count(number)}")
@@ -99,10 +100,11 @@ def why_lines(
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
         f"worth {fraction(item.worth)} × {fraction(item.certainty)} certain",
-        f"by {safe_line(item.agent)}" if item.agent and item.cost else "",
     ]
     parts.append(f"     {' · '.join(part for part in use if part)}")
     proposed = "look at both; Engram cannot tell which is right" if item.proposal == LOOK else _effect(item)
+    if item.kind == PROPOSAL:
+        proposed = "enter opens it: accept or reject each of its entries"
     parts.append(f"→    {proposed}")
     return [line for one in parts for line in _wrap(one, cells)]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 
+from engram.domain.entry.people import short_byline
 from engram.domain.review.review import (
     CONFLICT,
     CONTRADICTION,
@@ -18,6 +19,7 @@ from engram.domain.review.review import (
     MOMENT,
     PENDING,
     PROBLEM,
+    PROPOSAL,
     STALE,
     WEAK,
     Item,
@@ -36,11 +38,12 @@ if TYPE_CHECKING:
 # A sign, a word and a colour for each kind; the colour only repeats what the word says.
 LABELS = {
     PROBLEM: ("!", "problem", BAD), CONFLICT: ("●", "dispute", WARN), ENTITY: ("●", "entity", WARN),
+    PROPOSAL: ("◇", "proposal", WARN),
     FOREIGN: ("▣", "foreign", BAD), PENDING: ("○", "pending", ""), CONTRADICTION: ("≠", "contradicts", WARN),
     DUPLICATE: ("≈", "duplicate", ""), JUNK: ("·", "junk", QUIET), STALE: ("△", "stale", QUIET),
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
-KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 11, 7, 6, 11
+KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
 WITH_WHO, WITH_WORTH = 66, 78  # cells from which these columns fit
 SIGN_CELLS, WITH_KIND, WITH_AGE, BOTH_TITLES = 2, 56, 46, 20
 
@@ -58,9 +61,9 @@ def titles_of(item: Item, cells: int) -> str:
     return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
 
 
-def who_of(item: Item) -> str:
-    """Return who recorded an item's newest entry, "–" where nobody knows."""
-    return safe_line(item.agent) or "–"
+def who_of(item: Item, cells: int) -> str:
+    """Return who recorded an item's newest entry, in so many cells if possible; "–" where nobody knows."""
+    return safe_line(short_byline(item.agent, item.author, cells)) if item.who else "–"
 
 
 class InboxList(LineList):
@@ -112,12 +115,13 @@ class InboxList(LineList):
         kind = f"{sign} {label}" if columns["kind"] > SIGN_CELLS else sign
         parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
         if "who" in columns:
-            parts.append(Part(who_of(item), QUIET, WHO_CELLS))
+            parts.append(Part(who_of(item, WHO_CELLS - 1), QUIET, WHO_CELLS))
         if "age" in columns:
             when = age(self.now - item.at) if item.at else "–"
             parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
         if "worth" in columns:
             parts.append(Part(f"{fraction(item.score):>{WORTH_CELLS - 1}}", QUIET, WORTH_CELLS))
         proposal = "look at it" if item.proposal == LOOK else item.proposal
+        proposal = "open it" if item.kind == PROPOSAL else proposal
         parts.append(Part(proposal, QUIET if item.proposal == LOOK else GOOD, PROPOSAL_CELLS))
         return Line(item.id, tuple(parts))

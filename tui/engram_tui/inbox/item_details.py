@@ -12,8 +12,10 @@ from rich.text import Text
 
 from engram.adapters.files.frontmatter import entity_file
 from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review
+from engram.usecases.review.proposal_items import proposal_name
 from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import bar, fraction, since
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 SIMILAR = 0.35  # cosine from which another entry is shown for comparison
 PAIRS = (review.CONTRADICTION, review.DUPLICATE)
 COMPARED = (*PAIRS, review.CONFLICT)  # field by field, too
+DECIDED = {"accept": "✓", "reject": "✗", "": "·"}  # the sign of an entry of a proposal
 AT_ONCE = 10  # queries that are replayed before others get the store's lock
 _FIELDS = ("category", "type", "tags", "context", "files", "entities", "when", "status", "pinned")
 
@@ -55,6 +58,8 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
         return _of_file(store, item)
     if item.kind == review.ENTITY:
         return _of_entity(store, item)
+    if item.kind == review.PROPOSAL:
+        return _of_proposal(store, item)
     left, right, notes = _sides(store, item, other)
     if right is None:
         text = Text(safe_lines(left.lore.content)[:MOST])
@@ -97,7 +102,7 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
 
 def facts(lore: Lore, now: float) -> str:
     """Format the facts of an entry in a line."""
-    parts = [lore.agent or "a person", *([] if lore.status == ACTIVE else [lore.status])]
+    parts = [byline(lore.agent, lore.author), *([] if lore.status == ACTIVE else [lore.status])]
     validated = f" ✓{lore.validation_count}" if lore.validation_count else ""
     parts += [f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}", lore.category]
     parts.append(since(lore.created_at, now))
@@ -136,6 +141,20 @@ def _of_file(store: Engram, item: Item) -> ItemDetails:
     raw = store.store.files.read(item.paths[0])
     text = Text(safe_lines(raw[:MOST].decode("utf-8", "replace")))
     return ItemDetails(item, (Side(item.paths[0], f"{len(raw):,} bytes", text),), item.evidence, text)
+
+
+def _of_proposal(store: Engram, item: Item) -> ItemDetails:
+    """Show the entries of a proposal, and what was decided about them so far."""
+    found = store.proposal(proposal_name(store.store, item), fetch=False)
+    text = Text("\n").join(
+        Text(
+            f"{DECIDED[one.decision]} {safe_line(one.title)}\n    {safe_line(one.phrase)} · {safe_line(one.who)}"
+        )
+        for one in found.entries
+    )
+    left = len(found.undecided)
+    facts = f"{found.about.author} · {len(found.entries) - left} of {len(found.entries)} decided"
+    return ItemDetails(item, (Side(found.about.branch, safe_line(facts), text),), (), text)
 
 
 def _of_entity(store: Engram, item: Item) -> ItemDetails:

@@ -18,11 +18,11 @@ BY_SCORE, NEWEST, OLDEST, BY_KIND = ORDERS = ("worth × certainty", "newest firs
 
 
 class Wanted(NamedTuple):
-    """What the list is filtered by: words that all have to be in an item, a kind, an agent; "" is any."""
+    """What the list is filtered by: words that all have to be in an item, a kind, who recorded it; "" is any."""
 
     text: str = ""
     kind: str = ""
-    agent: str = ""
+    who: str = ""
 
     @property
     def narrows(self) -> bool:
@@ -38,15 +38,15 @@ class Wanted(NamedTuple):
             if self.kind and one.kind != self.kind:
                 return False
             if isinstance(one, PackedItem):
-                if self.agent and one.made().agent != self.agent:
+                if self.who and one.made().who != self.who:
                     return False
                 if not words:
                     return True
                 line = one.packed.lower()  # it has title, path and agent as they are: nothing need be made
                 return all(word in line or text in one.kind for word, text in zip(raw, words, strict=True))
-            if self.agent and one.agent != self.agent:
+            if self.who and one.who != self.who:
                 return False
-            line_ = " ".join([one.kind, *one.titles, one.title, one.agent, one.why, one.proposed]).casefold()
+            line_ = " ".join([one.kind, *one.titles, one.title, one.who, one.why, one.proposed]).casefold()
             return all(word in line_ for word in words)
 
         return fits

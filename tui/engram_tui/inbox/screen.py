@@ -18,6 +18,7 @@ from engram.domain.review.review import (
     DUPLICATE,
     JUNK,
     MOMENT,
+    PROPOSAL,
     STALE,
     WEAK,
     Item,
@@ -165,7 +166,7 @@ class InboxScreen(DecidingScreen):
 
     def can_open(self) -> bool:
         """Return whether there is an item to read."""
-        return self.is_listing() and self.has_item()
+        return self.item is not None and (self.is_listing() or self.item.kind == PROPOSAL)
 
     def has_group(self) -> bool:
         """Return whether the item is about more than two entries."""
@@ -407,11 +408,22 @@ class InboxScreen(DecidingScreen):
 
     @on(EntryList.Opened)
     def action_open(self) -> None:
-        """Go into the item: on a narrow terminal it takes the list's place."""
-        if self.item is not None:
+        """Go into the item: on a narrow terminal it takes the list's place; a proposal has a screen of its own."""
+        if self.item is not None and self.item.kind == PROPOSAL:
+            self._open_proposal(self.item)
+        elif self.item is not None:
             self.add_class("-reading")
             self.set_focus(None)
             self.show_item()
+
+    def _open_proposal(self, item: Item) -> None:
+        from engram.usecases.review.proposal_items import proposal_name
+        from engram_tui.proposal.screen import ProposalScreen
+
+        def show(name: str) -> None:
+            self.app.push_screen(ProposalScreen(self.store, name))
+
+        self.ask("proposal", lambda store: proposal_name(store.store, item), show, opens=True)
 
     def action_read(self) -> None:
         """Go into the item."""
@@ -519,13 +531,13 @@ class InboxScreen(DecidingScreen):
         self.filter_by(Wanted())
 
     def action_kind(self) -> None:
-        """Filter by a kind, or by an agent."""
+        """Filter by a kind, or by who recorded it."""
         from engram_tui.shell.picker import Choice, Picker
 
-        agents = dict.fromkeys(
-            one.agent
+        people = dict.fromkeys(
+            one.who
             for one in (*self.queue.every, self.item)
-            if one and not isinstance(one, PackedItem) and one.agent
+            if one and not isinstance(one, PackedItem) and one.who
         )
         choices = [
             Choice("kind ", "all", after="no filter"),
@@ -533,15 +545,15 @@ class InboxScreen(DecidingScreen):
                 Choice(f"kind {kind}", kind, after=f"{number:,} waiting")
                 for kind, number in self.queue.by_kind.items()
             ),
-            *(Choice(f"agent {name}", safe_line(name), after="who recorded it") for name in agents),
+            *(Choice(f"who {name}", safe_line(name), after="who recorded it") for name in people),
         ]
-        self.app.push_screen(Picker("Show only", choices, hint="a kind, an agent …"), self._picked_facet)
+        self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._picked_facet)
 
     def _picked_facet(self, picked: str | None) -> None:
         if picked:
             name, _, value = picked.partition(" ")
             wanted = self.queue.wanted
-            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", agent=""))
+            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", who=""))
 
     def action_sort(self) -> None:
         """Sort by the next order."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from engram.domain.entry.people import byline, short_byline
 from engram.domain.errors import EngramError
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
+from engram.usecases.store import people
 from engram_tui.widgets.format import count, entries, fraction
 from engram_tui.widgets.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 KEPT = 500  # events on the screen
 MOST_SHOWN = 8  # entries of one event
-TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 13, 5
+TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 20, 5
+NARROW_WHO_CELLS = 14
 _RECALLS = ("query", "get", "brief")
 LONG_MS = 10_000  # from here on in seconds
 _DONE = {
@@ -59,17 +62,18 @@ CHOICES: tuple[tuple[str, Callable[[LiveEntry], bool]], ...] = (
 
 
 class News(NamedTuple):
-    """The events since the last look, and the titles of their entries, by id."""
+    """The events since the last look, the titles of their entries, by id, and the name of the person here."""
 
     events: Sequence[LiveEntry]
     titles: Mapping[str, str]
+    person: str
 
 
 def read_news(store: Engram, since: int | None, known: Mapping[str, str]) -> News:
     """Read the events after number `since` (None: the latest), and titles that are not known yet. Raises StoreError."""
     events = store.live(since, KEPT)
     ids = {one for event in events for one in ids_in(event)} - known.keys()
-    return News(events, read_titles(store, ids) if ids else {})
+    return News(events, read_titles(store, ids) if ids else {}, people.own_name(store.store))
 
 
 def ids_in(event: LiveEntry) -> Iterator[str]:
@@ -104,13 +108,14 @@ def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
     return {hit.id: hit.title for hit in hits}
 
 
-def lines_of(event: LiveEntry, titles: Mapping[str, str], narrow: bool) -> Iterator[Line]:
+def lines_of(event: LiveEntry, titles: Mapping[str, str], person: str, narrow: bool) -> Iterator[Line]:
     """Yield the lines of an event: what was done, then its entries."""
     one = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
     facts = _facts(event, narrow)
+    cells = NARROW_WHO_CELLS if narrow else WHO_CELLS
     parts = [
         Part(f"{datetime.fromtimestamp(event.at).astimezone():%H:%M:%S}", QUIET, TIME_CELLS),
-        Part(who(event), STRONG, WHO_CELLS),
+        Part(short_byline(event.agent, person, cells - 1), STRONG, cells),
         Part(_description(event, titles, one)),
         Part(facts, _STRENGTHS.get(event.strength, QUIET), cell_len(facts) + 1),
     ]
@@ -159,11 +164,6 @@ def _title(entry_id: str, titles: Mapping[str, str]) -> str:
     return titles.get(entry_id) or f"{entry_id[:10]}… does not exist any more"
 
 
-def who(event: LiveEntry) -> str:
-    """Return who did it."""
-    return event.agent or "you"
-
-
 def _description(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:
     query = " ".join(event.query.split())
     if event.action == "query":
@@ -189,7 +189,7 @@ def _facts(event: LiveEntry, narrow: bool) -> str:
     return " · ".join(part for part in (strength, found, tokens, took) if part)
 
 
-def details_of(event: LiveEntry, titles: Mapping[str, str]) -> tuple[str, ...]:
+def details_of(event: LiveEntry, titles: Mapping[str, str], person: str) -> tuple[str, ...]:
     """Return all about an event: a title and lines."""
     asked = (
         event.query if event.action == "query" else f"{_DONE.get(event.action, event.action)} {event.query}"
@@ -204,7 +204,7 @@ def details_of(event: LiveEntry, titles: Mapping[str, str]) -> tuple[str, ...]:
     at = datetime.fromtimestamp(event.at).astimezone()
     return (
         asked.strip(),
-        f"{at:%Y-%m-%d %H:%M:%S} · {who(event)}, by {event.via or 'an unknown interface'}",
+        f"{at:%Y-%m-%d %H:%M:%S} · {byline(event.agent, person)}, by {event.via or 'an unknown interface'}",
         f"session {event.session}" if event.session else "",
         f"answer: {event.strength}, searched by {event.strategy}" if event.strategy else "",
         shown if event.action == "query" else "",

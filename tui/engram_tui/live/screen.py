@@ -46,6 +46,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         super().__init__(store)
         self.events: deque[LiveEntry] = deque(maxlen=KEPT)
         self.titles: dict[str, str] = {}
+        self.person = ""  # the name of whoever is here
         self.last: int | None = None  # the number of the newest event; None: not read yet
         self.only = 0  # which of the choices is shown
         self.unseen = 0  # events that came while it did not follow
@@ -102,6 +103,7 @@ class LiveScreen(LineScreen, JudgeScreen):
             return
         follows = first or self.follows()
         self.titles.update(news.titles)
+        self.person = news.person
         self.events.extend(news.events)
         self.unseen = 0 if follows else self.unseen + len(news.events)
         self.show_error("")
@@ -135,7 +137,7 @@ class LiveScreen(LineScreen, JudgeScreen):
             line
             for event in self.events
             if fits(event)
-            for line in lines_of(event, self.titles, self.is_narrow)
+            for line in lines_of(event, self.titles, self.person, self.is_narrow)
         ]
         self.line_list.set_placeholder(*self._placeholder_lines())
         self.line_list.show_lines(lines, keep=chosen.id if chosen else "")
@@ -190,7 +192,7 @@ class LiveScreen(LineScreen, JudgeScreen):
     def placeholder(self, line: Line | None) -> tuple[str, ...]:
         """Return all about the event of a line."""
         event = next((one for one in self.events if line is not None and str(one.number) == line.group), None)
-        return details_of(event, self.titles) if event is not None else ()
+        return details_of(event, self.titles, self.person) if event is not None else ()
 
     # Actions
 

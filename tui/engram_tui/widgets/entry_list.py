@@ -19,6 +19,7 @@ from textual.strip import Strip
 
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.people import short_byline
 from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.action import bindings
 from engram_tui.shell.actions import MOVES
@@ -27,10 +28,11 @@ from engram_tui.widgets.rows import Row, have_refs, ids_of
 
 NARROWEST, SMALL = 56, 70  # cells from which the category fits, and how often it helped with a confidence bar
 ROOMY = 82  # cells from which the longer confidence bar fits
-VERY_ROOMY = 96  # cells from which the usefulness fits, too
+WITH_WHO = 90  # cells from which the name of who recorded it fits
+VERY_ROOMY = 110  # cells from which the usefulness fits, too
 HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
-CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS = 11, 7, 6, 6
+CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS, WHO_CELLS = 11, 7, 6, 6, 16
 NONE = "·"
 
 if TYPE_CHECKING:
@@ -215,6 +217,7 @@ class EntryList(ScrollView, can_focus=True):
             "bar": (bar(row.confidence, columns.get("bar", 1) - 1), strength),
             "conf": (fraction(row.confidence), base),
             "category": (short_category(row.category), self._over(base, f"lore--{hue(row.category)}")),
+            "who": (short_byline(row.agent, row.author, WHO_CELLS - 1), quiet),
             "worth": (
                 f"{fraction(row.usefulness) if row.usefulness else NONE:>{USEFULNESS_CELLS - 1}}",
                 quiet,
@@ -249,6 +252,7 @@ class EntryList(ScrollView, can_focus=True):
         found |= {"category": CATEGORY_CELLS + 1} if width >= NARROWEST else {}
         found |= {"title": 0}
         found |= {"worth": USEFULNESS_CELLS} if self.shows_usefulness or width >= VERY_ROOMY else {}
+        found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
         found |= {"age": AGE_CELLS}
         found |= {"helped": COUNT_CELLS} if width >= SMALL else {}
         return found | {"title": max(6, width - 2 - sum(found.values()))}
@@ -256,7 +260,7 @@ class EntryList(ScrollView, can_focus=True):
     def heading(self) -> str:
         """Return the headings of the columns, as wide as the list is now."""
         names = {"ref": "ref", "bar": "conf", "category": "category", "title": "entry"}
-        names |= {"worth": "worth", "age": "   age", "helped": "    ✓"}
+        names |= {"worth": "worth", "who": "who", "age": "   age", "helped": "    ✓"}
         columns = self._columns(self.size.width)
         if "bar" not in columns:
             names["conf"] = "conf"

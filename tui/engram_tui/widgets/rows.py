@@ -27,7 +27,7 @@ SORT_NAMES = {
 # What is kept of a row beside its id, in this order: `LazyRows._row` puts it back together.
 COLUMNS = (
     "confidence", "category", "title", "created_at", "updated_at", "validation_count", "status", "agent", "pinned", "path",
-    "importance", "conflicts",
+    "importance", "conflicts", "author",
 )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ class Row(NamedTuple):
     scope: str = ""
     usefulness: int = 0
     disputed: bool = False
+    author: str = ""
 
 
 def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
@@ -60,7 +61,7 @@ def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
         lore.id, shown.ref, lore.thousandths, lore.category, lore.title, lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.validation_count, lore.status, why,
         lore.agent or "", lore.pinned, shown.path, shown.scope, round(usefulness * 1000),
-        bool(lore.conflicts),
+        bool(lore.conflicts), lore.author,
     )  # fmt: skip
 
 
@@ -142,6 +143,7 @@ class LazyRows(Sequence[Row]):
             path,
             given,
             conflicts,
+            author,
         ) = line
         usefulness = importance(
             given, pinned=bool(pinned), helpful=helpful, shown=self._shown.get(entry_id, 0)
@@ -149,7 +151,7 @@ class LazyRows(Sequence[Row]):
         return Row(
             entry_id, self._refs.get(entry_id, ""), confidence, category, title, created, updated, helpful, status,
             "", agent or "", bool(pinned), path, self._scope, round(usefulness * 1000),
-            bool(conflicts),
+            bool(conflicts), author or "",
         )  # fmt: skip
 
 

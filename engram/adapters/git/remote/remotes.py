@@ -6,6 +6,7 @@ hears how far a transfer is.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.git.run import failures, layout
@@ -207,6 +208,19 @@ def fetch_proposals(
     words = (*SLOW, "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
     _talk(repo, remote, words, deadline, report)
+
+
+def may_have_proposals(repo: Repository) -> bool:
+    """Return whether a proposal may have been fetched, without running git; true where its references are no files."""
+    top = os.path.join(repo.common_dir, "refs", "remotes")
+    with contextlib.suppress(OSError):
+        for remote in os.listdir(top):
+            found = os.path.join(top, remote, *PROPOSALS.rstrip("/").split("/"))
+            if os.path.isdir(found) and os.listdir(found):
+                return True
+    with contextlib.suppress(OSError), open(os.path.join(repo.common_dir, "packed-refs"), "rb") as file:
+        return f"/{PROPOSALS}".encode() in file.read()
+    return os.path.isdir(os.path.join(repo.common_dir, "reftable"))
 
 
 def proposals(repo: Repository, remote: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 from datetime import datetime
 
 from engram.cli.output import DIM, fitted, shorten
+from engram.domain.entry.people import short_byline
 from engram.domain.errors import INTERRUPTED
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_json, safe_text
@@ -32,6 +33,7 @@ EXAMPLES = (
 )
 _PAUSE_SECONDS = 0.5
 _WIDE = 110  # columns
+_WHO, _SHORT_WHO = 24, 14  # columns of a name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,16 +81,24 @@ def _follow_up(call: Call, entry: LiveEntry) -> None:
 
 
 def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
-    """When, by which way, who, what came of it; below it what was asked, and what was withheld."""
+    """When, who, by which way, what came of it; below it what was asked, and what was withheld."""
+    from engram.usecases.store.people import own_name
+
     moment = datetime.fromtimestamp(entry.at).astimezone().strftime("%H:%M:%S")
-    way = " ".join(part for part in (entry.via or "unknown", entry.agent) if part)
-    facts = [entry.action, entry.strength, counted(len(entry.ids), "entry", "entries") if entry.ids else ""]
+    room = _WHO if call.output.width >= _WIDE else _SHORT_WHO
+    who = fitted(safe_text(short_byline(entry.agent, own_name(call.store), room)), room)
+    facts = [
+        entry.via or "unknown",
+        entry.action,
+        entry.strength,
+        counted(len(entry.ids), "entry", "entries") if entry.ids else "",
+    ]
     facts += [f"{name} {count}" for name, count in entry.details.items() if count]
     facts += [
         f"{entry.tokens:,} tokens" if entry.tokens else "",
         f"{entry.took_ms:.0f} ms" if entry.took_ms else "",
     ]
-    head = f"{moment}  {fitted(way, 30 if call.output.width >= _WIDE else 12)} "
+    head = f"{moment}  {who} "
     yield call.output.styled(head, DIM) + safe_text(" · ".join(fact for fact in facts if fact))
     if entry.query:
         yield f"          {shorten(safe_text(' '.join(entry.query.split())), call.output.width - 10)}"

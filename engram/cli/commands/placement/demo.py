@@ -1,6 +1,8 @@
-"""`engram demo`: two clones that disagree, and the merge."""
+"""`engram demo`: the lore of a team to look around in; in a pipe two clones that disagree, and the merge."""
 
 from __future__ import annotations
+
+import sys
 
 from engram.cli.output import BOLD, CYAN, DIM, GREEN
 from engram.domain.entry.confidence import two_decimals
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
     from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (
-    "Create two clones of a store in a scratch folder, change the same entry in both, sync, and show the result.\n"
-    "Real commands on real repositories, without a network; the folder is removed at the end."
+    "Open the app on the Inbox of a made-up team: about 40 entries by three people in two clones, a dispute, duplicates,\n"
+    "a contradiction, a proposal. Without a terminal (or with --json), change one entry in two clones, sync, and show the\n"
+    "result. Real commands on real repositories, without a network, in a scratch folder that is removed at the end."
 )
 EXAMPLES = ("engram demo", "engram demo --keep ./demo")
 
@@ -26,15 +29,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Run it and show it; fails where the clones do not come out equal."""
+    """Open the app on it, or run the merge and show it; that fails where the clones do not come out equal."""
+    keep = call.arguments.keep
+    if not call.output.json and sys.stdin.isatty() and sys.stdout.isatty():
+        return _open(call, keep)
     from engram.usecases.placement.demo import demo
 
-    keep = call.arguments.keep
     done = demo(keep)
     call.output.document(_document(done, keep=bool(keep)))
     if not call.output.json:
         _show(call, done, keep=bool(keep))
     return 0 if done.equal else 1
+
+
+def _open(call: Call, keep: str) -> int:
+    """Make the team's lore in a folder of its own, and open the app on it."""
+    import shutil
+    import tempfile
+
+    from engram.usecases.placement.demo import new_folder
+    from engram_tui.main import show_demonstration
+
+    call.output.note("Making two clones with the lore of a team …")
+    root = new_folder(keep) if keep else tempfile.mkdtemp(prefix="engram-demo-")
+    try:
+        code = show_demonstration(root)
+    finally:
+        if not keep:
+            shutil.rmtree(root, ignore_errors=True)
+    if keep:
+        call.output.line(safe_text(f"Look around: cd {root}/ada && engram"))
+    return code
 
 
 def _document(done: Demo, *, keep: bool) -> dict[str, object]:

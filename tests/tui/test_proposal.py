@@ -1,0 +1,121 @@
+"""A proposal in the Inbox: listed and counted everywhere alike, reviewed entry by entry, brought in at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import git, ok
+from sync_kit import Clones
+from tui_kit import NARROW, SIZES, User, using
+
+from engram.usecases.recording.edit import Edit
+from engram_tui.inbox.screen import InboxScreen
+from engram_tui.proposal.screen import ProposalScreen
+
+KNOWN = "Uploads are retried twice before the job fails."
+BETTER = "Uploads are retried five times before the job fails."
+GOOD, BAD = "The broker keeps messages for seven days.", "Restart the server when it is slow."
+REASON = "It hides the leak."
+NAMES = {"a": "Ada Lovelace", "b": "Bob Kahn"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Clones:
+    """Ada has a proposal of Bob's: a new entry she wants, one she does not, and a change of an entry of hers."""
+    clones = Clones(tmp_path, "ab")
+    for name, person in NAMES.items():
+        git(clones.root(name), "config", "user.name", person)
+        git(clones.root(name), "config", "user.email", f"{name}@example.org")
+    known = clones.record("a", KNOWN)
+    clones.settle()
+    clones.record("b", GOOD)
+    clones.record("b", BAD)
+    clones["b"].edit(known.id, Edit(content=BETTER))
+    clones["b"].propose("Uploads and queues")
+    clones.sync("a")
+    return clones
+
+
+def texts(clones: Clones, name: str) -> set[str]:
+    return {one.lore.content for one in clones[name].list(limit=None).lore}
+
+
+async def opened(user: User) -> ProposalScreen:
+    await user.press("2")
+    await user.sees_text("◇", "3 entries: Uploads", "open it")
+    found = user.app.screen
+    assert isinstance(found, InboxScreen)
+    await user.sees(lambda: found.item is not None and found.item.kind == "proposal")
+    await user.press("enter")
+    await user.sees(lambda: isinstance(user.app.screen, ProposalScreen) and user.app.screen.entry)
+    assert isinstance(user.app.screen, ProposalScreen)
+    return user.app.screen
+
+
+async def at(user: User, found: ProposalScreen, text: str) -> None:
+    assert found.proposal is not None
+    titles = [one.title for one in found.proposal.entries]
+    found.line_list.cursor = titles.index(text)
+    await user.sees(lambda: found.entry is not None and found.entry.title == text)
+
+
+@SIZES
+async def test_its_entries_are_accepted_or_rejected_and_brought_in(
+    world: Clones, size: tuple[int, int]
+) -> None:
+    async with using(world["a"], size) as user:
+        found = await opened(user)
+        await user.sees_text("3 undecided · Uploads and queues · by Bob Kahn", "new", "changed")
+        await at(user, found, BETTER)
+        await user.sees_text("retried twice five times")
+        await user.press("y")
+        await user.sees_text("2 undecided", "✓ accepted")
+        await at(user, found, BAD)
+        await user.press("x")
+        await user.sees_text("Whoever proposed it reads this")
+        user.types(f"{REASON}\n")
+        await user.sees_text("1 undecided", "✗ rejected")
+        assert found.entry is not None
+        assert found.entry.title == GOOD, "the cursor goes on to what is undecided"
+        await user.press("u")
+        await user.sees_text("2 undecided")
+        await user.press("ctrl+r", "A")
+        await user.sees_text("all decided: i brings them in")
+        assert texts(world, "a") == {KNOWN}, "nothing comes in before the review ends"
+        await user.press("i")
+        await user.sees_text("2 entries come into the lore, 1 goes back with the reason")
+        await user.press("y")
+        await user.told("2 entries accepted, 1 rejected", "the remote has it")
+        await user.sees_text("Nothing waits for you.")
+        await user.press("1")
+        await user.sees(lambda: set(user.titles()) == {BETTER, GOOD})
+    (notes,) = (done.notes for done in world.sync("b"))
+    assert any(REASON in note for note in notes)
+    assert texts(world, "b") == texts(world, "a") == {BETTER, GOOD}
+    assert "Bob Kahn" in git(world.root("a"), "log", "--format=%an")
+
+
+async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(world: Clones) -> None:
+    root = world.root("a")
+    listed = ok("review", cwd=root)
+    assert "3 entries: Uploads and queues" in listed.out
+    assert "Bob Kahn proposes 3 entries." in listed.out
+    assert "engram review --proposal uploads-and-queues-" in listed.out
+    assert ok("review", "--json", cwd=root).json["by_kind"]["proposal"] == 1
+    assert ok("status", "--json", cwd=root).json["review"]["by_kind"]["proposal"] == 1
+    assert world["b"].review().by_kind == {}, "a proposal of one's own waits for somebody else"
+    async with using(world["a"], NARROW) as user:
+        await user.press("2")
+        await user.sees_text("1 wait", "proposals 1", "1 of 1")
+
+
+async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
+    async with using(world["a"], NARROW) as user:
+        await opened(user)
+        await user.press("y")
+        await user.sees_text("2 undecided")
+        await user.press("escape")
+        await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
+        await user.press("enter")
+        await user.sees_text("2 undecided", "✓ accepted")

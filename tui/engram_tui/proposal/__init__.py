@@ -1,0 +1,1 @@
+"""A proposal, entry by entry: what each changes, and which of them come in."""

@@ -1,0 +1,43 @@
+"""Deciding about an entry of a proposal: a note in this clone, which can be undone until the review ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.usecases.review.proposals import REJECT
+from engram_tui.shell.command import Command
+from engram_tui.shell.sanitize import safe_line
+from engram_tui.widgets.format import entries, quoted
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.usecases.review.proposals import ProposedEntry
+
+ENTRY = "entry of a proposal"  # the target of these commands
+
+
+def decide(name: str, about: Sequence[ProposedEntry], decision: str, reason: str = "") -> Command:
+    """Note a decision about these entries; undone, they have the one they had."""
+    wanted = [(one.id, decision, reason) for one in about]
+    before = [(one.id, one.decision, one.reason) for one in about]
+
+    def note(store: Engram, decisions: Sequence[tuple[str, str, str]]) -> bool:
+        store.decide_proposal(name, decisions)
+        return True
+
+    def execute(store: Engram, _ids: tuple[str, ...]) -> str:
+        note(store, wanted)
+        what = quoted(safe_line(about[0].title)) if len(about) == 1 else entries(len(about))
+        return f"{what}: {'goes back' if decision == REJECT else 'comes in'} when the review ends"
+
+    because = f" --reason '{reason}'" if reason else ""
+    return Command(
+        "Reject" if decision == REJECT else "Accept",
+        execute,
+        f"engram review --proposal {name} {decision} {{}}{because}",
+        repeats=False,
+        target=ENTRY,
+        undo=lambda store: note(store, before),
+        redo=lambda store: note(store, wanted),
+    )

@@ -1,0 +1,303 @@
+"""The screen of a proposal: its entries, what the one under the cursor changes, and ending the review.
+
+It lies over the Inbox. What is decided is only noted, until the review ends: then it goes to the branch of lore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.containers import Container, Vertical, VerticalScroll
+
+from engram.domain.text.counting import counted
+from engram.usecases.review.proposals import ACCEPT, REJECT
+from engram_tui.proposal import commands
+from engram_tui.proposal.actions import ACTIONS
+from engram_tui.shell.action import bindings
+from engram_tui.shell.errors import describe_error
+from engram_tui.shell.sanitize import safe_line, safe_lines
+from engram_tui.shell.screen import ShellScreen
+from engram_tui.shell.store_screen import opened_again
+from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.format import age, entries
+from engram_tui.widgets.line_list import BAD, GOOD, QUIET, Line, LineList, Part
+from engram_tui.widgets.option_lines import StatusText
+from engram_tui.widgets.word_marks import inline
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from engram.app import Engram
+    from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
+    from engram_tui.shell.action import Action
+
+STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 11, 18
+WITH_WHO = 70  # cells from which the name of who recorded it fits
+_STATES = {ACCEPT: ("✓ accepted", GOOD), REJECT: ("✗ rejected", BAD), "": ("· open", "")}
+
+
+class ProposalScreen(ShellScreen):
+    """Accept or reject the entries of a proposal one by one."""
+
+    SCREEN = "proposal"
+    OVERLAY = True
+    AUTO_FOCUS = "LineList"
+    SELECTS = commands.ENTRY
+    DEFAULT_CSS = """
+    ProposalScreen {
+        & #about { height: 1; padding: 0 1; background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #panes { height: 1fr; layout: horizontal; }
+        & #left { width: 3fr; }
+        & LineList { height: 1fr; }
+        & #change { width: 2fr; border-left: solid $primary 40%; padding: 0 1; scrollbar-size-vertical: 1; }
+        & #change StatusText { height: auto; }
+        & #facts { color: $text-muted; }
+        & ToastRack { margin-bottom: 1; }
+        &.-narrow #panes { layout: vertical; }
+        &.-narrow #left { width: 1fr; height: 2fr; }
+        &.-narrow #change { width: 1fr; height: 3fr; border-left: none; border-top: solid $primary 40%; }
+    }
+    """
+    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+
+    def __init__(self, store: Engram, name: str) -> None:
+        super().__init__(store)
+        self.proposal_name = name
+        self.proposal: Proposal | None = None
+        self.finishing = False
+
+    def compose_body(self) -> Iterator[Widget]:
+        """Yield what it is about, its entries, and what one of them changes."""
+        yield StatusText("opening …", id="about")
+        with Container(id="panes"):
+            with Vertical(id="left"):
+                yield LineList(id="lines")
+            with VerticalScroll(id="change", can_focus=False):
+                yield StatusText(id="facts")
+                yield StatusText(id="text")
+
+    def on_mount(self) -> None:
+        """Read the proposal."""
+        self.store_changed()
+
+    # Conditions of the actions
+
+    def has_entry(self) -> bool:
+        """Return whether there is an entry to decide about."""
+        return self.entry is not None and not self.finishing
+
+    def has_undecided(self) -> bool:
+        """Return whether any entry is undecided."""
+        return self.proposal is not None and bool(self.proposal.undecided) and not self.finishing
+
+    def is_decided(self) -> bool:
+        """Return whether every entry is decided."""
+        return self.proposal is not None and not self.proposal.undecided and not self.finishing
+
+    def selected_ids(self) -> tuple[str, ...]:
+        """Return the id of the entry under the cursor."""
+        return (self.entry.id,) if self.entry else ()
+
+    @property
+    def line_list(self) -> LineList:
+        """The list of its entries."""
+        return self.query_one(LineList)
+
+    @property
+    def entry(self) -> ProposedEntry | None:
+        """The entry under the cursor."""
+        line = self.line_list.line
+        found = self.proposal.entries if self.proposal else ()
+        return next((one for one in found if line is not None and one.id == line.id), None)
+
+    # Showing
+
+    def store_changed(self) -> None:
+        """Read the proposal with what was decided."""
+        if not self.finishing:
+            self.ask("proposal", lambda store: store.proposal(self.proposal_name, fetch=False), self._take)
+
+    def _take(self, found: Proposal) -> None:
+        before, self.proposal = self.proposal, found
+        keep = self.entry.id if self.entry else ""
+        if before is not None and len(found.undecided) < len(before.undecided):
+            keep = self._next_open(found, keep)
+        self.line_list.show_lines([self._line(one) for one in found.entries], keep=keep)
+        self._show_about()
+        self.show_entry()
+
+    @staticmethod
+    def _next_open(found: Proposal, here: str) -> str:
+        """Return the id of the next entry that is undecided, else that of the one where the cursor is."""
+        ids = [one.id for one in found.entries]
+        at = ids.index(here) if here in ids else 0
+        following = [*found.entries[at:], *found.entries[:at]]
+        return next((one.id for one in following if not one.decision), here)
+
+    def _line(self, one: ProposedEntry) -> Line:
+        state, style = _STATES[one.decision]
+        parts = [
+            Part(state, style, STATE_CELLS),
+            Part(one.kind, QUIET, KIND_CELLS),
+            Part(safe_line(one.title)),
+        ]
+        if self.app.size.width >= WITH_WHO:
+            parts.append(Part(safe_line(one.who), QUIET, WHO_CELLS))
+        return Line(one.id, tuple(parts))
+
+    def _show_about(self, step: str = "") -> None:
+        found = self.proposal
+        if found is None:
+            return
+        left = len(found.undecided)
+        about = found.about
+        parts = [about.title, f"by {about.author}", age(self.now() - about.at), entries(len(found.entries))]
+        state = step or (f"{left} undecided" if left else "all decided: i brings them in")
+        line = Text(safe_line(state), "bold", no_wrap=True)
+        line.append(safe_line(f" · {' · '.join(parts)}"), "not bold")
+        self.query_one("#about", StatusText).show(line)
+        self.refresh_bindings()
+
+    @on(EntryList.Highlighted)
+    def show_entry(self) -> None:
+        """Show what the entry under the cursor changes."""
+        one = self.entry
+        facts, text = ("", Text("It changes nothing any more.")) if one is None else _change(one)
+        self.query_one("#facts", StatusText).show(facts)
+        self.query_one("#text", StatusText).show(text)
+        self.query_one("#change", VerticalScroll).scroll_home(animate=False)
+        self.refresh_bindings()
+
+    @on(EntryList.Opened)
+    def action_difference(self) -> None:
+        """Show the whole change as one text."""
+        from engram_tui.shell.text_screen import DifferenceScreen
+
+        if self.entry is not None:
+            facts, text = _change(self.entry)
+            self.app.push_screen(DifferenceScreen(self.entry.title, Text(f"{facts}\n\n").append_text(text)))
+
+    def on_resize(self) -> None:
+        """Draw the lines for the new width."""
+        if self.proposal is not None:
+            self.call_after_refresh(self._take, self.proposal)
+
+    # Deciding
+
+    def _decide(self, about: Sequence[ProposedEntry], decision: str, reason: str = "") -> None:
+        self.execute(
+            commands.decide(self.proposal_name, about, decision, reason), tuple(one.id for one in about)
+        )
+
+    def action_accept_entry(self) -> None:
+        """Accept the entry under the cursor."""
+        if self.entry is not None:
+            self._decide([self.entry], ACCEPT)
+
+    def action_accept_rest(self) -> None:
+        """Accept all that are undecided."""
+        if self.proposal is not None:
+            self._decide(self.proposal.undecided, ACCEPT)
+
+    def action_reject_entry(self) -> None:
+        """Ask for the reason, then reject."""
+        from engram_tui.shell.prompts import Prompt
+
+        one = self.entry
+        if one is None:
+            return
+
+        def reasoned(reason: str | None) -> None:
+            if reason is None:
+                return
+            if reason.strip():
+                self._decide([one], REJECT, reason)
+            else:
+                self.toast("Reject", "A rejected entry goes back with a reason: nothing was decided.")
+
+        explain = f"Why does “{one.title}” not come in? Whoever proposed it reads this."
+        self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
+
+    def action_bring_in(self) -> None:
+        """Ask, then end the review: this is pushed, which undo cannot take back."""
+        from engram_tui.shell.prompts import Confirm
+
+        if self.proposal is None:
+            return
+        found = self.proposal
+        rejected = sum(one.decision == REJECT for one in found.entries)
+        question = (
+            f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore, {rejected} "
+            f"{'goes' if rejected == 1 else 'go'} back with the reason. It is pushed to {found.about.remote}, "
+            "and undo cannot take that back."
+        )
+        self.app.push_screen(Confirm("End the review", question), lambda yes: self._finish() if yes else None)
+
+    def _finish(self) -> None:
+        self.finishing = True
+        self._show_about("syncing …")
+        self.shell.log_command(f"engram review --proposal {self.proposal_name}", ())
+
+        def step(text: str) -> None:
+            self.call_later(self._show_about, f"{text} …")
+
+        self.ask("finish", _finishing(self.proposal_name, step), self._finished, failed=self._failed,
+                 exclusive=False, unlocked=True)  # fmt: skip
+
+    def _failed(self, line: str) -> None:
+        self.finishing = False
+        self.show_error(line)
+        self.store_changed()
+
+    def _finished(self, done: Finished) -> None:
+        self.app.pop_screen()
+        below = self.shell.current
+        if below is None:
+            return
+        below.toast("Proposal", outcome_sentence(done))
+        if done.error is not None:
+            below.show_error(describe_error(done.error))
+        self.shell.note_own_change(below)
+        below.store_changed()
+
+    def action_back(self) -> None:
+        """Go back to the Inbox."""
+        self.app.pop_screen()
+
+
+def _finishing(name: str, step: Callable[[str], None]) -> Callable[[Engram], Finished]:
+    """Return what ends the review on a store of its own: nobody waits for the network."""
+
+    def finish(store: Engram) -> Finished:
+        with opened_again(store) as own:
+            return own.finish_proposal(name, step=step)
+
+    return finish
+
+
+def outcome_sentence(done: Finished) -> str:
+    """Say what ending the review did."""
+    said = f"{entries(done.accepted)} accepted, {done.rejected:,} rejected"
+    if not done.pushed:
+        where = done.url or f"the branch {done.branch}"
+        return f"{said}; the remote did not take them: merge {safe_line(where)} at the host."
+    held = f"; {counted(done.held, 'entry waits', 'entries wait')} here to be let in" if done.held else ""
+    return f"{said}; the remote has it, and whoever proposed gets it by their next sync{held}."
+
+
+def _change(one: ProposedEntry) -> tuple[str, Text]:
+    """Return the facts of a change, and the text with what is removed and added marked."""
+    facts = [one.phrase, one.who, f"rejected: {one.reason}" if one.reason else ""]
+    lore = one.after or one.before
+    if lore is not None:
+        facts.insert(1, lore.category)
+    if one.before is not None and one.after is not None:
+        text = inline(one.before.content, one.after.content)
+    else:
+        text = Text(safe_lines(lore.content) if lore else safe_line(one.title))
+    return safe_line(" · ".join(part for part in facts if part)), text
