@@ -47,7 +47,15 @@ async def test_queries_show_with_their_entries_and_what_was_withheld(
 ) -> None:
     async with using(store, size) as user:
         await opened(user)
-        await user.sees_text("claude-code", "“why does", QUEUE, "withheld", "too weak", "nothing", "recorded")
+        await user.sees_text(
+            "Engram (clau",
+            "“why does",
+            QUEUE,
+            "withheld",
+            "too weak",
+            "nothing",
+            "recorded",
+        )
         assert "following" in user.text("about")
         await user.press("K", "K")
         await user.press("J")
@@ -68,7 +76,7 @@ async def test_it_follows_until_one_scrolls(store: engram.Engram) -> None:
         screen = await opened(user)
         with engram.open(store.path, session="other", agent="codex") as other:
             other.query("retry with jitter clients")
-            await user.sees_text("codex", "“retry with jitter clients”")
+            await user.sees_text("Engram (code", "“retry with jitter clients”")
             assert screen.follows()
             await user.press("g")
             assert screen.line_list.cursor == 0

@@ -12,6 +12,7 @@ from tui_kit import NARROW, SIZES, User, using
 from engram.usecases.recording.edit import Edit
 from engram_tui.inbox.screen import InboxScreen
 from engram_tui.proposal.screen import ProposalScreen
+from engram_tui.shell.text_screen import DifferenceScreen
 
 KNOWN = "Uploads are retried twice before the job fails."
 BETTER = "Uploads are retried five times before the job fails."
@@ -113,6 +114,10 @@ async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(wor
 async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
     async with using(world["a"], NARROW) as user:
         await opened(user)
+        for key in ("enter", "d"):
+            await user.press(key)
+            await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
+            await user.press("escape")
         await user.press("y")
         await user.sees_text("2 undecided")
         await user.press("escape")

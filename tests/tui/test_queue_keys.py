@@ -44,6 +44,7 @@ TOURED = {
     "sync",
     "settings",
     "new_entry",
+    "proposal",  # in test_proposal.py, which has the two clones that it needs
     "graph",
 }
 

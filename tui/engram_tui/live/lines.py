@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KEPT = 500  # events on the screen
 MOST_SHOWN = 8  # entries of one event
-TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 20, 5
+TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 21, 5
 NARROW_WHO_CELLS = 14
 _RECALLS = ("query", "get", "brief")
 LONG_MS = 10_000  # from here on in seconds

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (
-    "Open the app on the Inbox of a made-up team: about 40 entries by three people in two clones, a dispute, duplicates,\n"
-    "a contradiction, a proposal. Without a terminal (or with --json), change one entry in two clones, sync, and show the\n"
-    "result. Real commands on real repositories, without a network, in a scratch folder that is removed at the end."
+    "Open the app on the Inbox of a made-up team: about 40 entries by three people in two clones, with a dispute,\n"
+    "a duplicate, a contradiction and a proposal. In a pipe, or with --json, change one entry in two clones, sync,\n"
+    "and show the result. Real repositories, without a network, in a scratch folder that is removed at the end."
 )
 EXAMPLES = ("engram demo", "engram demo --keep ./demo")
 
