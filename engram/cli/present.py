@@ -151,14 +151,14 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     As wide as the terminal: a narrow one gets the start of the id, which names an entry as well, no name and no category.
     """
     width = call.output.width
-    category = 22 if width >= _WIDEST else 14
+    category = 22 if width >= _WIDE else 14
     head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
     head += f"{two_decimals(hit.confidence)}  "
     if width >= _NARROW:
         head += f"{fitted(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
-    who = f" {fitted(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDE else ""
+    who = f" {fitted(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDEST else ""
     tail = f"{who} {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []

@@ -119,8 +119,8 @@ def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) ->
     ok("record", COLOUR, "-c", "decision", cwd=root)
     ok("record", "Short", "-c", "fact", "--status", "pending", "--confidence", "0.25", cwd=root)
     assert shown(root, "list") == text("""
-        ▆▆▁▁▁▁▁▁ 0.25  FACT           (pending) Short                       Engram Test       now     ID1
-        ▆▆▆▆▆▆▁▁ 0.70  ARCHITECTURAL… The palette of the settings page was… Engram Test       now     ID2
+        ▆▆▁▁▁▁▁▁ 0.25  FACT                   (pending) Short                                 now     ID1
+        ▆▆▆▆▆▆▁▁ 0.70  ARCHITECTURAL_DECISION The palette of the settings page was chosen…    now     ID2
         2 entries
     """)
     assert shown(root, "list", "--limit", "1").endswith("\n1 of 2 entries; --limit N or --all shows more")
@@ -130,6 +130,7 @@ def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         lines = ok("list", cwd=root).out.splitlines()[:2]
         assert all(len(line) <= width for line in lines), width
         assert "Sh" in lines[0] or "(p" in lines[0]
+        assert ("Engram Test" in lines[0]) == (width >= 132), width
         shortest = lines[1].split()[-1]
         assert ok("show", shortest, "--json", cwd=root).json["lore"]["content"] == COLOUR
 
