@@ -109,6 +109,7 @@ async def test_while_sql_runs_to_its_limit_others_are_answered(root: Path) -> No
         assert (answer.status_code, "took longer than 2 seconds" in answer.text) == (422, True)
 
 
+@pytest.mark.slow
 async def test_while_the_query_of_a_skill_runs_to_its_limit_others_are_answered(root: Path) -> None:
     with opened(root) as store:
         store.record(f"Count without an end.\n\n```sql\n{ENDLESS}\n```", category="skill", tags="skill")

@@ -179,6 +179,7 @@ def test_a_fold_that_a_person_takes_back_stays_taken_back(clones: Clones) -> Non
     assert clones["a"].get(second.id).lore.content == THERE
 
 
+@pytest.mark.slow
 def test_of_three_alike_the_oldest_takes_in_the_others(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     recorded = [clones.record(name, HERE) for name in "abc"]

@@ -45,6 +45,7 @@ def test_who_says_yes_at_init_never_needs_to_sync_by_hand(machines: Machines, ma
     assert ASKED not in machine.at_terminal("init")
 
 
+@pytest.mark.slow
 def test_who_says_no_is_not_asked_again(machines: Machines, machine: Machine) -> None:
     assert ASKED in machine.at_terminal("init", typed="n\n")
     assert ASKED not in machine.at_terminal("connect", "claude-code", "--no-rules", typed="y\n")

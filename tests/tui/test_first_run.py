@@ -100,6 +100,7 @@ async def test_joining_one_by_its_address_and_a_wrong_one_may_be_mended(folder: 
         assert [one.lore.title for one in store.list().lore] == ["Known to all."]
 
 
+@pytest.mark.slow
 async def test_the_demonstration_is_a_store_and_goes_away(folder: Path) -> None:
     app = FirstRun(str(folder))
     async with app.run_test(size=(80, 24)) as pilot:

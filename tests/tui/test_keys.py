@@ -126,6 +126,7 @@ async def all_judgements(tour: Tour, title: str) -> None:
     await tour.does("not_relevant", judged, told="confidence stays .70")
 
 
+@pytest.mark.slow
 @SIZES
 @of("four")
 async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
@@ -227,6 +228,7 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
         }  # fmt: skip
 
 
+@pytest.mark.slow
 @SIZES
 @of("past")
 async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:

@@ -10,6 +10,7 @@ from apikit import git, ok
 from tui_kit import NARROW, using
 
 import engram
+from engram.cli.output import Output
 from engram.domain.entry.people import short_byline
 
 
@@ -42,7 +43,10 @@ async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
         await user.sees_text("who", "codex for Ada", "Ada Lovelace", "(pending) Orders are numbered")
 
 
-def test_list_and_live_of_the_command_line_have_names(store: engram.Engram) -> None:
+def test_list_and_live_of_the_command_line_have_names(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Output, "width", 140)
     root = Path(store.path)
     store.query("orders")
     assert "codex for Ada" in ok("list", cwd=root).out

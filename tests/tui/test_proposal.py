@@ -111,6 +111,7 @@ async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(wor
         await user.sees_text("1 wait", "proposals 1", "1 of 1")
 
 
+@pytest.mark.slow
 async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
     async with using(world["a"], NARROW) as user:
         await opened(user)

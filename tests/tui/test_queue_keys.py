@@ -88,6 +88,7 @@ def test_every_table_of_actions_has_a_tour() -> None:
     assert tables - {"shell", "entry_actions"} == TOURED
 
 
+@pytest.mark.slow
 @SIZES
 @of("review")
 async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
@@ -172,6 +173,7 @@ async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("inbox") == set()
 
 
+@pytest.mark.slow
 @SIZES
 @of("tidy")
 async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
