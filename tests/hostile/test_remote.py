@@ -188,7 +188,8 @@ def try_all(world: World, cases: Iterable[str], *commands: tuple[str, ...]) -> N
 
 def assert_works(world: World) -> None:
     """The victim's store goes on as if nothing had been."""
-    ok("record", "The door code of the archive changes on Mondays.", "-c", "fact", cwd=world.root)
+    number = len(list((world.root / "lore").rglob("*.md")))  # the same text again would be no entry
+    ok("record", f"The door code of archive {number} changes on Mondays.", "-c", "fact", cwd=world.root)
     assert ok("sync", "--json", cwd=world.root).json["pushed"] >= 1
     assert ok("query", "door code", "--json", cwd=world.root).json["lore"]
     assert git(world.root, "-c", "core.fsmonitor=false", "status", "--porcelain") == ""
