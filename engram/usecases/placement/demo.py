@@ -8,6 +8,7 @@ import shutil
 from engram.adapters.git.run.layout import read_head
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
+from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store
@@ -120,7 +121,7 @@ class _Demonstration:
         self._did(ADA, f'engram record "{FIRST} …"', said)
         self._sync(ADA)
         bob = clone(hub, os.path.join(self._root, BOB))
-        self._did(BOB, f"engram clone {HUB}", f"{bob.lore} lore")
+        self._did(BOB, f"engram clone {HUB}", entries(bob.lore))
         self._open(BOB)
         return lore
 
