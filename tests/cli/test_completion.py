@@ -14,7 +14,7 @@ from apikit import ok, opened, plain
 from engram.cli.registry import COMMANDS
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_a_script_names_every_command(shell: str) -> None:
     script = ok("completion", shell).out
     for command in COMMANDS:
@@ -22,7 +22,7 @@ def test_a_script_names_every_command(shell: str) -> None:
     assert ok("completion", shell, "--json").json["script"].strip() == script.strip()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_a_script_is_valid(shell: str, tmp_path: Path) -> None:
     program = shutil.which(shell)
     if program is None:
@@ -42,34 +42,49 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
         complete_words engram que; complete_words engram query --min; complete_words engram completion ""
     """
     done = subprocess.run(["bash", "-c", ask, "bash", str(path)], capture_output=True, check=False)
-    assert done.stdout.decode().splitlines() == ["query", "--min-confidence", "bash zsh tcsh"], done.stderr
+    assert done.stdout.decode().splitlines() == ["query", "--min-confidence", "bash zsh tcsh fish"], done.stderr
 
 
-def test_bash_completes_values_from_the_store_around_it(tmp_path: Path) -> None:
+ASKED_OF_BASH = """
+    source "$1"; cd "$2"; function=$(complete -p engram | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+    complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); $function; echo "${COMPREPLY[@]}"; }
+    complete_words engram query x --tag qu; complete_words engram record x --category arch
+    complete_words engram query x --strategy ""
+"""
+ASKED_OF_FISH = """
+    source $argv[1]; cd $argv[2]
+    for typed in "engram query x --tag qu" "engram record x --category arch" "engram query x --strategy "
+        complete -C $typed | string replace -r "\\t.*" "" | string join " "
+    end
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("bash", "-c", ASKED_OF_BASH, "bash"), ("fish", "-c", ASKED_OF_FISH)], ids=["bash", "fish"]
+)
+def test_values_are_completed_from_the_store_around_the_shell(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed here")
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         engram.record("Queue consumers must be idempotent.", category="fact", tags=["queue", "quality"])
-    path = tmp_path / "script"
-    path.write_text(ok("completion", "bash").out, "utf-8")
-    ask = """
-        source "$1"; cd "$2"; function=$(complete -p engram | sed 's/.*-F \\([^ ]*\\).*/\\1/')
-        complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); $function; echo "${COMPREPLY[@]}"; }
-        complete_words engram query x --tag qu; complete_words engram record x --category arch
-        complete_words engram query x --strategy ""
-    """
-    command = tmp_path / "bin" / "engram"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m engram "$@"\n', "utf-8")
-    command.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+    script = tmp_path / "script"
+    script.write_text(ok("completion", command[0]).out, "utf-8")
+    program = tmp_path / "bin" / "engram"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m engram "$@"\n', "utf-8")
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
     done = subprocess.run(
-        ["bash", "-c", ask, "bash", str(path), str(root)], capture_output=True, check=False, env=environment
+        [*command, str(script), str(root)], capture_output=True, check=False, env=environment
     )
-    assert done.stdout.decode().splitlines() == [
+    assert [" ".join(sorted(line.split())) for line in done.stdout.decode().splitlines()] == [
         "quality queue",
         "architectural-decision",
-        "hybrid words scan",
+        "hybrid scan words",
     ], done.stderr
 
 

@@ -17,8 +17,9 @@ DESCRIPTION = (
 EXAMPLES = (
     "engram completion bash > ~/.local/share/bash-completion/completions/engram",
     "engram completion zsh > ~/.zfunc/_engram",
+    "engram completion fish > ~/.config/fish/completions/engram.fish",
 )
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "tcsh", "fish")
 _ASKED = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY)
 _BY_PLACEHOLDER = {"PATH": FILE, "REF": REF, "LORE": REF}  # of arguments that no description has
 _FUNCTIONS = {
@@ -29,7 +30,7 @@ _FUNCTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
+    parser.add_argument("shell", choices=SHELLS, help="bash, zsh, tcsh or fish")
 
 
 def run(call: Call) -> int:
@@ -78,4 +79,5 @@ def _say_values(action: argparse.Action) -> None:
     elif kind in _ASKED:
         function = f"_engram_{kind}"
         asked = {"bash": function, "zsh": function, "tcsh": f"`engram complete {kind}`"}
+        asked["fish"] = f"(engram complete {kind} -- (commandline -ct) 2>/dev/null)"
         action.complete = asked  # type: ignore[attr-defined]
