@@ -22,9 +22,8 @@ def give_back() -> None:
 
 
 def _call(name: str, *arguments: int) -> None:
-    if sys.platform != "linux":
-        return
-    import ctypes
+    if sys.platform == "linux":
+        import ctypes
 
-    with contextlib.suppress(AttributeError, OSError):
-        getattr(ctypes.CDLL(None), name)(*arguments)
+        with contextlib.suppress(AttributeError, OSError):
+            getattr(ctypes.CDLL(None), name)(*arguments)

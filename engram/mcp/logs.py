@@ -43,9 +43,7 @@ class LineHandler(logging.Handler):
 
 def _is_ready() -> bool:
     """Whether a write would not wait; on Windows, where pipes cannot be asked, always."""
-    if sys.platform == "win32":
-        return True
-    return bool(select.select([], [_STDERR], [], 0)[1])
+    return sys.platform == "win32" or bool(select.select([], [_STDERR], [], 0)[1])
 
 
 def log_to_stderr(command: str = "mcp") -> None:

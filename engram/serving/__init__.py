@@ -86,16 +86,15 @@ def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
 
 def _allow_files(wanted: int) -> None:
     """Let this process open so many files where the system allows it: each connection takes one, and macOS gives 256."""
-    try:
+    if sys.platform != "win32":  # which has no such limit
         import resource
-    except ImportError:  # Windows, which has no such limit
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):  # it goes on with what it has
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            with suppress(OSError, ValueError):  # it goes on with what it has
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def check_packages() -> None:

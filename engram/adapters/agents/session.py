@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from engram.domain.typed import TYPE_CHECKING
 
@@ -64,12 +65,13 @@ def _encodable(name: str) -> str:
 
 
 def _terminal() -> str:
-    if not hasattr(os, "getsid"):
+    if sys.platform == "win32":
         return f"process-{os.getppid()}"
-    leader = os.getsid(0)
-    for stream in (0, 1, 2):
-        try:
-            return f"{os.ttyname(stream)}-{leader}"
-        except OSError:
-            continue
-    return f"session-{leader}"
+    else:  # noqa: RET505 - mypy sees by it that only one of the two is read on each system
+        leader = os.getsid(0)
+        for stream in (0, 1, 2):
+            try:
+                return f"{os.ttyname(stream)}-{leader}"
+            except OSError:
+                continue
+        return f"session-{leader}"

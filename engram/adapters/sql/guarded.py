@@ -20,10 +20,8 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.explore.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -204,4 +202,7 @@ def _cell(value: object) -> Cell:
 
 def _memory() -> float:
     """Return the peak memory of this process, in MB; 0 if the system does not say."""
-    return 0.0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PER_MB
+    peak = 0
+    if sys.platform != "win32":
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / _PER_MB

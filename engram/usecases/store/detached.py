@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -16,18 +17,17 @@ def start_detached(root: str, *more: str, sync: bool = False, module: str = "eng
     """
     # -P: a folder `engram` where the caller stands is not ours.
     arguments = [sys.executable, "-P", "-m", module, root, *more, *(["--sync"] if sync else [])]
-    if hasattr(os, "posix_spawn"):
-        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
-        try:
-            os.posix_spawn(sys.executable, arguments, _environment(), file_actions=nothing, setsid=True)
-        except (OSError, NotImplementedError):  # a C library without setsid; the next command does it
-            return
-        return
-    import subprocess
+    if sys.platform == "win32":
+        import subprocess
 
-    flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    null = subprocess.DEVNULL
-    subprocess.Popen(arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment())
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        null = subprocess.DEVNULL
+        subprocess.Popen(arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment())
+    else:
+        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
+        # A C library without setsid cannot; the next command does it.
+        with contextlib.suppress(OSError, NotImplementedError):
+            os.posix_spawn(sys.executable, arguments, _environment(), file_actions=nothing, setsid=True)
 
 
 def _environment() -> dict[str, str]:

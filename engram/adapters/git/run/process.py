@@ -6,8 +6,10 @@ itself read through this module.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -191,20 +193,25 @@ def start(
 
 def stop(process: subprocess.Popen[bytes] | None) -> None:
     """End the process and its children; kill them after `GRACE` seconds."""
-    import signal
     import subprocess
 
     if process is None:
         return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
+    if sys.platform == "win32":  # which has no groups of processes that can be ended, but a tree of them
+        tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        subprocess.run(tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-        except (ProcessLookupError, PermissionError):
+    else:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(GRACE)
+            except (ProcessLookupError, PermissionError):
+                return
+            except subprocess.TimeoutExpired:
+                continue
             return
-        except subprocess.TimeoutExpired:
-            continue
-        return
 
 
 def _close(process: subprocess.Popen[bytes] | None) -> None:

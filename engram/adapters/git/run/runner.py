@@ -112,10 +112,11 @@ def _read(git: subprocess.Popen[bytes], most: int) -> tuple[bytes, str]:
 
 def _limit_memory(git: subprocess.Popen[bytes], most: int) -> None:
     """Where the system can, let a git that collects before it prints end before it has taken everything."""
-    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # Linux alone has it
+    if sys.platform == "linux":  # which alone has it
         import resource
 
-        resource.prlimit(git.pid, resource.RLIMIT_DATA, (most, most))
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(git.pid, resource.RLIMIT_DATA, (most, most))
 
 
 def limits_memory() -> bool:
