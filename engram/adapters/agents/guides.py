@@ -32,7 +32,7 @@ MANIFEST = {
 _SKILL = """\
 ---
 name: engram
-description: Recall what was learned in this project before (decisions, gotchas, causes of failures); record what is learned now.
+description: Shared memory of this project (decisions, gotchas, causes of failures). Use when a design is decided, when an error is unfamiliar, and when something lasting was learned.
 ---
 
 # Engram, the shared memory
