@@ -42,7 +42,9 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
         complete_words engram que; complete_words engram query --min; complete_words engram completion ""
     """
     done = subprocess.run(["bash", "-c", ask, "bash", str(path)], capture_output=True, check=False)
-    assert done.stdout.decode().splitlines() == ["query", "--min-confidence", "bash zsh tcsh fish"], done.stderr
+    assert done.stdout.decode().splitlines() == ["query", "--min-confidence", "bash zsh tcsh fish"], (
+        done.stderr
+    )
 
 
 ASKED_OF_BASH = """

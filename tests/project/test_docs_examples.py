@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from apikit import QUEUE, TIDES, cli, opened
 from tests.review.test_check import code as code
 from tests.review.test_check import put
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "docs/examples"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "docs/examples"
 QUESTION = "queue consumer patterns"
 
 
@@ -89,17 +91,44 @@ def test_the_workflow_reviews_a_pull_request(code: Path) -> None:
         "pull_request": {"paths": ["lore/**", ".engram.toml"]}
     }  # "on" is a boolean to YAML 1.1
     assert workflow["permissions"] == {"contents": "read"}
-    step = workflow["jobs"]["check"]["steps"][-1]
+    assert workflow["jobs"]["check"]["steps"][-1]["uses"].startswith("engram-lore/engram@")
+
+
+@pytest.mark.parametrize("since", [True, False], ids=["since the base", "without its commit"])
+def test_the_action_reviews_what_a_pull_request_brings(code: Path, tmp_path: Path, since: bool) -> None:
+    step = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"][-1]
     base = subprocess.run(("git", "rev-parse", "HEAD"), cwd=code, capture_output=True, text=True, check=True)
     put(code, "bad.md", "---\nid: bad\n---\nText.\n")
-    assert set(step["env"]) == {"BASE"}
-    told = cli(*arguments(step["run"].replace("$BASE", base.stdout.strip())), cwd=code)
-    assert told.code == 1
-    assert told.out.startswith("::error file=lore/bad.md,line=2,title=engram%3A file::id must be a ULID")
+    program = (
+        tmp_path / "pipx"
+    )  # which installs what it is told to and runs it; here that is installed already
+    program.write_text(f'#!/bin/sh\nshift 4; exec "{sys.executable}" -P -m engram "$@"\n', "utf-8")
+    program.chmod(0o755)
+    assert set(step["env"]) == {"ACTION", "SINCE", "STRICT"}
+    done = subprocess.run(
+        ("bash", "-e", "-c", step["run"]),
+        cwd=code,
+        env={
+            **os.environ,
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "ACTION": str(ROOT),
+            "SINCE": base.stdout.strip() if since else "0" * 40,
+            "STRICT": "false",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("::error file=lore/bad.md,line=2,title=engram%3A file::id must be a ULID")
 
 
 def test_the_hook_looks_at_what_a_commit_would_bring(code: Path) -> None:
     hook = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"][0]
+    published = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
+    assert [published[key] for key in ("id", "entry", "files")] == [
+        hook[key] for key in ("id", "entry", "files")
+    ]
     assert cli(*arguments(hook["entry"]), cwd=code).code == 0
     put(code, "bad.md", "---\nid: bad\n---\nText.\n", commit=False)
     assert cli(*arguments(hook["entry"]), cwd=code).code == 1

@@ -32,7 +32,7 @@ MANIFEST = {
 _SKILL = """\
 ---
 name: engram
-description: Shared memory of this project (decisions, gotchas, causes of failures). Use when a design is decided, when an error is unfamiliar, and when something lasting was learned.
+description: Shared memory (decisions, gotchas, causes of failures). Use before deciding, at an unfamiliar error, after learning.
 ---
 
 # Engram, the shared memory

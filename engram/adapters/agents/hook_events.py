@@ -49,7 +49,7 @@ _CLAUDE_CODE = (
         PRE_TOOL,
         "PreToolUse",
         CONTEXT,
-        "Bash|Edit|Write|MultiEdit|NotebookEdit|WebFetch|WebSearch|Task|mcp__(?!engram__).*",
+        "Bash|Edit|Write|MultiEdit|NotebookEdit|WebFetch|WebSearch|Task|mcp__(?!(?:plugin_engram_)?engram__).*",
     ),
     Hook(POST_TOOL, "PostToolUse", matcher="Bash|Edit|Write|MultiEdit|NotebookEdit", detached=True),
     Hook(TOOL_FAILURE, "PostToolUseFailure", CONTEXT),

@@ -1,0 +1,71 @@
+"""What the page for newcomers tells to type works in a fresh home, from top to bottom."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/getting-started.md"
+
+
+@pytest.mark.slow
+def test_every_command_of_getting_started_runs_in_a_fresh_home(tmp_path: Path) -> None:
+    home, repository, programs = tmp_path / "home", tmp_path / "repository", tmp_path / "bin"
+    (home / "notes").mkdir(parents=True)
+    (home / "notes/cranes.md").write_text("# Cranes\n\nCranes nest in wetlands in spring.\n", "utf-8")
+    (home / "basic-memory").mkdir()
+    (home / "basic-memory/otters.md").write_text(
+        "---\ntitle: Otters\ntype: note\npermalink: otters\n---\n\n# Otters\n\n- [fact] Otters hold hands asleep.\n",
+        "utf-8",
+    )
+    repository.mkdir()
+    (repository / "CLAUDE.md").write_text("# Rules\n\n- Run `make lint` before each commit.\n", "utf-8")
+    memories = {"results": [{"id": "1", "memory": "Prefers tabs over spaces in Go.", "user_id": "ada"}]}
+    (repository / "memories.json").write_text(json.dumps(memories), "utf-8")
+    programs.mkdir()
+    program = programs / "engram"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m engram "$@"\n', "utf-8")
+    program.chmod(0o755)
+    environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "PYTHONPATH": os.getcwd(),
+    }
+    environment |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
+    subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "remote.git")), check=True)
+    subprocess.run(("git", "init", "-q"), cwd=repository, check=True)
+    subprocess.run(
+        ("git", "remote", "add", "origin", str(tmp_path / "remote.git")), cwd=repository, check=True
+    )
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    typed = [
+        line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")
+    ]
+    assert len(typed) >= 14
+    for line in typed:
+        done = subprocess.run(
+            ("bash", "-c", line),
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    found = subprocess.run(
+        ("bash", "-c", 'engram query "do otters hold hands"'),
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Otters hold hands asleep" in found.stdout
