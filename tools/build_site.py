@@ -30,7 +30,7 @@ site_dir = "site"
 nav = {nav}
 
 [project.theme]
-features = ["content.code.copy", "navigation.footer", "navigation.indexes", "navigation.sections", "navigation.top", "search.highlight"]
+features = ["content.code.copy", "navigation.footer", "navigation.sections", "navigation.top", "search.highlight"]
 font = false
 
 [[project.theme.palette]]

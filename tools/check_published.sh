@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/tools"
 bin=$work/tools/bin
-"$bin/python" -m pip install --quiet build check-jsonschema pre-commit skillsaw twine zensical
+"$bin/python" -m pip install --quiet build check-jsonschema pre-commit skillsaw twine 'zensical>=0.0.70,<0.1'
 
 echo "== plugin, skill, registry entry"
 "$bin/skillsaw" lint --strict . # holds the registry's schema of server.json

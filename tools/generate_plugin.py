@@ -46,9 +46,10 @@ README = f"""\
 
 {PROJECT["description"]}
 
-Sessions start with the lore that matters for the repository; prompts, edits and failed commands bring what is known about them; what
-was learned is kept for review. The plugin starts the `engram` on your PATH (`uv tool install engram-lore`), else runs it by `uvx`.
-Make a store first: `engram init` in the repository. On Windows without a shell named `sh`, use `engram connect claude-code` instead.
+Sessions start with the lore that matters for the repository; prompts, edits and failed commands bring what is known about them;
+what was learned is kept for review. The plugin starts the `engram` on your PATH (`uv tool install engram-lore`), else runs it by
+`uvx`. Make a store first: `engram init` in the repository.
+On Windows without a shell named `sh`, use `engram connect claude-code` instead.
 
 Documentation: {PROJECT["urls"]["Documentation"]}
 """

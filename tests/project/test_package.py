@@ -70,7 +70,19 @@ def test_wheel_says_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
     assert "engram = engram.cli.main:run" in wheel.read(f"{folder}/entry_points.txt").decode()
 
 
-@pytest.mark.parametrize("target", PROJECT["scripts"].values())
+def test_every_link_on_the_page_of_the_index_is_whole(wheel: zipfile.ZipFile) -> None:
+    metadata = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    page = HeaderParser().parsestr(wheel.read(metadata).decode()).get_payload()
+    links = re.findall(r"\]\(([^)]+)\)", str(page))
+    assert len(links) > 15
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_wheel_is_no_larger_than_ten_megabytes(wheel: zipfile.ZipFile) -> None:
+    assert sum(member.compress_size for member in wheel.infolist()) < 10_000_000
+
+
+@pytest.mark.parametrize("target", sorted(set(PROJECT["scripts"].values())))
 def test_every_installed_command_starts_something(target: str) -> None:
     module, function = target.split(":")
     assert callable(getattr(importlib.import_module(module), function))

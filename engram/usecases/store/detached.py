@@ -22,7 +22,9 @@ def start_detached(root: str, *more: str, sync: bool = False, module: str = "eng
 
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         null = subprocess.DEVNULL
-        subprocess.Popen(arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment())
+        subprocess.Popen(
+            arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment()
+        )
     else:
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         # A C library without setsid cannot; the next command does it.

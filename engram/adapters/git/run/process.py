@@ -199,7 +199,9 @@ def stop(process: subprocess.Popen[bytes] | None) -> None:
         return
     if sys.platform == "win32":  # which has no groups of processes that can be ended, but a tree of them
         tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
-        subprocess.run(tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+        )
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
     else:
