@@ -16,7 +16,6 @@ from engram_tui.shell.command import Command, Outcome, run_command
 from engram_tui.shell.frame import NARROW, ROOMY, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import StoreScreen
-from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -223,10 +222,7 @@ class ShellScreen(StoreScreen):
         if outcome.mark.operations or (command.undo and outcome.message):
             message = f"{command.title}: {outcome.message or 'a part of it'}"
             mark = outcome.mark
-            undo, redo, where = command.undo, command.redo, self.shell.tab(self.shell.current_tab).title
-            step = Step(message, mark.name, mark.operations, {}, undo, redo, time.time(), where)
-            self.shell.undo_stack.add(step)
-            self.shell.command_log.say(message)
+            self.shell.note_done(self, message, mark.name, mark.operations, command.undo, command.redo)
         if outcome.message:
             commits = sum(outcome.mark.operations.values()) - len(outcome.mark.judgements)
             undoable = self.shell.can_undo if commits else outcome.mark.judgements or command.undo
