@@ -216,7 +216,7 @@ def _entries(store: Store, commit: str) -> list[ProposedEntry]:
     """Return what a proposal changes and our head has otherwise."""
     repo = store.repository
     head = layout.read_head(repo).oid
-    paths = set(propose.proposed_paths(store, head, commit))
+    paths = set(propose.proposed_paths(repo, head, commit))
     shared = merging.bases(repo, head, commit) if head else ()
     changed = differences(repo, shared[0] if shared else None, commit)
     contents = blobs(repo, [entry.oid for path in paths for entry in changed[path] if entry])
