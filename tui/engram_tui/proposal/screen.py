@@ -110,8 +110,8 @@ class ProposalScreen(ShellScreen):
 
     @property
     def entry(self) -> ProposedEntry | None:
-        """The entry under the cursor."""
-        line = self.line_list.line
+        """The entry under the cursor; None also before the screen is drawn, and once it is closed."""
+        line = self.line_list.line if self.query(LineList) else None
         found = self.proposal.entries if self.proposal else ()
         return next((one for one in found if line is not None and one.id == line.id), None)
 
@@ -123,6 +123,8 @@ class ProposalScreen(ShellScreen):
             self.ask("proposal", lambda store: store.proposal(self.proposal_name, fetch=False), self._take)
 
     def _take(self, found: Proposal) -> None:
+        if not self.query(LineList):
+            return
         before, self.proposal = self.proposal, found
         keep = self.entry.id if self.entry else ""
         if before is not None and len(found.undecided) < len(before.undecided):
