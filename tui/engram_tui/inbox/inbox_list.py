@@ -45,7 +45,13 @@ LABELS = {
 }  # fmt: skip
 KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
 SIGN_CELLS, BOTH_TITLES = 2, 44  # a kind without its word; cells from which two titles are told apart
-LEAST_TITLE = 28  # cells: a column comes in where a title has so many beside it
+# Columns beside the titles, in the order in which they come in where a title has so many cells left.
+COLUMNS = {
+    "kind": (KIND_CELLS - SIGN_CELLS, 20),
+    "who": (WHO_CELLS, 24),
+    "age": (AGE_CELLS, 24),
+    "worth": (WORTH_CELLS, 34),
+}
 
 
 def titles_of(item: Item, cells: int) -> str:
@@ -100,10 +106,9 @@ class InboxList(LineList):
 
     def _columns(self, width: int) -> dict[str, int]:
         """Return the columns beside the titles and their cells: the next one only where the titles keep their room."""
-        wanted = {"kind": KIND_CELLS - SIGN_CELLS, "who": WHO_CELLS, "age": AGE_CELLS, "worth": WORTH_CELLS}
         found = {"kind": SIGN_CELLS, "who": 0, "age": 0, "worth": 0, "proposal": PROPOSAL_CELLS}
-        for name, cells in wanted.items():
-            if width - 2 - sum(found.values()) - cells < LEAST_TITLE:
+        for name, (cells, least) in COLUMNS.items():
+            if width - 2 - sum(found.values()) - cells < least:
                 break
             found[name] += cells
         return {name: cells for name, cells in found.items() if cells}
