@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,7 +199,10 @@ async def test_a_search_keeps_its_first_letter_where_the_list_is_busy_longer_tha
 ) -> None:
     """As after a sync that brought much: `/` waits for the list, and no letter may overtake it."""
 
-    def draws() -> None:
+    async def draws() -> None:
+        while user.app._key_queue._task is None:  # noqa: ASYNC110 - until a key is on its way
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
         until = time.monotonic() + 0.5
         while time.monotonic() < until:
             pass

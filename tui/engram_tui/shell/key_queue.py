@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PATIENCE = 2.0  # seconds to wait for a busy widget (a list that was just pulled) before the next key goes on
-STEPS = 20  # in which that is waited
 LONGEST = 5.0  # seconds that keys wait for what opens before they are dropped
 
 
@@ -100,11 +99,7 @@ class KeyQueue:
 async def _drained(pump: MessagePump) -> None:
     done = asyncio.Event()
     if pump.call_later(done.set):
-        for _ in range(
-            STEPS
-        ):  # time in which nothing could be handled, as a sync was being shown, counts as one step
-            try:
-                await asyncio.wait_for(done.wait(), PATIENCE / STEPS)
-            except TimeoutError:
-                continue
+        try:
+            await asyncio.wait_for(done.wait(), PATIENCE)
+        except TimeoutError:
             return
