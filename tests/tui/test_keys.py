@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -30,6 +32,7 @@ from engram_tui.insight.screen import InsightScreen, Panel
 from engram_tui.live.screen import LiveScreen
 from engram_tui.new_entry.form import NewEntryForm
 from engram_tui.settings.screen import SettingsScreen
+from engram_tui.shell import key_queue
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.text_screen import CommandLogScreen
 from engram_tui.widgets.compare import Compare
@@ -188,6 +191,27 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         await user.press("slash", "escape")
         await user.sees(lambda: len(rows.rows) == 4 and not user.browse.search_text)
         assert last or user.app.undo_stack.done == []
+
+
+@of("four")
+async def test_a_search_keeps_its_first_letter_where_the_list_is_busy_longer_than_keys_wait(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a sync that brought much: `/` waits for the list, and no letter may overtake it."""
+
+    async def draws() -> None:
+        while user.app._key_queue._task is None:  # noqa: ASYNC110 - until a key is on its way
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            pass
+
+    async with using(store, NARROW) as user:
+        monkeypatch.setattr(key_queue, "PATIENCE", 0.4)
+        user.browse.entry_list.call_later(draws)
+        await user.searches("queue")
+        assert user.app.is_running
 
 
 @pytest.mark.slow

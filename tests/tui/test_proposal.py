@@ -89,6 +89,12 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
         await user.press("y")
         await user.told("2 entries accepted, 1 rejected", "the remote has it")
         await user.sees_text("Nothing waits for you.")
+        await user.press("u")
+        await user.told("Undone", "2 entries accepted")
+        assert texts(world, "a") == {KNOWN}, "what came in goes out again, and the text is as it was"
+        user.app.clear_notifications()
+        await user.press("ctrl+r")
+        await user.told("Redone")
         await user.press("1")
         await user.sees(lambda: set(user.titles()) == {BETTER, GOOD})
     (notes,) = (done.notes for done in world.sync("b"))

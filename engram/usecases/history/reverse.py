@@ -37,14 +37,20 @@ class Reversed(NamedTuple):
 
 
 def reverse(
-    store: Store, repository: Repository, commits: Sequence[str], exactly: Collection[str] = ()
+    store: Store,
+    repository: Repository,
+    commits: Sequence[str],
+    exactly: Collection[str] = (),
+    reviews: Mapping[str, str] | None = None,
 ) -> Reversed:
     """Revert the commits one after another, newest first. Raises GitError, StoreError.
+
+    `reviews` are those of them that let a proposal in, with the commit upon which that was made.
 
     Unpushed commits in `exactly` are reverted byte for byte where a file is unchanged since: votes that only this clone
     has seen may shrink.
     """
-    return _Reversal(store, repository, exactly).run(commits)
+    return _Reversal(store, repository, exactly).run(commits, reviews or {})
 
 
 class _Reversal:
@@ -60,12 +66,17 @@ class _Reversal:
         self._lore: dict[str, None] = {}
         self._kept: list[str] = []
 
-    def run(self, commits: Sequence[str]) -> Reversed:
-        from engram.adapters.git.read.versions import changes_of, is_shared, read_objects
+    def run(self, commits: Sequence[str], reviews: Mapping[str, str]) -> Reversed:
+        from engram.adapters.git.read.versions import accepted_changes, changes_of, is_shared, read_objects
 
         for commit in commits:
             exact = commit in self._exactly and not is_shared(self._repository, commit)
-            steps = changes_of(self._repository, commit)
+            base = reviews.get(commit, "")
+            steps = (
+                accepted_changes(self._repository, base, commit)
+                if base
+                else changes_of(self._repository, commit)
+            )
             names = [name for step in steps for name in (step.before, step.after) if name]
             contents = dict(zip(names, read_objects(self._repository, names), strict=True))
             for step in steps:

@@ -209,7 +209,8 @@ def _reversed(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
         return Reversed(
             (), tuple(dict.fromkeys(chain.from_iterable(target.lore for target in targets))), {}, ()
         )
-    found = reverse(store, _repository(store), commits, _exact_commits(targets))
+    reviews = {target.oid: target.since for target in targets if target.since}
+    found = reverse(store, _repository(store), commits, _exact_commits(targets), reviews)
     judged = chain.from_iterable(target.lore for target in targets if _is_line(target))
     return found._replace(lore=tuple(dict.fromkeys([*found.lore, *judged])))
 

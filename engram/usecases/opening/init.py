@@ -7,6 +7,7 @@ import os
 from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.remote import remotes
+from engram.adapters.git.run.author import environment_author
 from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import StoreError, UsageError
@@ -188,7 +189,7 @@ def _commit_start(root: str) -> None:
     moment = int(Clock().now().timestamp())
     commit_all(
         repository,
-        [Commit("Start an Engram store", changes, None, moment)],
+        [Commit("Start an Engram store", changes, environment_author() or None, moment)],
         Clock().new_id(),
         state_folder(root, repository),
     )

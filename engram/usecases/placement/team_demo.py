@@ -112,6 +112,7 @@ ENTITIES = (
     LinkRequest("Search", type="tool", to="Broker", kind="uses"),
     LinkRequest("Gateway", to="Search", kind="uses"),
 )
+ABOUT = {"queue": "Broker", "search": "Search", "billing": "Ledger", "uploads": "Gateway"}  # entities by tag
 
 
 def make_team(folder: str, clock: Clock | None = None) -> str:
@@ -209,8 +210,10 @@ class _Team:
     def _record(self, store: Store, line: Line, *, again: bool = False) -> Lore:
         at = store.clock.now() - timedelta(days=line.days)
         ends = at + timedelta(days=line.ends) if line.ends else None
+        about = tuple(name for tag, name in ABOUT.items() if tag in line.tags)
         draft = Draft(
-            line.content, line.category, tags=line.tags, agent=line.agent, status=line.status, created_at=at, expires_at=ends,
+            line.content, line.category, tags=line.tags, entities=about, agent=line.agent, status=line.status,
+            created_at=at, expires_at=ends,
         )  # fmt: skip
         return record(store, draft, again=again).lore
 

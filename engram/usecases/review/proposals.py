@@ -14,6 +14,8 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.read.history import ID, OPERATION
+from engram.adapters.git.read.operations import DEED, REVIEWED, SOURCE
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
 from engram.adapters.git.run import layout
@@ -96,6 +98,7 @@ class Finished(NamedTuple):
 
     `pushed` says that the remote has it. Where it declined that, `url` is where the reviewed branch can be merged ("" for a
     host that is not known) and `error` why. `held` counts entries that are in quarantine here until they are accepted.
+    `deed` is by what `undo` takes the accepted entries out again.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Finished(NamedTuple):
     url: str = ""
     held: int = 0
     error: EngramError | None = None
+    deed: str = ""
 
 
 def load_proposal(store: Store, name: str, *, fetch: bool = True) -> Proposal:
@@ -160,7 +164,8 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
             f"engram review --proposal {found.about.name} accept --all (or reject --all --reason TEXT)",
         )
     about, target = found.about, Counterpart(found.about.remote, found.about.branch)
-    review = _write_review(store, found)
+    deed = store.clock.new_id()
+    review = _write_review(store, found, deed)
     base = remotes.counterpart(repo, layout.read_head(repo).branch or "", options.remote)
     propose.push_proposal(store, target, about.commit, review, options, step)
     merge = merge_incoming(store, review)
@@ -173,6 +178,7 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
         True,
         about.branch,
         held=merge.held if merge else 0,
+        deed=deed,
     )
     _remember(store, about.name, {})
     error = _push_lore(store, options, step)
@@ -210,7 +216,7 @@ def _entries(store: Store, commit: str) -> list[ProposedEntry]:
     """Return what a proposal changes and our head has otherwise."""
     repo = store.repository
     head = layout.read_head(repo).oid
-    paths = set(propose.proposed_paths(store, head, commit))
+    paths = set(propose.proposed_paths(repo, head, commit))
     shared = merging.bases(repo, head, commit) if head else ()
     changed = differences(repo, shared[0] if shared else None, commit)
     contents = blobs(repo, [entry.oid for path in paths for entry in changed[path] if entry])
@@ -243,16 +249,21 @@ def _lore(store: Store, path: str, raw: bytes) -> Lore | None:
     return file.lore if file else None
 
 
-def _write_review(store: Store, found: Proposal) -> str:
+def _write_review(store: Store, found: Proposal, deed: str) -> str:
     """Return a commit upon the proposal that has the decisions, and of each rejected entry what our branch has."""
     repo, about = store.repository, found.about
     out = [one for one in found.entries if one.decision == REJECT]
     paths = [path for one in out for path in one.paths]
-    here: Mapping[str, Entry] = objects.entries(repo, layout.read_head(repo).oid, paths)
+    head = layout.read_head(repo).oid
+    here: Mapping[str, Entry] = objects.entries(repo, head, paths)
     edits: dict[str, Entry | None] = {path: here.get(path) for path in paths}
     lines = [f"{PROPOSAL}: {about.name}", f"Engram-Agent: {store.caller.who}"]
     lines += [f"{ACCEPTED}: {len(found.entries) - len(out)}"]
     lines += [f"{REJECTED}: {one.id} {one.reason}" for one in out]
+    base = merging.bases(repo, head, about.commit) if head else ()
+    if base:  # else it is all of the lore, and no operation of ours upon it
+        lines += [f"{REVIEWED}: {base[0]}", f"{OPERATION}: {deed}", f"{ID}: {deed}", f"{DEED}: {deed}"]
+        lines += [f"{SOURCE}: {store.source}"]
     text = f"review: {about.title}\n\n" + "\n".join(lines) + "\n"
     moment = max(int(store.clock.now().timestamp()), *merging.moments(repo, [about.commit]))
     return merging.write_merge(repo, [about.commit], edits, {}, moment, text, person=propose.author(repo))

@@ -9,6 +9,8 @@ message has the reasons.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.read.history import commit_facts, with_value
 from engram.adapters.git.remote import remotes
@@ -174,19 +176,26 @@ def list_proposals(
     theirs, own = remotes.tracked(repo, base), own_proposal(store)
     found = []
     for name, tip in remotes.proposals(repo, base.remote).items():
-        entries = proposed_paths(store, theirs, tip)
-        if entries:
-            title, who, at = _facts(repo, theirs, tip, name)
+        paths, title, who, at = _content(repo, theirs, tip, name)
+        if paths:
             branch = remotes.PROPOSALS + name
             is_own = own is not None and own.name == name
-            count = len([path for path in entries if is_lore(path, store.places.folder)])
+            count = len([path for path in paths if is_lore(path, store.places.folder)])
             found.append(OpenProposal(name, title, who, at, count, base.remote, branch, tip, is_own))
     return sorted(found, key=lambda one: (-one.at, one.name))
 
 
-def proposed_paths(store: Store, theirs: str | None, tip: str) -> list[str]:
+@lru_cache(maxsize=64)  # each look at what waits asks for it, and what is between two commits stays
+def _content(
+    repo: Repository, theirs: str | None, tip: str, name: str
+) -> tuple[tuple[str, ...], str, str, int]:
+    """Return the paths that a proposal changes, its title, who made it, and when (Unix seconds)."""
+    paths = proposed_paths(repo, theirs, tip)
+    return (tuple(paths), *_facts(repo, theirs, tip, name)) if paths else ((), "", "", 0)
+
+
+def proposed_paths(repo: Repository, theirs: str | None, tip: str) -> list[str]:
     """Return the paths that a proposal changes and the commit `theirs` does not have so."""
-    repo = store.repository
     shared = merging.bases(repo, theirs, tip) if theirs else ()
     if tip in shared:
         return []

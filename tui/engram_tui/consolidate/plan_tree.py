@@ -125,13 +125,13 @@ class Choices:
         states = {self.is_selected(step) for step in self.steps_of(row.kind)}
         return "[-]" if len(states) > 1 else "[x]" if True in states else "[ ]"
 
-    def label(self, row: PlanRow) -> tuple[str, str]:
-        """Return the text of a line, and the detail that follows in dim."""
+    def label(self, row: PlanRow, cells: int = 10_000) -> tuple[str, str]:
+        """Return the text of a line, of two titles as much of both as so many cells hold, and the detail that follows in dim."""
         if row.step is not None:
             return step_label(row.step)
         if row.left is not None:
-            other = f" ⇄ “{row.left.other}”" if row.left.other else ""
-            return f"{fraction(round(row.left.cosine * 1000))}  “{row.left.title}”{other}", row.left.why
+            cosine = fraction(round(row.left.cosine * 1000))
+            return f"{cosine}  {_both(row.left.title, row.left.other, cells - 5)}", row.left.why
         if row.withheld is not None:
             one = row.withheld
             return f"{one.step.kind}  “{one.step.title}”", f"answers “{one.query}” and was found helpful"
@@ -140,7 +140,7 @@ class Choices:
     def _kind_label(self, kind: str) -> tuple[str, str]:
         number = self._size(kind)
         if kind == LEFT:
-            return f"{LEFT}  {count(number)}", "similar, but they do not agree: m merges, the Inbox decides"
+            return f"{LEFT}  {count(number)}", "they do not agree: m merges, or the Inbox"
         if kind == WITHHELD:
             return f"{WITHHELD}  {count(number)}", "a query would lose a helpful answer"
         steps = self.steps_of(kind)
@@ -164,6 +164,17 @@ def step_label(step: Step) -> tuple[str, str]:
     if step.before != step.after:
         return f"“{step.title}”", f"{fraction(step.before)} → {fraction(step.after)}"
     return f"“{step.title}”", f"to {step.to}" if step.to else step.why
+
+
+def _both(title: str, other: str, cells: int) -> str:
+    """Quote two titles in so many cells."""
+    if not other:
+        return f"“{title}”"
+    room = cells - 7  # what stands around them
+    one, two = safe_line(title), safe_line(other)
+    first = min(cell_len(one), max(room // 2, room - cell_len(two)))
+    second = min(cell_len(two), room - first)
+    return f"“{fitted(one, first)}” ⇄ “{fitted(two, second)}”"
 
 
 def what_happens(steps: Collection[Step]) -> str:
@@ -206,13 +217,14 @@ class PlanTree(EntryList):
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
         quiet = self._over(base, "lore--quiet")
-        label, detail = (safe_line(text) for text in self.choices.label(row))
         open_sign = ("▾ " if self.choices.is_open(row.kind) else "▸ ") if row.is_kind else "    "
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))
-        detail_cells = max(room * 2 // 5, room - self._longest()) if width >= TWO_COLUMNS and detail else 0
-        if detail_cells:  # a reason is not cut off beside empty space
-            detail_cells = max(detail_cells, min(cell_len(detail) + 2, room - cell_len(label) - 1))
+        label, detail = (safe_line(text) for text in self.choices.label(row, room))
+        wanted = cell_len(detail) + 2 if detail else 0
+        # A detail is there as a whole or not at all, as the pane beside has it; titles keep half of the room.
+        fits = width >= TWO_COLUMNS and 0 < wanted <= max(room // 2, room - cell_len(label) - 1)
+        detail_cells = max(wanted, room - self._longest()) if fits else 0
         parts = [
             Segment(head, base),
             Segment(fitted(label, room - detail_cells), base if row.step or row.is_kind else quiet),

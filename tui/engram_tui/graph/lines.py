@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.graph.neighbourhood import AboutLore, Found, Neighbourhood
 
 MOST = 200  # entities, and entries
+WITH_TYPE, WITH_SINCE, WITH_IMPORTANCE = 48, 64, 110  # columns of the terminal from which these fit
 ENTITY_LINE = "entity"
 
 
@@ -43,15 +44,15 @@ def read_entities(store: Engram) -> tuple[Entity, ...]:
     return list_entities(store.store)
 
 
-def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:
-    """Return the tree, or without a start all entities as a list; then the entries."""
+def lines_of(around: Neighbourhood, *, cells: int) -> list[Line]:
+    """Return for a terminal of so many cells the tree, or without a start all entities as a list; then the entries."""
     facts = {found.reached.node.key: found for found in around.entities}
     if around.start is None:
-        lines = [_entity_line("", "", found, narrow=narrow) for found in around.entities]
+        lines = [_entity_line("", "", found, cells=cells) for found in around.entities]
     else:
         branches = tree([found.reached for found in around.entities])
         lines = [
-            _entity_line(one.before, one.step, facts[one.reached.node.key], narrow=narrow) for one in branches
+            _entity_line(one.before, one.step, facts[one.reached.node.key], cells=cells) for one in branches
         ]
     if around.lore and around.start is not None:
         lines.append(Line(":", (Part(""),), heading=True))
@@ -60,21 +61,19 @@ def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:
     return lines
 
 
-def _entity_line(before: str, step: str, found: Found, *, narrow: bool) -> Line:
+def _entity_line(before: str, step: str, found: Found, *, cells: int) -> Line:
     node = found.reached.node
     last = found.reached.way[-1] if found.reached.way else None
     since = (
         f"since {last.since}" if last and last.since else f"{last.lore} shared" if last and last.lore else ""
     )
     name = safe_line(f"{before}{step} {node.name}" if step else f"{before}{node.name}")
-    parts = (
-        Part(name, STRONG if not step else ""),
-        Part(safe_line(node.type), QUIET, 9),
-        Part(safe_line(since), QUIET, 17),
-        Part(f"{entries(found.lore):>13}", QUIET, 14),
-        Part(f"{found.importance:.2f}", QUIET, 5),
-    )
-    return Line(node.key, parts[:4] if narrow else parts, group=ENTITY_LINE)
+    parts = [Part(name, STRONG if not step else "")]
+    parts += [] if cells < WITH_TYPE else [Part(safe_line(node.type), QUIET, 9)]
+    parts += [] if cells < WITH_SINCE else [Part(safe_line(since), QUIET, 17)]
+    parts.append(Part(f"{entries(found.lore):>13}", QUIET, 14))
+    parts += [] if cells < WITH_IMPORTANCE else [Part(f"{found.importance:.2f}", QUIET, 5)]
+    return Line(node.key, tuple(parts), group=ENTITY_LINE)
 
 
 def _about_line(one: AboutLore) -> Line:

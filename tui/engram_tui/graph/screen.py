@@ -138,7 +138,7 @@ class GraphScreen(LineScreen):
             return
         found: Neighbourhood = self.around.found
         self.line_list.set_placeholder(*empty_graph())
-        self.line_list.show_lines(lines_of(found, narrow=self.is_narrow), keep=keep)
+        self.line_list.show_lines(lines_of(found, cells=self.app.size.width), keep=keep)
         self.query_one("#about", Static).update(safe_line(heading_of(found)))
         self.load_entry()
         self.refresh_bindings()

@@ -44,8 +44,14 @@ LABELS = {
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
 KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
-WITH_WHO, WITH_WORTH = 66, 78  # cells from which these columns fit
-SIGN_CELLS, WITH_KIND, WITH_AGE, BOTH_TITLES = 2, 56, 46, 20
+SIGN_CELLS, BOTH_TITLES = 2, 44  # a kind without its word; cells from which two titles are told apart
+# Columns beside the titles, in the order in which they come in where a title has so many cells left.
+COLUMNS = {
+    "kind": (KIND_CELLS - SIGN_CELLS, 20),
+    "who": (WHO_CELLS, 24),
+    "age": (AGE_CELLS, 24),
+    "worth": (WORTH_CELLS, 34),
+}
 
 
 def titles_of(item: Item, cells: int) -> str:
@@ -99,11 +105,13 @@ class InboxList(LineList):
         return [*found, *((names[name], cells) for name, cells in columns.items() if name in names)]
 
     def _columns(self, width: int) -> dict[str, int]:
-        found = {"kind": KIND_CELLS if width >= WITH_KIND else SIGN_CELLS}
-        found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
-        found |= {"age": AGE_CELLS} if width >= WITH_AGE else {}
-        found |= {"worth": WORTH_CELLS} if width >= WITH_WORTH else {}
-        return found | {"proposal": PROPOSAL_CELLS}
+        """Return the columns beside the titles and their cells: the next one only where the titles keep their room."""
+        found = {"kind": SIGN_CELLS, "who": 0, "age": 0, "worth": 0, "proposal": PROPOSAL_CELLS}
+        for name, (cells, least) in COLUMNS.items():
+            if width - 2 - sum(found.values()) - cells < least:
+                break
+            found[name] += cells
+        return {name: cells for name, cells in found.items() if cells}
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
         return super()._row_strip(cast("Row", self._line(cast("Item", row), width)), width, chosen)

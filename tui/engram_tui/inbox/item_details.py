@@ -76,7 +76,7 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
         for text, lore, against in zip(marked, (left.lore, right.lore), (right.lore, left.lore), strict=True):
             text.append(_differing_fields(lore, against))
     sides = tuple(
-        Side(version.name, facts(version.lore, now), text)
+        Side(version.whose if version.by else version.name, facts(version.lore, now, version.by), text)
         for version, text in zip((left, right), marked, strict=True)
     )
     return ItemDetails(item, sides, notes, _difference(left, right))
@@ -100,9 +100,12 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
     return WouldAnswer(entry_id, tuple(found), len(queries))
 
 
-def facts(lore: Lore, now: float) -> str:
-    """Format the facts of an entry in a line."""
-    parts = [byline(lore.agent, lore.author), *([] if lore.status == ACTIVE else [lore.status])]
+def facts(lore: Lore, now: float, by: str = "") -> str:
+    """Format the facts of an entry in a line; of a version `by` somebody without who recorded the entry."""
+    parts = [
+        *([] if by else [byline(lore.agent, lore.author)]),
+        *([] if lore.status == ACTIVE else [lore.status]),
+    ]
     validated = f" ✓{lore.validation_count}" if lore.validation_count else ""
     parts += [f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}", lore.category]
     parts.append(since(lore.created_at, now))

@@ -14,7 +14,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
-from engram.domain.entry.people import byline
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.sanitize import safe_line, safe_lines
@@ -109,14 +108,12 @@ class MergeEditor(ModalScreen[Lore | None]):
         keys = (
             "esc back to the choices"
             if typing
-            else f"1 left  2 right  b both  j k next ({here})  tab edit{more}  esc leave"
+            else f"1 left  2 right  b both  j k next ({here})  tab edit  esc leave{more}"
         )
-        self.query_one("#hint", Static).update(f"merge   {keys}  ctrl+s saves")
+        self.query_one("#hint", Static).update(f"ctrl+s saves  {keys}")
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
             pane = self.query_one(f"#{name}", VerticalScroll)
-            pane.border_title = safe_line(
-                f"{side}: {version.name} · {byline(version.lore.agent, version.lore.author)}"
-            )
+            pane.border_title = safe_line(f"{side}: {version.whose}")
             text, row = self._side(side)
             self.query_one(f"#{name}-text", Static).update(text)
             pane.scroll_to(y=max(0, self._lines_before(text, row, pane.size.width - 4) - 1), animate=False)

@@ -57,7 +57,6 @@ DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
 CURSOR_DELAY = 0.05  # seconds on a line before its item is read
 TYPING_DELAY = 0.06  # seconds without a key before the list is filtered
 CACHED = 64  # details of items
-LOW = 18  # lines below which the texts need the room of the reasons
 TWO_SIDES = 84  # cells from which two texts stand side by side
 
 Key = tuple[str, str, int]  # an item's id and mark, and which entry of its group is compared
@@ -93,8 +92,7 @@ class InboxScreen(DecidingScreen):
         &.-narrow #item { display: none; }
         &.-narrow.-reading #item { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }
-        &.-low #why { max-height: 2; }
-        &.-low #title { max-height: 1; }
+        &.-low #title, &.-low #why, &.-low #decisions { max-height: 1; }
         &.-low .facts, &.-low #kinds { display: none; }
     }
     """
@@ -388,7 +386,6 @@ class InboxScreen(DecidingScreen):
 
     def on_resize(self) -> None:
         """Draw the lines for the new width."""
-        self.set_class(self.app.size.height < LOW, "-low")
         self.call_after_refresh(self._show_about)
         self.call_after_refresh(self.show_item)
 

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.entry.disputes import names_of
+from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
 from engram.usecases.recording.resolve_conflict import take_version
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """An entry as it is or could be, and a name for it."""
+    """An entry as it is or could be, and a name for it; `by` wrote this version, where that is not who recorded the entry."""
 
     name: str
     lore: Lore
+    by: str = ""
+
+    @property
+    def whose(self) -> str:
+        """The name, and who wrote it."""
+        return f"{self.name}, by {self.by or byline(self.lore.agent, self.lore.author)}"
 
 
 class MergeSource(NamedTuple):
@@ -42,11 +49,14 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
     """Return every version of an item, the one that stays first: the current one of a conflict, else the oldest entry."""
     if item.kind == CONFLICT:
         lore = store.get(item.lore[0]).lore
-        current = Version("current version", lore)
+        if not lore.conflicts:
+            return [Version("current version", lore)]
+        names = names_of(max(lore.conflicts, key=lambda conflict: conflict.at))
+        current = Version("current version", lore, names[0])
         with contextlib.suppress(EngramError):  # a field that only an editor can resolve
             other = take_version(lore, store.store.categories)
             if other is not None:
-                return [current, Version(_other_name(lore), other)]
+                return [current, Version("other version", other, names[1])]
         return [current]
     if is_captured(item):
         return [Version("captured", captured_entry(store.store, item))]
@@ -55,11 +65,6 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
         Version("older" if at == 0 else "newer" if len(found) == 2 else f"newer {at}", lore)
         for at, lore in enumerate(found)
     ]
-
-
-def _other_name(lore: Lore) -> str:
-    latest = max(lore.conflicts, key=lambda conflict: conflict.at)
-    return f"other version, by {names_of(latest)[1]}"
 
 
 def read_merge_source(store: Engram, item: Item) -> MergeSource:

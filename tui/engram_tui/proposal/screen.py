@@ -110,8 +110,8 @@ class ProposalScreen(ShellScreen):
 
     @property
     def entry(self) -> ProposedEntry | None:
-        """The entry under the cursor."""
-        line = self.line_list.line
+        """The entry under the cursor; None also before the screen is drawn, and once it is closed."""
+        line = self.line_list.line if self.query(LineList) else None
         found = self.proposal.entries if self.proposal else ()
         return next((one for one in found if line is not None and one.id == line.id), None)
 
@@ -123,6 +123,8 @@ class ProposalScreen(ShellScreen):
             self.ask("proposal", lambda store: store.proposal(self.proposal_name, fetch=False), self._take)
 
     def _take(self, found: Proposal) -> None:
+        if not self.query(LineList):
+            return
         before, self.proposal = self.proposal, found
         keep = self.entry.id if self.entry else ""
         if before is not None and len(found.undecided) < len(before.undecided):
@@ -224,7 +226,7 @@ class ProposalScreen(ShellScreen):
         self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
 
     def action_bring_in(self) -> None:
-        """Ask, then end the review: this is pushed, which undo cannot take back."""
+        """Ask, then end the review: this is pushed."""
         from engram_tui.shell.prompts import Confirm
 
         if self.proposal is None:
@@ -233,8 +235,8 @@ class ProposalScreen(ShellScreen):
         rejected = sum(one.decision == REJECT for one in found.entries)
         question = (
             f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore, {rejected} "
-            f"{'goes' if rejected == 1 else 'go'} back with the reason. It is pushed to {found.about.remote}, "
-            "and undo cannot take that back."
+            f"{'goes' if rejected == 1 else 'go'} back with the reason. It is pushed to {found.about.remote}; "
+            "u takes out again what came in, by a new commit."
         )
         self.app.push_screen(Confirm("End the review", question), lambda yes: self._finish() if yes else None)
 
@@ -259,7 +261,12 @@ class ProposalScreen(ShellScreen):
         below = self.shell.current
         if below is None:
             return
-        below.toast("Proposal", outcome_sentence(done))
+        said = f"{outcome_sentence(done)}{'  ·  u takes them out again' if done.accepted else ''}"
+        below.toast("Proposal", said)
+        if done.accepted:
+            title = self.proposal.about.title if self.proposal else done.name
+            message = f"Proposal: {safe_line(title)}, {entries(done.accepted)} accepted"
+            self.shell.note_done(below, message, done.deed, {self.store.store.places.scope: 1})
         if done.error is not None:
             below.show_error(describe_error(done.error))
         self.shell.note_own_change(below)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -227,6 +228,16 @@ class ShellApp(App[None]):
             self.current.show_error(line)
 
     # Undo
+
+    def note_done(
+        self, screen: StoreScreen, message: str, mark: str, operations: dict[str, int],
+        undo: Callable[[Engram], bool] | None = None, redo: Callable[[Engram], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Keep how what was done on a screen is undone, and log it."""
+        where = self.tab(self.current_tab).title
+        self.undo_stack.add(Step(message, mark, operations, {}, undo, redo, time.time(), where))
+        self.command_log.say(message)
+        screen.refresh_bindings()
 
     def undo(self, screen: StoreScreen, at: int = -1) -> None:
         """Undo what this app did last, or the step at this place of what can be undone."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
+HIGH = 18  # lines below which texts need the room of what is around them
 
 
 class HeadingLine(Static):

@@ -13,10 +13,9 @@ from textual.widgets import Input, Static
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.actions import ACTIONS, MOVES
 from engram_tui.shell.command import Command, Outcome, run_command
-from engram_tui.shell.frame import NARROW, ROOMY, HeadingLine, KeyLine, TabLine
+from engram_tui.shell.frame import HIGH, NARROW, ROOMY, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import StoreScreen
-from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -33,9 +32,11 @@ class ShellScreen(StoreScreen):
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ()
     SELECTS: ClassVar[str] = "entry"  # what `selected_ids` gives the ids of
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
         & > #body { height: 1fr; }
+        &.-low Toast { padding: 0 1; margin-top: 0; }
         & > #error { display: none; height: auto; max-height: 4; padding: 0 1; background: $error 20%; color: $text-error; }
     }
     """
@@ -223,10 +224,7 @@ class ShellScreen(StoreScreen):
         if outcome.mark.operations or (command.undo and outcome.message):
             message = f"{command.title}: {outcome.message or 'a part of it'}"
             mark = outcome.mark
-            undo, redo, where = command.undo, command.redo, self.shell.tab(self.shell.current_tab).title
-            step = Step(message, mark.name, mark.operations, {}, undo, redo, time.time(), where)
-            self.shell.undo_stack.add(step)
-            self.shell.command_log.say(message)
+            self.shell.note_done(self, message, mark.name, mark.operations, command.undo, command.redo)
         if outcome.message:
             commits = sum(outcome.mark.operations.values()) - len(outcome.mark.judgements)
             undoable = self.shell.can_undo if commits else outcome.mark.judgements or command.undo

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from engram.domain.entry.confidence import STATES, state
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.entry.people import short_byline
 from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.action import bindings
@@ -50,6 +50,7 @@ class EntryList(ScrollView, can_focus=True):
         "lore--arrived",
         "lore--confirmed",
         "lore--disputed",
+        "lore--held",
         *(f"lore--hue{number}" for number in range(HUES)),
         *(f"lore--{state}" for state in STATES),
     }
@@ -62,6 +63,7 @@ class EntryList(ScrollView, can_focus=True):
         & .lore--arrived { color: $text-success; }
         & .lore--confirmed { color: $text-success; }
         & .lore--disputed { color: $text-warning; }
+        & .lore--held { color: $text-error; }
         & .lore--hue0 { color: $text-primary; }
         & .lore--hue1 { color: $text-secondary; }
         & .lore--hue2 { color: $text-accent; }
@@ -233,6 +235,8 @@ class EntryList(ScrollView, can_focus=True):
         title_style = base if row.status == ACTIVE else quiet
         if row.disputed:
             title, title_style = f"(disputed) {title}", self._over(base, "lore--disputed")
+        elif row.status == PENDING:
+            title_style = self._over(base, "lore--held")
         texts["title"] = (title, title_style)
         sign = "●" if row.id in self.marked else "+" if row.id in self.arrived else " "
         sign_style = self._over(base, "lore--arrived") if sign == "+" else base if sign == "●" else strength

@@ -20,7 +20,8 @@ SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
 DEED = "Engram-Deed"
-_OF_OPERATIONS = (LORE, ENTITY, PROFILE, UNDO, REDO)
+REVIEWED = "Engram-Reviewed"  # of a review: the commit upon which the proposal was made
+_OF_OPERATIONS = (LORE, ENTITY, PROFILE, UNDO, REDO, REVIEWED)
 _PAGE = 500
 _SECONDS = 60.0
 _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
@@ -30,6 +31,7 @@ class OwnCommit(NamedTuple):
     """A commit of one operation, made in `session` and as part of `deed` ("" unknown).
 
     `undoes` names the commits that it takes back, `redoes` the undo that it takes back. `op` is the operation's id, a ULID.
+    `since` is, of the review of a proposal, the commit upon which the proposal was made.
     """
 
     oid: str
@@ -40,6 +42,7 @@ class OwnCommit(NamedTuple):
     session: str = ""
     deed: str = ""
     op: str = ""  # commits of earlier versions have that of their batch
+    since: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -69,6 +72,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 session,
                 values.get(DEED, ("",))[0],
                 values.get(ID, values[OPERATION])[0],
+                values.get(REVIEWED, ("",))[0],
             )
         skip += _PAGE
 

@@ -26,6 +26,17 @@ class PathChange(NamedTuple):
 def changes_of(repo: Repository, commit: str) -> tuple[PathChange, ...]:
     """Return the files in which a commit differs from its only parent, or from nothing."""
     output = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", "--root", commit).stdout
+    return _changes(output)
+
+
+def accepted_changes(repo: Repository, base: str, review: str) -> tuple[PathChange, ...]:
+    """Return what the review of a proposal let in: where it differs from the proposal's base, and not from the proposal."""
+    output = run(repo, "diff-tree", "-r", "-z", "--no-renames", base, review).stdout
+    rejected = {change.path for change in changes_of(repo, review)}
+    return tuple(change for change in _changes(output) if change.path not in rejected)
+
+
+def _changes(output: bytes) -> tuple[PathChange, ...]:
     words = os.fsdecode(output).split("\0")
     return tuple(_change(facts, path) for facts, path in zip(words[::2], words[1::2], strict=False))
 

@@ -11,6 +11,7 @@ import shutil
 from engram.adapters.git.read.objects import PLAIN, Entry
 from engram.adapters.git.read.versions import commit_id
 from engram.adapters.git.run import configuration, layout
+from engram.adapters.git.run.author import environment_author
 from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import stream
@@ -49,7 +50,8 @@ def begin(repo: Repository, files: Mapping[str, bytes], message: str, moment: in
     """Make the branch with a first commit of these files; its id. Nothing but the branch is touched. Raises GitError."""
     edits = tuple(stream.Edit(path, Entry(PLAIN, ""), content) for path, content in files.items())
     committer = configuration.committer(repo)
-    data = stream.encode([stream.Draft(message, committer, moment, edits)], REF, None, committer)
+    author = configuration.author_or(environment_author(), committer)
+    data = stream.encode([stream.Draft(message, author, moment, edits)], REF, None, committer)
     name, _, email = committer.partition(" <")
     who = {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email.rstrip(">")}
     words = (*DURABLE, "fast-import", "--quiet", "--date-format=raw")
