@@ -7,8 +7,6 @@ thinking of it. Every day a sample of the product is tried, with `--slow` some c
 
 from __future__ import annotations
 
-import json
-import os
 import contextlib
 import functools
 import glob
@@ -129,7 +127,9 @@ WRITE = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="knows no numbers of system calls here")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"), reason="knows no numbers of system calls here"
+)
 @pytest.mark.parametrize("call", ["flock", "inotify_init1"])
 @sampled("lines", [EVERYDAY[:2] + EVERYDAY[3:4], EVERY_LINE])
 def test_without_a_system_call_commands_answer_or_say_why_not(
@@ -179,11 +179,19 @@ def test_maintain_deletes_every_kind_of_temporary_file_that_a_killed_process_lea
     temporaries: dict[str, str] = {}
     for line in MAKES_TEMPORARIES:
         with made_paths() as made:
-            cli(*[word.replace("@ID", bench.id) for word in line], cwd=bench.world.store, **bench.world.variables)
+            cli(
+                *[word.replace("@ID", bench.id) for word in line],
+                cwd=bench.world.store,
+                **bench.world.variables,
+            )
         temporaries |= {path: kind for path, kind in made.items() if not os.path.lexists(path)}
     bench.snapshot.restore()
     state = str(bench.world.state)
-    left = {path: kind for path, kind in temporaries.items() if path.startswith(state) and os.path.isdir(os.path.dirname(path))}
+    left = {
+        path: kind
+        for path, kind in temporaries.items()
+        if path.startswith(state) and os.path.isdir(os.path.dirname(path))
+    }
     assert {Path(path).name[:4] for path in left} >= {"rehe", ".CUR"}, left
     for path, kind in left.items():
         if kind == "folder":

@@ -149,7 +149,10 @@ LOCKING = ("record", "query", "feedback", "sync", "maintain", "reindex", "team",
 
 # Commands whose answer is lore: an answer without error that lacks what they answered before is a lie.
 _ANSWERS = {"query", "show", "list", "search", "export", "sql", "explore", "aggregate", "hook"}
-_RAW = re.compile(r"engram: (\w+\.)?\w*(Error|Exception): |\[Errno|^Traceback|should not happen|Exception ignored", re.MULTILINE)
+_RAW = re.compile(
+    r"engram: (\w+\.)?\w*(Error|Exception): |\[Errno|^Traceback|should not happen|Exception ignored",
+    re.MULTILINE,
+)
 _TELLS_MORE = {"doctor", "check", "maintain", "hook"}  # whose answer is a list of what is wrong
 CODES = {0, 1, 2, 3, 4, 5}
 
@@ -313,7 +316,9 @@ class Bench:
                     return f"hides '{text}'"
         return ""
 
-    def mended(self, kind: str, fault: Callable[[Path, random.Random], None], failed: list[Trial]) -> list[str]:
+    def mended(
+        self, kind: str, fault: Callable[[Path, random.Random], None], failed: list[Trial]
+    ) -> list[str]:
         """What is wrong with `doctor` after this fault: what it says, what it mends, what fails after it."""
         self.damage(kind, fault)
         found: list[str] = []
@@ -342,7 +347,9 @@ class Bench:
         return again.code not in (0, self.known[trial.line][0].code)
 
 
-def trials(bench: Bench, kind: str, fault: Callable[[Path, random.Random], None], lines: Sequence[tuple[str, ...]]) -> list[Trial]:
+def trials(
+    bench: Bench, kind: str, fault: Callable[[Path, random.Random], None], lines: Sequence[tuple[str, ...]]
+) -> list[Trial]:
     """Each of these lines on this damage, done anew for each."""
     for line in (*lines, ("doctor",), ("query", QUESTION), ("list", "--limit", "100")):
         bench.baseline(line)
@@ -353,7 +360,13 @@ def trials(bench: Bench, kind: str, fault: Callable[[Path, random.Random], None]
     return found
 
 
-EVERYDAY = [("query", QUESTION), ("list", "--limit", "100"), ("show", "@ID"), ("record", "Something new about cranes.", "-c", "fact"), ("status",)]  # fmt: skip
+EVERYDAY = [
+    ("query", QUESTION),
+    ("list", "--limit", "100"),
+    ("show", "@ID"),
+    ("record", "Something new about cranes.", "-c", "fact"),
+    ("status",),
+]
 
 
 def broken(
@@ -368,7 +381,11 @@ def broken(
     found = trials(bench, kind, fault, lines)
     wrong = [f"{' '.join(one.line)}: {one.wrong}: {one.result}" for one in found if one.wrong]
     refused = [one for one in found if one.result.code not in (0, bench.known[one.line][0].code)]
-    refused = [one for one in refused if one.line[0] not in ("doctor", "hook") and one.line[0] not in LEFT_TO_PEOPLE.get(kind, ())]
+    refused = [
+        one
+        for one in refused
+        if one.line[0] not in ("doctor", "hook") and one.line[0] not in LEFT_TO_PEOPLE.get(kind, ())
+    ]
     if doctor:
         wrong += bench.mended(kind, fault, refused)
     bench.snapshot.restore()
@@ -384,7 +401,14 @@ def _note(kind: str, fault: str, found: list[Trial], refused: list[Trial], wrong
     """Add a row to the table that FAULTS_TABLE names."""
     name = os.environ.get("FAULTS_TABLE")
     if name:
-        row = (kind, fault, str(len(found)), str(len(found) - len(refused)), str(len(refused)), str(len(wrong)))
+        row = (
+            kind,
+            fault,
+            str(len(found)),
+            str(len(found) - len(refused)),
+            str(len(refused)),
+            str(len(wrong)),
+        )
         with open(name, "a", encoding="utf-8") as file:
             file.write(f"| {' | '.join(row)} |\n")
 
@@ -426,7 +450,8 @@ HOSTILE = """
             trial = bench.try_line(line)
             if stage != "read-only":
                 ballast.unlink()
-            print(json.dumps([stage, line, trial.result.code, bench.known[line][0].code, trial.wrong, trial.result.err[:600]]), flush=True)
+            said = trial.result
+            print(json.dumps([stage, line, said.code, bench.known[line][0].code, trial.wrong, said.err[:600]]), flush=True)
     if how == "full":
         for size in sizes:
             tell(size)

@@ -38,12 +38,18 @@ WAITING = "The newest entry is about idempotent handlers in the queue consumer o
 MANY = 24  # entries from an import, so that there is a graph over vectors
 CODE = "def consume(message):\n    return message\n"
 _NOT_PRIVATE = re.compile(r"/lore/|config\.toml$|\.engram\.toml$|\.git/(?!engram/)|\.git(attributes|ignore)$")
-_NAMED = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{32,40}|(?<=graph-)[0-9-]+|(?<=judgements/)\w\w(?=/)|\w{4}-\d{4}(?=\.jsonl)")
+_NAMED = re.compile(
+    r"[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{32,40}|(?<=graph-)[0-9-]+|(?<=judgements/)\w\w(?=/)|\w{4}-\d{4}(?=\.jsonl)"
+)
 
 
 def kind_of(name: str) -> str:
     """What a file is, by its name: all that differ by an id, a digest or a number are of one kind."""
-    return _NAMED.sub("*", name).replace("store/.git/engram/", "", 1).replace("home/.local/share/engram/", "~/", 1)
+    return (
+        _NAMED.sub("*", name)
+        .replace("store/.git/engram/", "", 1)
+        .replace("home/.local/share/engram/", "~/", 1)
+    )
 
 
 class World(NamedTuple):
@@ -86,7 +92,9 @@ class World(NamedTuple):
 
     def lore(self) -> dict[str, bytes]:
         """Every lore file of the store by its path."""
-        return {str(path.relative_to(self.store)): path.read_bytes() for path in self.store.glob("lore/**/*.md")}
+        return {
+            str(path.relative_to(self.store)): path.read_bytes() for path in self.store.glob("lore/**/*.md")
+        }
 
 
 def make_world(place: Path) -> World:
@@ -101,7 +109,19 @@ def make_world(place: Path) -> World:
     git(world.store, "add", "consumer.py")
     git(world.store, "commit", "-q", "-m", "code")
     for text, category in ((QUEUE, "pattern-outcome"), (COLOUR, "decision"), (TIDES, "fact")):
-        run(world, "record", text, "-c", category, "--entity", "Kafka", "-f", "consumer.py", "--when", "file: *.py")
+        run(
+            world,
+            "record",
+            text,
+            "-c",
+            category,
+            "--entity",
+            "Kafka",
+            "-f",
+            "consumer.py",
+            "--when",
+            "file: *.py",
+        )
     _import_rows(world)
     run(world, "query", QUESTION)
     run(world, "feedback", "--helpful", "L1")

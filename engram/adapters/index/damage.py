@@ -46,13 +46,7 @@ def damage_noticed() -> Iterator[None]:
             raise _unavailable(text) from error
         raise DamagedIndexError(f"catalog: {text}") from error
     except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise DamagedIndexError(f"missing: {error.filename}") from error
-        if _is_unreadable(error):
-            raise DamagedIndexError(f"no permission to read {error.filename}") from error
-        if error.errno is None and "No space" not in str(error):  # shutil's list of what it could not copy
-            raise DamagedIndexError("some of its files cannot be read") from error
-        raise _unavailable(error.strerror or str(error)) from error
+        raise _of_files(error) from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
         text = str(error)
         if "PermissionDenied" in text:  # which tantivy puts into a dump of its own error, as the words below
@@ -66,10 +60,16 @@ def damage_noticed() -> Iterator[None]:
         raise
 
 
-def _is_unreadable(error: OSError) -> bool:
-    """Whether a file of the index is there and may not be read: then another has to be made, as for a broken one."""
+def _of_files(error: OSError) -> StoreError:
+    """Return the error for a file that is missing, or may not be read: then another index has to be made."""
     name = error.filename
-    return isinstance(error, PermissionError) and os.path.isfile(name or "") and not os.access(name, os.R_OK)
+    if isinstance(error, FileNotFoundError):
+        return DamagedIndexError(f"missing: {name}")
+    if isinstance(error, PermissionError) and os.path.isfile(name or "") and not os.access(name, os.R_OK):
+        return DamagedIndexError(f"no permission to read {name}")
+    if error.errno is None and "No space" not in str(error):  # shutil's list of what it could not copy
+        return DamagedIndexError("some of its files cannot be read")
+    return _unavailable(error.strerror or str(error))
 
 
 def check_vectors(folder: str, dimensions: int, rows: int, slots: int) -> None:

@@ -34,7 +34,17 @@ PRIVATE = "private"
 _NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
 _EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".npz")
 _NAMES = {
-    *("author", "dedicated", "folded-up-to", "http-token", "ignored", "lock", "merges-looked-at", "outside", "source"),
+    *(
+        "author",
+        "dedicated",
+        "folded-up-to",
+        "http-token",
+        "ignored",
+        "lock",
+        "merges-looked-at",
+        "outside",
+        "source",
+    ),
     *("sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to"),
 }  # of private files without an extension
 _DAMAGED = ".damaged"
@@ -218,7 +228,9 @@ def _private_files(store: Store, fix: bool) -> list[Finding]:
             if os.access(path, os.R_OK | os.W_OK) or os.path.islink(path):
                 continue
             fixed = fix and _allow(path)
-            found.append(Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed))
+            found.append(
+                Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed)
+            )
     return found
 
 
