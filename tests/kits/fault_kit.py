@@ -147,8 +147,9 @@ APART = {"demo": "makes a store of its own", "completion": "opens no store"}
 # What is empty is a lock or a mark: by reading nobody shows who needs it.
 LOCKING = ("record", "query", "feedback", "sync", "maintain", "reindex", "team", "config", "doctor")
 
-# Commands whose answer is lore: an answer without error that lacks what they answered before is a lie.
-_ANSWERS = {"query", "show", "list", "search", "export", "sql", "explore", "aggregate", "hook"}
+# Commands whose answer is lore: an answer without error that lacks what they answered before is a lie. A hook is silent
+# where nobody would know what it has shown, and `explore --peek` shows a few of many.
+_ANSWERS = {"query", "show", "list", "search", "export", "sql", "aggregate"}
 _RAW = re.compile(
     r"engram: (\w+\.)?\w*(Error|Exception): |\[Errno|^Traceback|should not happen|Exception ignored",
     re.MULTILINE,

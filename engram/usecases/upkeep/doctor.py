@@ -235,6 +235,8 @@ def _private_files(store: Store, fix: bool) -> list[Finding]:
 
 
 def _is_file_name(name: str) -> bool:
+    if name.endswith(_DAMAGED):
+        return False
     return name in _NAMES or name.endswith(_EXTENSIONS) or name.startswith("own-moves-")
 
 
