@@ -220,9 +220,10 @@ def _private_files(store: Store, fix: bool) -> list[Finding]:
         for name in [one for one in folders if _is_file_name(one)]:
             path = os.path.join(at, name)
             folders.remove(name)
-            found.append(Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fix))
-            if fix:
-                os.replace(path, f"{path}{_DAMAGED}")
+            fixed = fix and _put_aside(path, store.clock.new_id())
+            found.append(
+                Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)
+            )
         for name in files:
             path = os.path.join(at, name)
             if os.access(path, os.R_OK | os.W_OK) or os.path.islink(path):
@@ -238,6 +239,16 @@ def _is_file_name(name: str) -> bool:
     if name.endswith(_DAMAGED):
         return False
     return name in _NAMES or name.endswith(_EXTENSIONS) or name.startswith("own-moves-")
+
+
+def _put_aside(path: str, token: str) -> bool:
+    """Rename what stands in the way; return whether that was possible."""
+    target = path + _DAMAGED
+    try:
+        os.rename(path, f"{path}.{token}{_DAMAGED}" if os.path.lexists(target) else target)
+    except OSError:
+        return False
+    return True
 
 
 def _allow(path: str) -> bool:
