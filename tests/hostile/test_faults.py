@@ -22,12 +22,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import fault_kit
 import pytest
-from apikit import Result, cli, variables
+from apikit import PROJECT, Result, cli, variables
 from effort import is_thorough, sampled
-from fault_kit import EVERYDAY, HOSTILE, LINES, Bench, broken, missing_commands, possible
-from used_store import QUESTION, make_world
+
+from tests.hostile.fault_kit import EVERYDAY, HOSTILE, LINES, Bench, broken, missing_commands, possible
+from tests.hostile.used_store import QUESTION, make_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ def on_a_hostile_disk(
 ) -> list[list[Any]]:
     """What these commands say on a file system that only a child process sees: almost full, or read-only."""
     bench.snapshot.restore()
-    folders = (str(Path(fault_kit.__file__).parent), str(bench.world.place), bench.snapshot.kept)
+    folders = (str(PROJECT / "tests/kits"), str(bench.world.place), bench.snapshot.kept)
     done = subprocess.run(
         ["unshare", "--mount", "--map-root-user", sys.executable, "-c", textwrap.dedent(HOSTILE), *folders, how,
          json.dumps(sizes), json.dumps(lines)],

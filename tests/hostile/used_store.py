@@ -161,8 +161,8 @@ def run(world: World, *arguments: str, cwd: Path | None = None, stdin: bytes = b
 def _import_rows(world: World) -> None:
     rows = [{"content": f"Machine {number} of the depot is served every {number + 2} weeks.", "category": "fact"}
             for number in range(MANY)]  # fmt: skip
-    (world.home / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    run(world, "import", str(world.home / "rows.jsonl"))
+    (world.place / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    run(world, "import", str(world.place / "rows.jsonl"))
 
 
 def _share(world: World) -> None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forked_kit import forked
 from hookkit import recorded
-from used_store import QUESTION, RECALLED, WAITING, World
 
 from engram.cli.registry import COMMANDS
+from tests.hostile.used_store import QUESTION, RECALLED, WAITING, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,7 +126,7 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "maintain": (("maintain",),),
     "live": (("live",),),
     "metrics": (("metrics",),),
-    "import": (("import", "../home/rows.jsonl"),),
+    "import": (("import", "../rows.jsonl"),),
     "extract": (("extract", "-"),),
     "export": (("export", "--format", "jsonl"),),
     "link": (("link", "Kafka", "--to", "Redis"),),
@@ -420,8 +420,8 @@ HOSTILE = """
     import json, os, subprocess, sys
     from pathlib import Path
     sys.path.insert(0, sys.argv[1])
-    import fault_kit
-    from used_store import World
+    from tests.hostile import fault_kit
+    from tests.hostile.used_store import World
 
     place, kept, how = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     sizes, lines = json.loads(sys.argv[5]), json.loads(sys.argv[6])
