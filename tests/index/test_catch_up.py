@@ -364,10 +364,19 @@ def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: E
     (lore / "a.md").write_text("The parser is flaky.\n")
     lock = Path(engram.store.index.folder, "writer.lock")
     lock.unlink()
-    lock.mkdir()
-    with pytest.raises(IndexUnavailableError, match="The index cannot be locked: Is a directory"):
+    lock.symlink_to("nowhere/writer.lock")
+    with pytest.raises(IndexUnavailableError, match="The index cannot be locked: No such file or directory"):
         refresh(engram.store)
-    assert engram.query("parser").notes == ("The index cannot be locked: Is a directory.",)
+    assert engram.query("parser").notes == ("The index cannot be locked: No such file or directory.",)
+
+
+def test_a_folder_in_the_place_of_a_lock_is_moved_aside(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    lock = Path(engram.store.index.folder, "writer.lock")
+    lock.unlink()
+    lock.mkdir()
+    assert refresh(engram.store).added == 1
+    assert lock.with_name("writer.lock.damaged").is_dir()
 
 
 @pytest.mark.usefixtures("never_compacted")

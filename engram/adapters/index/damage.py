@@ -46,18 +46,30 @@ def damage_noticed() -> Iterator[None]:
             raise _unavailable(text) from error
         raise DamagedIndexError(f"catalog: {text}") from error
     except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise DamagedIndexError(f"missing: {error.filename}") from error
-        raise _unavailable(str(error)) from error
+        raise _of_files(error) from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
         text = str(error)
-        if any(word in text for word in ("LockBusy", "No space", "Permission denied", "Read-only")):
+        if "PermissionDenied" in text:  # which tantivy puts into a dump of its own error, as the words below
+            raise DamagedIndexError("no permission to use some of its words") from error
+        if any(word in text for word in ("LockBusy", "No space", "Read-only")):
             raise _unavailable(text) from error
         raise DamagedIndexError(text) from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":
             raise DamagedIndexError(str(error)) from error
         raise
+
+
+def _of_files(error: OSError) -> StoreError:
+    """Return the error for a file that is missing, or may not be read: then another index has to be made."""
+    name = error.filename
+    if isinstance(error, FileNotFoundError):
+        return DamagedIndexError(f"missing: {name}")
+    if isinstance(error, PermissionError) and os.path.isfile(name or "") and not os.access(name, os.R_OK):
+        return DamagedIndexError(f"no permission to read {name}")
+    if error.errno is None and "No space" not in str(error):  # shutil's list of what it could not copy
+        return DamagedIndexError("some of its files cannot be read")
+    return _unavailable(error.strerror or str(error))
 
 
 def check_vectors(folder: str, dimensions: int, rows: int, slots: int) -> None:
@@ -78,6 +90,8 @@ def _size(path: str) -> int:
 
 
 def _unavailable(reason: str) -> IndexUnavailableError:
+    if any(word in reason for word in ("No space", "is full")):
+        reason = "the disk is full"
     return IndexUnavailableError(
         f"The search index cannot be written now: {reason}.",
         "Lore is safe in its files; free space or fix permissions, then `engram reindex`.",

@@ -171,7 +171,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     from engram.adapters.state import trust_tables  # only a new file needs it
 
     connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
-    if (version := connection.execute("PRAGMA user_version").fetchone()[0]) != _FORMAT:
+    if (version := connection.execute("PRAGMA user_version").fetchone()[0]) < _FORMAT:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
         # Earlier versions knew one scope only.

@@ -106,9 +106,9 @@ def note_manual_edits(store: Store) -> None:
         return
     kept = os.path.join(store.places.state, _STAMPS)
     try:
-        before = json.loads(atomic.read(kept))
-    except (NotFoundError, ValueError):
-        before = {}
+        before = dict(json.loads(atomic.read(kept)))
+    except (EngramError, ValueError, TypeError):
+        before = {}  # then every profile is looked at
     stamps = {agent_id: _stamp(store, agent_id) for agent_id in _ids(store)}
     changed = sorted([one for one in {*before, *stamps} if before.get(one) != stamps.get(one)])
     if changed:

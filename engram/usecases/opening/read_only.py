@@ -1,6 +1,7 @@
 """A clone that may only be read: its private state is kept elsewhere, so that it is recalled from as usual.
 
-In the user's cache, or where that cannot be written either in a folder of the system's temporary one. What the clone's own
+In the user's cache, or where that cannot be written either in a folder of the system's temporary one, or else in memory, which
+a container has even where its whole file system is read-only. What the clone's own
 state says (what is in quarantine, whose settings were accepted) is copied first, and again whenever it changes.
 """
 
@@ -11,9 +12,14 @@ import os
 
 from engram.adapters.files import places
 from engram.adapters.files.durable.atomic import digest
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _COPIED = "copied"  # its time is that of the newest file copied
 _LEDGER = "judgements"
+_MEMORY = "/dev/shm"  # noqa: S108 - below it only a folder that is this user's alone
 _LEFT_OUT = ("journal", "live.jsonl", _COPIED)
 
 
@@ -34,11 +40,8 @@ def writable(state: str) -> str:
 
 def _stand_in(state: str) -> str | None:
     """Make the folder that stands in for one; None where there is no place for it that is this user's alone."""
-    import tempfile
-
     name = digest(os.path.realpath(state).encode())
-    user = f"engram-{os.getuid()}" if hasattr(os, "getuid") else "engram"
-    for base in (places.cache_folder(), os.path.join(tempfile.gettempdir(), user)):
+    for base in _bases():
         folder = os.path.join(base, "read-only", name)
         with contextlib.suppress(OSError):
             os.makedirs(base, mode=0o700, exist_ok=True)
@@ -47,6 +50,18 @@ def _stand_in(state: str) -> str | None:
                 os.makedirs(folder, mode=0o700, exist_ok=True)
                 return folder
     return None
+
+
+def _bases() -> Iterator[str]:
+    """Yield the folders to try; a machine on which nothing may be written has no temporary one."""
+    import tempfile
+
+    yield places.cache_folder()
+    user = f"engram-{os.getuid()}" if hasattr(os, "getuid") else "engram"
+    with contextlib.suppress(OSError):
+        yield os.path.join(tempfile.gettempdir(), user)
+    if os.path.isdir(_MEMORY):
+        yield os.path.join(_MEMORY, user)
 
 
 def _copy(state: str, folder: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import PLAIN, Places, Store
@@ -33,11 +34,14 @@ def store_as_of(store: Store, revision: str) -> Store:
     commit = resolve(repository, revision)
     base = os.path.join(store.places.state, _FOLDER)
     root = os.path.join(base, commit)
-    if not os.path.isdir(root):
-        _take_out(store, repository, commit, root)
-        _sweep(base, root)
     state = os.path.join(root, ".state")
-    os.makedirs(state, exist_ok=True)
+    try:
+        if not os.path.isdir(root):
+            _take_out(store, repository, commit, root)
+            _sweep(base, root)
+        os.makedirs(state, exist_ok=True)
+    except OSError as error:
+        raise atomic.unwritable(base, error) from None
     places = Places(root, store.places.folder, state, PLAIN, store.places.scope, None)
     past = Store(places, store.settings, store.clock, store.caller)
     past.original = store
@@ -51,17 +55,17 @@ def _take_out(store: Store, repository: Repository, commit: str, root: str) -> N
     prefix = os.path.relpath(os.path.realpath(store.places.root), os.path.realpath(repository.worktree))
     prefix = "" if prefix == "." else prefix.replace(os.sep, "/") + "/"
     temporary = f"{root}.{store.clock.new_id()}"
-    os.makedirs(os.path.join(temporary, *store.places.folder.split("/")), exist_ok=True)
-    for path, content in files_at(repository, commit, prefix + store.places.folder):
-        target = os.path.join(temporary, *path.removeprefix(prefix).split("/"))
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "wb") as file:
-            file.write(content)
     try:
+        os.makedirs(os.path.join(temporary, *store.places.folder.split("/")), exist_ok=True)
+        for path, content in files_at(repository, commit, prefix + store.places.folder):
+            target = os.path.join(temporary, *path.removeprefix(prefix).split("/"))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(content)
         os.rename(temporary, root)
     except OSError:
-        shutil.rmtree(temporary, ignore_errors=True)  # another process was faster
-        if not os.path.isdir(root):
+        shutil.rmtree(temporary, ignore_errors=True)
+        if not os.path.isdir(root):  # or another process was faster
             raise
 
 

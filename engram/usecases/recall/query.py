@@ -171,9 +171,13 @@ def _search_stores(
 
 def _search(store: Store, question: Question, limit: int, notes: list[str]) -> Search:
     """Search one store; again if a file about to be shown changed without a trace in its folder."""
-    notes += _refresh(store)  # first: what a plain `git pull` brought may have to go into quarantine
+    is_behind = _refresh(
+        store, notes
+    )  # first: what a plain `git pull` brought may have to go into quarantine
     criteria = criteria_for(store, question)
     strategy, found = _find_candidates(store, question, criteria, limit, notes)
+    if is_behind and strategy != SCAN:
+        return Search(store, criteria, strategy, _with_changed(store, question, criteria, found, limit))
     changed = search.changed_paths(store, found[:limit])
     if changed and strategy != SCAN:
         with contextlib.suppress(IndexUnavailableError):
@@ -182,15 +186,33 @@ def _search(store: Store, question: Question, limit: int, notes: list[str]) -> S
     return Search(store, criteria, strategy, found)
 
 
-def _refresh(store: Store) -> Sequence[str]:
-    """Bring the index up to date; return notes on what prevented that."""
+def _refresh(store: Store, notes: list[str]) -> bool:
+    """Bring the index up to date, or note what prevented that; return whether it could not be written."""
     try:
-        done = refresh(store, thorough=False)
+        if not refresh(store, thorough=False).fresh:
+            notes.append("another process is rebuilding the index: the newest changes may be missing")
     except IndexUnavailableError as error:
-        return [error.message]
-    if not done.fresh:
-        return ["another process is rebuilding the index: the newest changes may be missing"]
-    return []
+        notes.append(error.message)
+        return True
+    return False
+
+
+def _with_changed(
+    store: Store, question: Question, criteria: Criteria, found: Sequence[Candidate], limit: int
+) -> list[Candidate]:
+    """Return what the index found, and what a scan finds in the files that changed since it could last be written.
+
+    Otherwise an entry recorded on a full disk would be unknown until there is room.
+    """
+    from engram.usecases.index.file_scan import sweep
+
+    generation = store.index.generation
+    if generation is None:
+        return list(found)
+    changed = sweep(store, generation, store.clock.nanoseconds())
+    others = [one for one in found if one.path not in changed.files and one.path not in changed.gone]
+    text = question.text[:MAX_QUERY]
+    return search.in_order([*others, *search.scan_files(store, text, criteria, limit, changed.files)])
 
 
 def _find_candidates(

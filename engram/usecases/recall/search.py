@@ -278,8 +278,14 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
     return rows, near
 
 
-def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[Candidate]:
-    """Return candidates by substring, reading every file: slow, but possible without an index."""
+def scan_files(
+    store: Store,
+    text: str,
+    criteria: Criteria,
+    limit: int,
+    files: Mapping[str, walk.FileStamp] | None = None,
+) -> list[Candidate]:
+    """Return candidates by substring, reading these files, or every one: slow, but possible without an index."""
     from engram.domain.admission.secrets import find_secrets
     from engram.domain.entry.lore import searchable
     from engram.domain.text.stop_words import without_stop_words
@@ -287,7 +293,9 @@ def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[
     words = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
-    for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
+    if files is None:
+        files = walk.scan(store.places.root, store.places.folder).files
+    for path, stamp in files.items():
         lore = _read_entry(store, path)
         if lore is None:
             continue
@@ -299,7 +307,7 @@ def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[
         if coverage and not find_secrets(searchable(lore), store.allowed_secrets):
             score = ranking.score(coverage, None, _standing_of(lore), now.timestamp(), weights=weights)
             found.append(Candidate(path, stamp, lore.id, score))
-    return _sorted(found)[: max(limit * 4, 20)]
+    return in_order(found)[: max(limit * 4, 20)]
 
 
 def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lore | None:
@@ -398,10 +406,10 @@ def _rank(
             weights=weights,
         )
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
-    return _sorted(candidates)
+    return in_order(candidates)
 
 
-def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
+def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
     found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
     leads = ranking.with_leads([candidate.score for candidate in found])

@@ -30,6 +30,26 @@ if TYPE_CHECKING:
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # still being computed, which is not a fault
 LINK, CONFLICT, SYNC = "link", "conflict", "sync"
+PRIVATE = "private"
+_NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
+_EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".npz")
+_NAMES = {
+    *(
+        "author",
+        "dedicated",
+        "folded-up-to",
+        "http-token",
+        "ignored",
+        "lock",
+        "merges-looked-at",
+        "outside",
+        "source",
+    ),
+    *("sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to"),
+}  # of private files without an extension
+_DAMAGED = ".damaged"
+_ASIDE = "`engram doctor --fix` renames it; the file is made anew."
+_ALLOW = "`engram doctor --fix` allows that to its owner."
 _BACKGROUND_SECONDS = 60  # by then the background process has committed
 _UNMERGED = "two versions of this file were not merged"
 _MISSING = {
@@ -55,7 +75,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     configuration, and commit pending changes.
     """
     with store.lock:
-        found = [*_leftovers(store, fix), *_index(store, fix)]
+        private = _private_files(store, fix)
+        found = [*private, *_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         reported = {one.where for one in merges}
         files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
@@ -189,6 +210,54 @@ def _index(store: Store, fix: bool) -> list[Finding]:
         refresh(store, rebuild="engram doctor found it damaged")
     hint = "`engram doctor --fix` rebuilds it."
     return [Finding("index", "", f"the search index is damaged: {what}", hint, fix) for what in damage]
+
+
+def _private_files(store: Store, fix: bool) -> list[Finding]:
+    """Find private files that may not be read or written, and folders that somebody put where such a file belongs."""
+    found = []
+    for at, folders, files in os.walk(store.places.state):
+        folders[:] = [name for name in folders if name not in _NO_STATE]
+        for name in [one for one in folders if _is_file_name(one)]:
+            path = os.path.join(at, name)
+            folders.remove(name)
+            fixed = fix and _put_aside(path, store.clock.new_id())
+            found.append(
+                Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)
+            )
+        for name in files:
+            path = os.path.join(at, name)
+            if os.access(path, os.R_OK | os.W_OK) or os.path.islink(path):
+                continue
+            fixed = fix and _allow(path)
+            found.append(
+                Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed)
+            )
+    return found
+
+
+def _is_file_name(name: str) -> bool:
+    if name.endswith(_DAMAGED):
+        return False
+    return name in _NAMES or name.endswith(_EXTENSIONS) or name.startswith("own-moves-")
+
+
+def _put_aside(path: str, token: str) -> bool:
+    """Rename what stands in the way; return whether that was possible."""
+    target = path + _DAMAGED
+    try:
+        os.rename(path, f"{path}.{token}{_DAMAGED}" if os.path.lexists(target) else target)
+    except OSError:
+        return False
+    return True
+
+
+def _allow(path: str) -> bool:
+    """Let the owner read and write a file; return whether that was possible."""
+    try:
+        os.chmod(path, 0o600)
+    except OSError:
+        return False
+    return True
 
 
 def _leftovers(store: Store, fix: bool) -> list[Finding]:

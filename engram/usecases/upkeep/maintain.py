@@ -173,6 +173,12 @@ def _objects(store: Store, dry_run: bool) -> int:
     return count
 
 
+def _leftovers(store: Store, dry_run: bool) -> int:
+    from engram.usecases.upkeep import leftovers
+
+    return len(leftovers.find(store)) if dry_run else leftovers.remove(store)
+
+
 def _importance(store: Store, dry_run: bool) -> int:
     from engram.usecases.graph.graph_building import refresh_importance
 
@@ -187,6 +193,7 @@ STEPS: Mapping[str, Callable[[Store, bool], int]] = {
     "garbage": _garbage,
     "sessions": _sessions,
     "objects": _objects,
+    "leftovers": _leftovers,
 }
 
 

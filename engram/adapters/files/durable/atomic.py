@@ -143,6 +143,9 @@ def discard(path: str) -> None:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError:
+        if os.path.lexists(path):  # a read-only file system refuses before it looks whether there is anything
+            raise
 
 
 def remove(path: str) -> None:

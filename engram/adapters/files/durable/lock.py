@@ -31,7 +31,11 @@ class FileLock:
 
     def try_acquire(self) -> bool:
         """Take the lock if nobody holds it; says whether it was taken. Raises OSError where no file can be made."""
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        try:
+            handle = _opened(self.path)
+        except IsADirectoryError:  # which nobody can hold
+            os.replace(self.path, f"{self.path}.damaged")
+            handle = _opened(self.path)
         if _lock(handle):
             self._handle = handle
             return True
@@ -74,6 +78,10 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
 
 
 if sys.platform == "win32":

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Do what is due: turn observations into pending lore, move votes of an earlier format to the ledger, archive\n"
     "old summaries and handoffs, delete what the settings call garbage, remove old sessions, let git pack its\n"
-    "objects. Running it again does nothing more. After a sync it runs by itself, in the background, at most once\n"
-    "a day."
+    "objects, delete what killed processes left in the private folder. Running it again does nothing more. After a\n"
+    "sync it runs by itself, in the background, at most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
@@ -25,6 +25,7 @@ SAYS = {
     "garbage": "lore deleted (history keeps them)",
     "sessions": "stores of old sessions swept",
     "objects": "loose objects packed by git",
+    "leftovers": "temporary files of killed processes deleted",
 }
 
 
