@@ -78,9 +78,14 @@ def add(repo: Repository, name: str, url: str) -> None:
     checked_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
-    done = run(repo, "remote", "add", "--", name, url, check=False)
-    if done.code:
-        raise UsageError(f"'{name}' cannot be the name of a remote.", "Use letters and digits, like origin.")
+    from engram.adapters.git.run.library import GitCommandError, open_repository
+
+    with open_repository(repo.worktree) as opened:
+        try:
+            opened.create_remote(name, url)
+        except GitCommandError:
+            message = f"'{name}' cannot be the name of a remote."
+            raise UsageError(message, "Use letters and digits, like origin.") from None
 
 
 def remove(repo: Repository, name: str) -> None:
@@ -89,7 +94,13 @@ def remove(repo: Repository, name: str) -> None:
     if all(remote.name != name for remote in known):
         names = ", ".join(remote.name for remote in known) or "none"
         raise UsageError(f"There is no remote '{name}'.", f"Remotes here: {names}.")
-    run(repo, "remote", "remove", "--", name)
+    from engram.adapters.git.run.library import GitCommandError, failure, open_repository
+
+    with open_repository(repo.worktree) as opened:
+        try:
+            opened.delete_remote(opened.remote(name))
+        except GitCommandError as error:
+            raise failure(repo.worktree, error) from None
 
 
 def checked_url(url: str) -> str:

@@ -46,8 +46,12 @@ with _without_git():
     import git
 from git.exc import GitCommandError  # noqa: E402 - after `git`, whose import looks for the program
 
-logging.getLogger("git").addHandler(logging.NullHandler())  # else its warnings are printed
+__all__ = ["GitCommandError", "SafeGit", "SafeRepo", "Watch", "failure", "git", "open_repository", "watch"]
 POLL_SECONDS = 0.1
+_local = threading.local()
+# It logs what git says, addresses with passwords too; of Engram's commands that is in their errors, without passwords.
+logging.getLogger("git").addHandler(logging.NullHandler())
+logging.getLogger("git.remote").addFilter(lambda _: not hasattr(_local, "watch"))
 
 
 class SafeGit(git.Git):
@@ -82,6 +86,12 @@ def open_repository(folder: str) -> SafeRepo:
         raise GitError(f"The folder {folder} does not exist.", "Check the path.") from None
 
 
+def failure(folder: str, error: GitCommandError) -> GitError:
+    """Return the error of a command that GitPython ran in `folder`."""
+    words, code = tuple(map(str, error.command))[1:], error.status if isinstance(error.status, int) else 1
+    return failures.failure(folder, words, code, error.stderr)
+
+
 class Watch:
     """The processes that a piece of work has started; `stop` ends them, and lets it start no more."""
 
@@ -113,9 +123,6 @@ class Watch:
             process.close(started)
             for listener in process.listeners:
                 listener(args, started.returncode or 0, time.monotonic() - began)
-
-
-_local = threading.local()
 
 
 def _watched() -> Watch:
