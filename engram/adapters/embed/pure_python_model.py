@@ -12,7 +12,7 @@ from operator import mul
 
 from engram.adapters.embed.late import COMPARED, MOST_ASKED, SCALE, STRETCH, TINY, heaviest_tokens
 from engram.adapters.embed.model_files import TABLE
-from engram.adapters.plain_numbers import products
+from engram.adapters.plain_numbers import products, unit_rows
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -82,22 +82,21 @@ class PurePythonModel:
         return self._row.unpack_from(self._data, self._start + token * self._row.size)
 
     def _nearest(self, asked: Sequence[int], tokens: Iterable[int]) -> dict[int, list[float]]:
-        """Return the cosines of each of `tokens` with each of those that are asked for."""
+        """Return the products of each of `tokens` with each of those that are asked for."""
         every = list(tokens)
         if not every or not asked:
             return {}
         if max(every) >= self._tokens:
             raise ValueError("the index holds tokens that the model does not have")
-        many, few = (b"".join([self._packed_direction(token) for token in group]) for group in (every, asked))
         width = min(COMPARED, self._row.size)
-        found = products(many, few, width)
-        size, scale = len(asked), 1 / SCALE**2
-        cosines = [min(max(value, 0.0), SCALE**2) * scale for value in found]
-        return {token: cosines[at * size : (at + 1) * size] for at, token in enumerate(every)}
+        found = products(self._directions(every, width), self._directions(asked, width), width)
+        size = len(asked)
+        return {token: found[at * size : (at + 1) * size] for at, token in enumerate(every)}
 
-    def _packed_direction(self, token: int) -> bytes:
-        numbers = _quantised(self._vector(token)[:COMPARED])
-        return struct.pack(f"{len(numbers)}b", *numbers)
+    def _directions(self, tokens: Sequence[int], width: int) -> bytes:
+        """Return the directions of tokens in numbers of one byte, `width` of each."""
+        starts = [self._start + token * self._row.size for token in tokens]
+        return unit_rows(b"".join([self._data[start : start + width] for start in starts]), width, SCALE)
 
 
 def _quantised(vector: Sequence[int]) -> list[int]:
@@ -113,7 +112,7 @@ def _quantised(vector: Sequence[int]) -> list[int]:
 def _best(
     tokens: Sequence[int], near: dict[int, list[float]], shares: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return the largest cosines with the tokens of a text: in the stretch that comes nearest to the query, and in all."""
+    """Return from products the largest cosines with the tokens of a text: in the stretch that comes nearest, and in all."""
     if not tokens or not shares:
         return [0.0] * len(shares), [0.0] * len(shares)
     step = STRETCH // 2
@@ -122,4 +121,8 @@ def _best(
     stretches = [list(map(max, one, other)) for one, other in pairwise(halves)]
     stretches.append(halves[-1])
     best = max(stretches, key=lambda stretch: sum(map(mul, stretch, shares)))
-    return best, list(map(max, zip(*halves, strict=True)))
+    return _cosines(best), _cosines(list(map(max, zip(*halves, strict=True))))
+
+
+def _cosines(found: Sequence[float]) -> list[float]:
+    return [min(max(value / SCALE**2, 0.0), 1.0) for value in found]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.rerank import Neighbours, TokenQuery
 
 MOST_VECTORS = 100_000  # more of them than this: some 15 ms, which is when numpy begins to pay
-MOST_TOKENS = 8000  # of the texts that are reranked
+MOST_TOKENS = 40_000  # of the texts that are reranked
 _TINY = 1e-9
 
 
