@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import sys
-from array import array
 
 from engram.adapters.numeric import IMPORTING
 from engram.domain.typed import TYPE_CHECKING
@@ -42,7 +41,7 @@ def unit_rows(rows: bytes, width: int, scale: float) -> bytes:
     )
     lengths = [square**0.5 for square in memoryview(squares).cast("B").cast("d")]
     factors = b"".join([struct.pack("<f", scale / length if length else 0.0) * width for length in lengths])
-    numbers = array("f", memoryview(rows).cast("b"))
+    numbers = numkong.Tensor(memoryview(rows).cast("b")).astype("float32")
     magic = memoryview(struct.pack("<f", _MAGIC) * len(rows)).cast("f")
     found = bytes(memoryview(numkong.fma(numbers, memoryview(factors).cast("f"), magic)).cast("B"))
     low, next_byte = bytearray(found[0::4]), found[1::4]
