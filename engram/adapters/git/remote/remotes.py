@@ -29,9 +29,6 @@ PROPOSALS = "engram/proposals/"  # what the branches of proposals begin with
 WHOLE_BRANCH = (
     "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
 )
-# A connection over which less comes than this is as good as none.
-PATIENCE = ("http.lowSpeedLimit=1000", "http.lowSpeedTime=20")
-SLOW = tuple(word for setting in PATIENCE for word in ("-c", setting))
 # Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
 # a fetch, for a few megabytes until git's next clean-up.
 AS_THEY_ARE = ("-c", "core.looseCompression=0")
@@ -192,7 +189,7 @@ def fetch(
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
     # A partial clone would get each missing blob by a connection of its own.
     whole = ("--no-filter",) if apart else ()
-    words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+    words = (*AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
              *([_optional(other.remote, also), _proposals(other.remote)] if also else []))  # fmt: skip
     try:
@@ -218,7 +215,7 @@ def fetch_proposals(
     repo: Repository, remote: str, *, deadline: float = DEADLINE, report: Report | None = None
 ) -> None:
     """Bring in the proposals that the remote has, and forget those that it has no more. Raises RemoteError."""
-    words = (*SLOW, "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+    words = ("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
     _talk(repo, remote, words, deadline, report)
 
@@ -273,7 +270,7 @@ def default_branch(repo: Repository, remote: str, *, but: str = "", deadline: fl
 
     The branch `but` does not count.
     """
-    listing = _talk(repo, remote, (*SLOW, "ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
+    listing = _talk(repo, remote, ("ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
     names: list[str] = []
     head = ""
     for line in listing.splitlines():
@@ -310,7 +307,7 @@ def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report |
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
     checked_url(url)
     # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
-    words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
+    words = ("clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, report)
 

@@ -14,7 +14,6 @@ from git.cmd import handle_process_output
 from git.exc import GitCommandError, UnsafeProtocolError
 from git.util import finalize_process
 
-from engram.adapters.git.remote.remotes import PATIENCE
 from engram.adapters.git.run.library import SafeGit, open_repository
 from engram.domain.errors import GitError
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
     Report = Callable[[str], None]
 
+# A connection over which less comes than this is as good as none.
+PATIENCE = ("http.lowSpeedLimit=1000", "http.lowSpeedTime=20")
 # Lines beside the progress that git prints because it is asked for that, and that say nothing of an error.
 _CHATTER = re.compile(
     r"(?:remote: )?(?:[A-Z][a-z]+ objects: +\d|Total \d+ \(|Delta compression using |Cloning into ')"
@@ -91,7 +92,8 @@ def talk(
     progress = Progress()
 
     def work() -> None:
-        started = SafeGit(folder).execute(["git", *words], as_process=True)
+        patience = [word for setting in PATIENCE for word in ("-c", setting)]
+        started = SafeGit(folder).execute(["git", *patience, *words], as_process=True)
         heard = progress.new_message_handler()
         handle_process_output(started, lines.append, heard, finalize_process, decode_streams=False)
 
