@@ -33,6 +33,8 @@ def plain_model(embedder: Embedder, generation: Generation) -> PurePythonModel |
     """Return the model without numpy, where that is quicker: in a process that has not imported numpy, for a few queries."""
     if "numpy" in sys.modules or generation.next_slot > MOST_VECTORS or sys.byteorder != "little":
         return None
+    if generation.vectors is None or generation.vectors.graph_file is not None:  # the graph needs numpy
+        return None
     return embedder.without_numpy() if isinstance(embedder, BundledEmbedder) else None
 
 
