@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy
 
 
+IMPORTING = threading.Lock()  # held by whoever imports numpy, or keeps it from being imported
 _BYTES_PER_THREAD = 8_000_000  # reading fewer takes hardly longer than starting a thread
 _MAX_THREADS = 4
 
@@ -27,7 +28,8 @@ def numpy_module() -> ModuleType:
     """Return numpy. Call this instead of importing it: the thread limit has to be set before the import."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import numpy
+    with IMPORTING:
+        import numpy
 
     return numpy
 

@@ -36,7 +36,7 @@ with engram.open(sys.argv[1], background=False) as store:
     new = lore._replace(id="", content="The queue consumer must retry after one timeout.")
     [twin] = similar(store.store, new)
     print(twin.similarity, "numpy" in sys.modules)
-    for number in range(2):
+    for number in range(12):
         similar(store.store, new)
     print("numpy" in sys.modules)
 """

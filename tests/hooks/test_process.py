@@ -294,12 +294,12 @@ def test_a_hook_starts_as_lightly_as_a_query(home: Path, monkeypatch: pytest.Mon
         f"import io, os, sys; os.chdir('work'); sys.stdin = io.TextIOWrapper(io.BytesIO({payload(work)!r}));"
     )
     by_meaning = start(prefix + START, "hook", "prompt", "--agent", "claude-code")
-    assert by_meaning == {"status": 0, "loaded": ["numpy"]}
+    assert by_meaning == {"status": 0, "loaded": []}
     failed = payload(work, "tool-failure")
     prefix = f"import io, os, sys; os.chdir('work'); sys.stdin = io.TextIOWrapper(io.BytesIO({failed!r}));"
     assert start(prefix + START, "hook", "tool-failure", "--agent", "claude-code") == {
         "status": 0,
-        "loaded": ["numpy"],
+        "loaded": [],
     }
 
 

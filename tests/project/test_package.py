@@ -155,7 +155,7 @@ def modules() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", sorted({requirement.name for requirement in RUNNING}))
 def test_every_declared_dependency_is_imported_by_the_program(name: str) -> None:
-    """The extras `dev` (GitPython too) and `train` are for tests and tools, not for the program."""
+    """The extras `dev` and `train` are for tests and tools, not for the program."""
     assert modules()[canonicalize_name(name)] & imported()
 
 

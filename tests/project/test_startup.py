@@ -67,8 +67,11 @@ LESSON = "Retry the upload once: the first attempt after a deploy meets a cold c
 
 @pytest.fixture
 def store(home: Path) -> None:
-    """A store in a repository under the home folder, with one entry in it."""
+    """A store in a repository with a remote under the home folder, with one entry in it."""
     subprocess.run(("git", "init", "-q", str(home / "work")), check=True)
+    subprocess.run(("git", "init", "-q", "--bare", str(home / "hub.git")), check=True)
+    remote = ("git", "-C", str(home / "work"), "remote", "add", "origin", str(home / "hub.git"))
+    subprocess.run(remote, check=True)
     for arguments in (("init",), ("record", LESSON, "--category", "EDGE_CASE_DISCOVERY")):
         assert start(IN_A_STORE, *arguments)["status"] == 0
 
@@ -80,8 +83,24 @@ def test_recording_stays_light() -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_querying_by_words_stays_light_and_by_meaning_adds_only_numpy() -> None:
+def test_a_query_stays_light_by_words_and_by_meaning() -> None:
     assert start(IN_A_STORE, "reindex")["status"] == 0
     by_words = start(IN_A_STORE, "query", "upload retry", "--strategy", "words")
     assert by_words == {"status": 0, "loaded": []}
-    assert start(IN_A_STORE, "query", "upload retry") == {"status": 0, "loaded": ["numpy"]}
+    assert start(IN_A_STORE, "query", "upload retry") == by_words
+
+
+@pytest.mark.usefixtures("store")
+def test_hooks_of_a_store_that_is_synced_by_itself_do_not_import_gitpython(home: Path) -> None:
+    """Only what talks to the remote does: `sync` here, the background process after a hook."""
+    assert "git" in start(IN_A_STORE, "sync")["loaded"]
+    for event in ("session-start", "prompt", "session-end"):
+        payload = {
+            "session_id": "one",
+            "cwd": str(home / "work"),
+            "prompt": "why does the upload retry once?",
+        }
+        stdin = "import io, os; os.environ['ENGRAM_HOOK_SECONDS'] = '60'; "
+        stdin += f"sys.stdin = io.TextIOWrapper(io.BytesIO({json.dumps(payload).encode()!r})); "
+        loaded = start(stdin + IN_A_STORE, "hook", event, "--agent", "claude-code")["loaded"]
+        assert loaded == [], event

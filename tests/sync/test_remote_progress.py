@@ -17,7 +17,7 @@ from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git.remote import remotes
-from engram.adapters.git.run import transfer
+from engram.adapters.git.remote.transfer import Progress
 from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.run.process import DeferredInterrupt
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
@@ -65,13 +65,22 @@ def test_what_git_tells_of_its_progress_is_no_error_of_the_server(store: Engram,
 
 
 def test_progress_is_told_apart_from_errors() -> None:
-    said = (
-        b"remote: Enumerating objects: 5, done.\n"
-        b"remote: Counting objects:  20% (1/5)\rremote: Counting objects: 100% (5/5), done.\n"
-        b"Delta compression using up to 2 threads\nReceiving objects:  45% (450/1000), 1.2 MiB | 3 MiB/s\r"
-        b"remote: Total 5 (delta 0), reused 0 (delta 0)\nremote: hello: 100% sure\nfatal: early EOF\n"
+    printed = (
+        "remote: Enumerating objects: 5, done.\n"
+        "remote: Counting objects:  20% (1/5)\nremote: Counting objects: 100% (5/5), done.\n"
+        "Delta compression using up to 2 threads\nReceiving objects:  45% (450/1000), 1.2 MiB | 3 MiB/s\n"
+        "fatal: early EOF\nremote: Total 5 (delta 0), reused 0 (delta 0)\nremote: hello: 100% sure\nremote: Ticket: 12\n"
     )
-    assert transfer.without_progress(said) == b"remote: hello: 100% sure\nfatal: early EOF\n"
+    progress = Progress()
+    listen = progress.new_message_handler()
+    for line in printed.splitlines(keepends=True):
+        listen(line)
+    assert progress.complaints == "remote: hello: 100% sure\nremote: Ticket: 12\nfatal: early EOF"
+    assert list(progress.news) == [
+        "counting objects 20 %",
+        "counting objects 100 %",
+        "receiving objects 45 %",
+    ]
 
 
 @pytest.mark.usefixtures("loopback")

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.protocols import Embedder, Tokenizer
+    from engram.adapters.embed.pure_python_model import PurePythonModel
     from engram.adapters.embed.table import Nearness
 
 # The embedder of a static model: name, identity and dimensions at once, everything else with the first text.
 
-_OF_A_COMMAND = 2
+_BEFORE_NUMPY = 12  # calls in which the slower way has taken as long as the import of numpy
 
 
 class StaticEmbedder:
@@ -109,13 +110,26 @@ class BundledEmbedder(StaticEmbedder):
         self._file = file
         self._folder = folder
         self._asked = 0
+        self._queries = 0
+
+    def without_numpy(self) -> PurePythonModel | None:
+        """Return the model for one query without numpy; None after the first dozen of a process. Raises EmbeddingError."""
+        self._queries += 1
+        if self._queries > _BEFORE_NUMPY:
+            return None
+        from engram.adapters.embed.pure_python_model import PurePythonModel
+
+        try:
+            return PurePythonModel(self._file, _bundled_tokenizer(self._folder))
+        except (OSError, ValueError):  # `_load_bundled` says what is wrong with the file
+            return None
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others. Raises EmbeddingError.
 
-        The first calls of a process do without numpy, as a command makes one or two; later ones use it.
+        The first dozen of a process do without numpy, as a command makes one or two; later ones use it.
         """
-        if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
+        if "numpy" not in sys.modules and self._asked < _BEFORE_NUMPY:
             from engram.adapters.embed import pure_python_cosine
 
             self._asked += 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import mmap
-import struct
 
+from engram.adapters.plain_numbers import sum_of_products
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,23 +22,20 @@ def similarities(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequ
     with open(file.path, "rb") as opened:
         data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     table = file.tensors["embeddings"]
-    row = struct.Struct(f"{table.shape[1]}b")
+    width = table.shape[1]
 
-    def total(content: str) -> list[int]:
-        rows = [row.unpack_from(data, table.start + token * row.size) for token in tokenizer.ids(content)]
-        return list(map(sum, zip(*rows, strict=True)))
+    def rows(content: str) -> bytes:
+        starts = [table.start + token * width for token in tokenizer.ids(content)]
+        return b"".join([data[start : start + width] for start in starts])
 
     with data:
-        one = total(text)
-        return [_cosine(one, total(other)) for other in others]
+        one = rows(text)
+        return [_cosine(one, rows(other), width) for other in others]
 
 
-def _cosine(one: Sequence[int], other: Sequence[int]) -> float:
+def _cosine(one: bytes, other: bytes, width: int) -> float:
+    """Return the cosine of the sums of two texts' vectors."""
     if not one or not other:
         return 0.0
-    lengths = _product(one, one) * _product(other, other)
-    return _product(one, other) / lengths**0.5 if lengths else 0.0
-
-
-def _product(one: Sequence[int], other: Sequence[int]) -> int:
-    return sum([a * b for a, b in zip(one, other, strict=True)])
+    lengths = sum_of_products(one, one, width) * sum_of_products(other, other, width)
+    return float(sum_of_products(one, other, width) / lengths**0.5) if lengths else 0.0

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from engram.adapters.embed.late import (
+    COMPARED,
+    MOST_ASKED,
+    MOST_STORED,
+    SCALE,
+    STRETCH,
+    TINY,
+    TWO_BYTES,
+    heaviest_tokens,
+)
 from engram.adapters.numeric import dot_product_matrix, numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -108,23 +118,6 @@ def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
     return sums
 
 
-# Late interaction: how near the tokens of texts come to each token of a query, by the vectors of single tokens.
-#
-# MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each query token the cosine of the text's
-# nearest token. The vector of a whole text says what it is about; this says whether each part of the query is in it, and
-# whether all of it is in one place.
-
-# The first numbers of a vector carry most (Matryoshka training, PCA): comparing 128 was measured to be no worse than 256.
-COMPARED = 128
-MOST_ASKED = 48
-MOST_STORED = 2048
-STRETCH = 48  # tokens, about two sentences: the answer has to be in one place
-_TWO_BYTES = 65_536
-_NOTHING = (0.0, 0)
-_TINY = 1e-9
-_SCALE = 224.0  # 127 stands for 0.567: hardly any number of a unit vector is larger
-
-
 class QueryTokens(NamedTuple):
     """The tokens of a query, each once: the share of each (1 in all) and the number of its word."""
 
@@ -151,7 +144,7 @@ class TokenDirections:
     def __init__(self, table: TokenTable) -> None:
         """Memory is allocated as tokens are met: at most COMPARED + 5 bytes for each token of the model."""
         self._table = table
-        self._stored_type = "<u2" if table.tokens <= _TWO_BYTES else "<u4"
+        self._stored_type = "<u2" if table.tokens <= TWO_BYTES else "<u4"
         self._known = numpy_module().zeros(table.tokens, dtype=bool)
         self._lengths = numpy_module().empty(table.tokens, dtype="float32")
         self._directions = numpy_module().empty((table.tokens, min(COMPARED, table.dimensions)), dtype="int8")
@@ -166,11 +159,7 @@ class TokenDirections:
         A token counts by the weight of its heaviest word and by the length that training gave its vector; of
         very many only the heaviest count.
         """
-        heaviest: dict[int, tuple[float, int]] = {}
-        for number, (ids, weight) in enumerate(zip(words, weights, strict=True)):
-            for token in ids:
-                if weight > heaviest.get(token, _NOTHING)[0]:
-                    heaviest[token] = weight, number
+        heaviest = heaviest_tokens(words, weights)
         tokens = numpy_module().fromiter(heaviest, dtype="intp")
         self._learn(tokens)
         shares = self._lengths[tokens] * [weight for weight, _ in heaviest.values()]
@@ -178,7 +167,7 @@ class TokenDirections:
         if len(tokens) > MOST_ASKED:
             kept = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MOST_ASKED])
             tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
-        return QueryTokens(tokens, shares / max(shares.sum(), _TINY), owners)
+        return QueryTokens(tokens, shares / max(shares.sum(), TINY), owners)
 
     def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
         """Return the number of tokens of each packed text."""
@@ -204,8 +193,8 @@ class TokenDirections:
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]
             found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], query.shares)
-            numpy_module().minimum(numpy_module().maximum(found, 0, out=found), _SCALE**2, out=found)
-            found *= 1 / _SCALE**2
+            numpy_module().minimum(numpy_module().maximum(found, 0, out=found), SCALE**2, out=found)
+            found *= 1 / SCALE**2
         return found.transpose(0, 2, 1)
 
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -233,7 +222,7 @@ class TokenDirections:
         rows = self._table.rows(fresh)
         self._lengths[fresh] = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", rows, rows))
         directions = units(rows[:, : self._directions.shape[1]].copy())
-        directions *= _SCALE
+        directions *= SCALE
         self._directions[fresh] = (
             numpy_module().rint(directions, out=directions).clip(-127, 127, out=directions)
         )

@@ -13,6 +13,7 @@ import os
 import threading
 import zlib
 from itertools import pairwise
+from operator import ge
 
 from engram.adapters.index.damage import START_BYTES, STARTS, VECTORS, check_vectors
 from engram.adapters.numeric import dot_products, numpy_module
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy
 
+    from engram.adapters.index.plain_cosines import PlainCosines
     from engram.adapters.index.vector_graph import GraphFile, VectorGraph
 
 _SCALE = 224.0
@@ -124,6 +126,19 @@ class VectorFile:
         if graph is not None:
             return GraphCosines(vectors, asked, edges, 1 / _SCALE**2, graph)
         return Cosines(dot_products(vectors, asked), edges, 1 / _SCALE**2)
+
+    def plain_cosines(self, query: Sequence[int], rows: int, slots: int) -> PlainCosines:
+        """Return the same exactly, without numpy, for a query that is quantised already.
+
+        Raises ValueError if the files are too short or out of order.
+        """
+        from engram.adapters.index.plain_cosines import PlainCosines, read_products
+
+        check_vectors(self.folder, self.width, rows, slots)
+        edges = self.edges(rows, slots)
+        if edges[0] != 0 or any(map(ge, edges, edges[1:])):
+            raise ValueError(f"{self.starts_path} is not in order")
+        return PlainCosines(read_products(self.path, query, slots), edges, 1 / _SCALE**2)
 
     def _usable_graph(self, slots: int) -> VectorGraph | None:
         """Return the graph that the catalog names, once it is open.

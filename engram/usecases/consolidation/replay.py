@@ -28,7 +28,7 @@ from engram.usecases.index.catch_up import Indexer, too_many_dead
 from engram.usecases.index.index_query import consult
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
-from engram.usecases.recall.search import Relevance
+from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store.store import Clock, Store
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from engram.usecases.store.judgements import branch_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.run.transfer import Report
+    from engram.adapters.git.remote.remotes import Report
     from engram.usecases.store.store import Store
 
 TRIES = 6  # the first push and five more

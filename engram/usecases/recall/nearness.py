@@ -20,9 +20,8 @@ def nearness(store: Store, question: str) -> Nearness | None:
 
     def near(texts: Sequence[str]) -> list[float]:
         try:
-            found: list[float] = (model.embed(texts) @ model.embed_one(question)).tolist()
+            return model.similarities(question, texts)
         except EmbeddingError:
             return [0.0] * len(texts)
-        return found
 
     return near

@@ -33,7 +33,7 @@ NEAR_BY_CHANCE = 0.03  # how much closer a text comes to any query by being e ti
 MISSING_BY_CHANCE = 0.06  # how much less it lacks, up to LONG
 LONG = 110  # tokens
 _TINY = 1e-9
-_SHORTEST = 8  # tokens
+SHORTEST = 8  # tokens
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -86,7 +86,7 @@ def match_tokens(
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     tokens = generation.catalog.tokens(read)
     texts = [tokens.get(row, b"") for row in read]
-    words = _words(query.text)
+    words = words_of(query.text)
     weighed = query.word_index.weigh(words, query.found)
     weights = [weight for weight, _ in weighed]
     match = query.embedder.nearness(words, weights, texts)
@@ -111,7 +111,7 @@ def match_tokens(
 def _longer(lengths: Sequence[int]) -> Floats:
     """Return the logarithm of lengths (in tokens) relative to LONG: below 0 for shorter texts."""
     numpy = numpy_module()
-    longer: Floats = numpy.log(numpy.maximum(lengths, _SHORTEST) / LONG)
+    longer: Floats = numpy.log(numpy.maximum(lengths, SHORTEST) / LONG)
     return longer
 
 
@@ -162,7 +162,7 @@ def _steps(generation: Generation, rows: Sequence[int]) -> dict[int, list[int]]:
     return found
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the distinct words of a query."""
     words: Iterable[str] = _WORD.findall(text)
     return list(dict.fromkeys(words))

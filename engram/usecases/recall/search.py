@@ -6,12 +6,13 @@ what is known of each entry. `evidence` says how well a candidate answers, and s
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from functools import partial
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.damage import damage_noticed
-from engram.adapters.numeric import numpy_module
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
@@ -21,6 +22,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.index.standing import standing
 from engram.usecases.lookup.filter import Filter
+from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
+    from engram.adapters.index.plain_cosines import PlainCosines
     from engram.adapters.index.vectors import Cosines
     from engram.adapters.index.words import WordHits
     from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
@@ -44,118 +47,6 @@ if TYPE_CHECKING:
         @property
         def score(self) -> Score:
             """The score and its parts."""
-
-    from numpy import float32, intp
-    from numpy.typing import NDArray
-
-    Floats = NDArray[float32]
-
-# The order of rows by how well their text answers, before anything else about them is considered.
-
-_FEW = 1000
-
-
-class Relevance:
-    """The relevance of rows to one query: from word hits, and from `cosines` if there are any.
-
-    `allowed` are the rows that explicit filters leave (None: all); `weight` is the weight of words against meaning.
-    """
-
-    def __init__(
-        self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None, weight: float
-    ) -> None:
-        """Compute nothing yet."""
-        self._found = found
-        self._cosines = cosines
-        self._allowed = allowed
-        self._weight = weight
-        self._rows: list[int] = []
-        self._values: list[float] = []  # of `_rows`: how relevant each is
-        self._asked = 0
-        self._known: dict[int, float] = {}  # cosines of rows that were looked at
-
-    def parts(self, rows: Sequence[int]) -> list[tuple[float, float | None]]:
-        """Return coverage and cosine of each of these rows."""
-        return list(zip(map(self._coverage, rows), self._cosines_of(rows), strict=True))
-
-    def _coverage(self, row: int) -> float:
-        perfect = self._found.perfect
-        return min(1.0, self._found.scores.get(row, 0.0) / perfect) if perfect else 0.0
-
-    def _cosines_of(self, rows: Sequence[int]) -> list[float] | list[None]:
-        if self._cosines is None:
-            return [None] * len(rows)
-        known = self._known
-        if unknown := [row for row in rows if row not in known]:
-            numpy = numpy_module()
-            found = self._cosines.of(numpy.array(unknown, dtype=numpy.int64))
-            known.update(zip(unknown, found.tolist(), strict=True))
-        return [known[row] for row in rows]
-
-    def best(self, count: int) -> list[int]:
-        """Return the `count` most relevant rows, best first, and those that equal the last; fewer if there are no more."""
-        self._order_first(count + 1)
-        while len(self._rows) > count and self._values[count] == self._values[count - 1] > 0:
-            count += 1
-            self._order_first(count + 1 if count < len(self._rows) else 2 * count)
-        return self._rows[:count]
-
-    def rivals(self, limit: int, share: float, most: int) -> int:
-        """Count the rows (up to `most`) at least `share` as relevant as the `limit`-th: only they can beat it."""
-        self._order_first(most + 1)
-        if len(self._rows) <= limit:
-            return max(1, len(self._rows))
-        floor = share * self._values[limit - 1]
-        return sum([value >= floor for value in self._values[:most]])
-
-    def _order_first(self, count: int) -> None:
-        """Order at least the `count` most relevant rows, best first, or all that there are."""
-        if count <= self._asked:
-            return
-        self._asked = count
-        if self._cosines is None:
-            self._rows, self._values = self._by_words()
-        else:
-            self._rows, self._values = self._by_both(self._cosines, count)
-
-    def _by_words(self) -> tuple[list[int], list[float]]:
-        allowed = self._allowed
-        rows = [row for row in self._found.scores if allowed is None or row in allowed]
-        return rows, [self._coverage(row) for row in rows]
-
-    def _by_both(self, cosines: Cosines, count: int) -> tuple[list[int], list[float]]:
-        """Order rows by `ranking.relevance`; those without word hits by their cosines."""
-        numpy = numpy_module()
-        scores, every, allowed = self._found.scores, cosines.rows, self._allowed
-        if allowed is None:
-            said = (
-                list(scores) if not scores or max(scores) < every else [row for row in scores if row < every]
-            )
-            others = cosines.largest(count).tolist()
-        else:
-            said = [row for row in scores if row < every and row in allowed]
-            others = [row for row in allowed if row < every]
-        places = numpy.array(said + [row for row in others if row not in scores], dtype=numpy.intp)
-        near = cosines.of(places)
-        fused = numpy.maximum(near, 0.0)
-        if said and self._found.perfect:
-            coverage = numpy.array([scores[row] for row in said], dtype=numpy.float32) / self._found.perfect
-            fused[: len(said)] += self._weight * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
-        first = _largest(fused, count)
-        rows = places[first].tolist()
-        self._known.update(zip(rows, near[first].tolist(), strict=True))
-        return rows, (fused[first].astype(numpy.float64) / (1 + self._weight)).tolist()
-
-
-def _largest(values: Floats, count: int) -> NDArray[intp]:
-    """Return the places of the `count` largest values, the largest first."""
-    order: NDArray[intp]
-    if len(values) <= _FEW:
-        order = (-values).argsort(kind="stable")
-        return order[:count]
-    places = values.argpartition(max(0, len(values) - count))[-count:]
-    order = places[(-values[places]).argsort(kind="stable")]
-    return order
 
 
 FEW = 10
@@ -212,12 +103,20 @@ def search_index(
         terms = words.terms(text)
         weights = ranking.weights_of(store.settings)
         embedder = store.embedder if meaning else None
-        cosines = _cosines(embedder, generation, text) if embedder else None
+        ranked_by: Callable[..., Relevance] = order
+        plain = None
+        if embedder is not None and order is Relevance and match is None:
+            plain = _without_numpy(embedder, generation, text)
+        cosines: Cosines | PlainCosines | None
+        if plain is not None:
+            cosines, ranked_by, match = plain
+        else:
+            cosines = _cosines(embedder, generation, text) if embedder else None
         every = generation.next_row
         # Search again for every word hit if the criteria leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
-            ranked = order(found, cosines, allowed, weights.words)
+            ranked = ranked_by(found, cosines, allowed, weights.words)
             tokens = None
             if cosines is not None and embedder is not None:
                 from engram.usecases.recall.rerank import TokenQuery  # not needed for words alone
@@ -367,6 +266,24 @@ def _allowed_rows(generation: Generation, criteria: Criteria) -> set[int] | None
         return None if criteria.rows is None else set(criteria.rows)
     found = set(generation.catalog.select_rows(*where.sql()))
     return found if criteria.rows is None else found & criteria.rows
+
+
+def _without_numpy(
+    embedder: Embedder, generation: Generation, text: str
+) -> tuple[PlainCosines | None, Callable[..., Relevance], Match | None] | None:
+    """Return the cosines as `_cosines` does, and what orders and reranks by them; None where numpy is the better way."""
+    if "numpy" in sys.modules or generation.vectors is None or generation.next_row == 0:
+        return None
+    from engram.usecases.recall.plain_search import PlainRelevance, match_tokens, plain_model
+
+    model = plain_model(embedder, generation)
+    if model is None:
+        return None
+    direction = model.direction(text)
+    if not any(direction):
+        return None, Relevance, None
+    cosines = generation.vectors.plain_cosines(direction, generation.next_row, generation.next_slot)
+    return cosines, PlainRelevance, partial(match_tokens, model)
 
 
 def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines | None:

@@ -13,15 +13,15 @@ from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.configuration import settings, value
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import lore_branch
-from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
+from engram.domain.errors import RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.run.process import Result
-    from engram.adapters.git.run.transfer import Report
+
+    Report = Callable[[str], None]  # receives for example `receiving objects 45 %`
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
@@ -29,11 +29,10 @@ PROPOSALS = "engram/proposals/"  # what the branches of proposals begin with
 WHOLE_BRANCH = (
     "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
 )
-# A connection over which less comes than this is as good as none.
-SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
 # Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
 # a fetch, for a few megabytes until git's next clean-up.
 AS_THEY_ARE = ("-c", "core.looseCompression=0")
+PUSHING = "refs/engram/pushing/"  # what is being pushed: it is read back by name
 _PUSHED = "update by push"  # git's reason for a move of a remote branch, in its log
 
 
@@ -76,9 +75,14 @@ def add(repo: Repository, name: str, url: str) -> None:
     checked_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
-    done = run(repo, "remote", "add", "--", name, url, check=False)
-    if done.code:
-        raise UsageError(f"'{name}' cannot be the name of a remote.", "Use letters and digits, like origin.")
+    from engram.adapters.git.run.library import GitCommandError, open_repository
+
+    with open_repository(repo.worktree) as opened:
+        try:
+            opened.create_remote(name, url)
+        except GitCommandError:
+            message = f"'{name}' cannot be the name of a remote."
+            raise UsageError(message, "Use letters and digits, like origin.") from None
 
 
 def remove(repo: Repository, name: str) -> None:
@@ -87,7 +91,13 @@ def remove(repo: Repository, name: str) -> None:
     if all(remote.name != name for remote in known):
         names = ", ".join(remote.name for remote in known) or "none"
         raise UsageError(f"There is no remote '{name}'.", f"Remotes here: {names}.")
-    run(repo, "remote", "remove", "--", name)
+    from engram.adapters.git.run.library import GitCommandError, failure, open_repository
+
+    with open_repository(repo.worktree) as opened:
+        try:
+            opened.delete_remote(opened.remote(name))
+        except GitCommandError as error:
+            raise failure(repo.worktree, error) from None
 
 
 def checked_url(url: str) -> str:
@@ -179,7 +189,7 @@ def fetch(
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
     # A partial clone would get each missing blob by a connection of its own.
     whole = ("--no-filter",) if apart else ()
-    words = (*SLOW, *AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+    words = (*AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
              *([_optional(other.remote, also), _proposals(other.remote)] if also else []))  # fmt: skip
     try:
@@ -205,7 +215,7 @@ def fetch_proposals(
     repo: Repository, remote: str, *, deadline: float = DEADLINE, report: Report | None = None
 ) -> None:
     """Bring in the proposals that the remote has, and forget those that it has no more. Raises RemoteError."""
-    words = (*SLOW, "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+    words = ("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
     _talk(repo, remote, words, deadline, report)
 
@@ -234,9 +244,10 @@ def proposals(repo: Repository, remote: str) -> dict[str, str]:
 def delete(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
     """Delete the remote branch if it is at `commit` still. Raises RemoteError."""
     branch = layout.BRANCHES + other.branch
-    words = (*SLOW, "push", "--quiet", "--porcelain", f"--force-with-lease={branch}:{commit}",
-             "--recurse-submodules=no", other.remote, f":{branch}")  # fmt: skip
-    _talk(repo, other.remote, words, deadline)
+    from engram.adapters.git.remote.transfer import push
+
+    lease = f"{branch}:{commit}"
+    push(lore_branch.top_of(repo), other.remote, f":{branch}", deadline, lease=lease)
     run(repo, "update-ref", "-d", other.ref, check=False)
 
 
@@ -259,10 +270,10 @@ def default_branch(repo: Repository, remote: str, *, but: str = "", deadline: fl
 
     The branch `but` does not count.
     """
-    listing = _talk(repo, remote, (*SLOW, "ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
+    listing = _talk(repo, remote, ("ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
     names: list[str] = []
     head = ""
-    for line in os.fsdecode(listing.stdout).splitlines():
+    for line in listing.splitlines():
         value, _, name = line.partition("\t")
         if value.startswith("ref: ") and name == "HEAD":
             head = value.removeprefix(f"ref: {layout.BRANCHES}")
@@ -281,17 +292,22 @@ def push(
     report: Report | None = None,
 ) -> None:
     """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
-    refspec = f"{commit}:{layout.BRANCHES}{other.branch}"
-    words = (*SLOW, "push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no",
-             other.remote, refspec)  # fmt: skip
-    _talk(repo, other.remote, words, deadline, report)
+    from engram.adapters.git.remote import transfer
+
+    source = f"{PUSHING}{other.branch}"  # two branches may be pushed at once
+    run(repo, "update-ref", source, commit)
+    refspec = f"{source}:{layout.BRANCHES}{other.branch}"
+    try:
+        transfer.push(lore_branch.top_of(repo), other.remote, refspec, deadline, report)
+    finally:
+        run(repo, "update-ref", "-d", source, check=False)
 
 
 def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report | None = None) -> None:
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
     checked_url(url)
     # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
-    words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
+    words = ("clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, report)
 
@@ -317,21 +333,10 @@ def take_branch(repo: Repository, *, but: str) -> bool:
 
 def _talk(
     where: Repository | str, remote: str, words: Sequence[str], deadline: float, report: Report | None = None
-) -> Result:
-    folder = where if isinstance(where, str) else lore_branch.top_of(where)
+) -> str:
+    from engram.adapters.git.remote.transfer import talk
+
     if report is not None:
         words = ["--progress" if word == "--quiet" else word for word in words]
-    try:
-        done = run(folder, *words, deadline=deadline, check=False, report=report)
-    except GitError as error:
-        if failures.kind(error.stderr) != failures.TIMEOUT:
-            raise
-        raise _error(folder, remote, words, 1, error.stderr) from None
-    if done.code:
-        output = done.stderr + done.stdout.decode("utf-8", "replace")
-        raise _error(folder, remote, words, done.code, output)
-    return done
-
-
-def _error(folder: str, remote: str, words: Sequence[str], code: int, text: str) -> EngramError:
-    return failures.remote_failure(folder, remote, tuple(words), code, text)
+    folder = where if isinstance(where, str) else lore_branch.top_of(where)
+    return talk(folder, remote, words, deadline, report)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
     from types import FrameType
-
-    from engram.adapters.git.run.transfer import Report
+    from typing import Any
 
 # The environment in which git runs: never asks, never runs a hook, never sees another git's variables.
 #
@@ -117,15 +116,14 @@ def run(
     stdin: bytes | None = None,
     deadline: float = DEADLINE,
     env: Mapping[str, str] | None = None,
-    report: Report | None = None,
 ) -> Result:
     """Run `git args` in `folder` and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment, `report` receives the progress of a transfer. Raises `GitError` where git is
-    missing, the folder is gone or the deadline passes; the exit code is the caller's to check.
+    `env` adds to the safe environment. Raises `GitError` where git is missing, the folder is gone or the deadline passes;
+    the exit code is the caller's to check.
     """
     began = time.monotonic() if listeners else 0.0
-    result = _execute(folder, args, stdin, deadline, {**safe_environment(), **(env or {})}, report)
+    result = _execute(folder, args, stdin, deadline, {**safe_environment(), **(env or {})})
     for listener in listeners:
         listener(args, result.code, time.monotonic() - began)
     return result
@@ -137,7 +135,6 @@ def _execute(
     stdin: bytes | None,
     deadline: float,
     variables: Mapping[str, str],
-    report: Report | None,
 ) -> Result:
     import subprocess
 
@@ -146,30 +143,30 @@ def _execute(
     try:
         process = start(folder, args, stdin is not None, variables)
         interrupts.release()
-        if report is None:
-            stdout, stderr = process.communicate(stdin, timeout=deadline)
-        else:
-            from engram.adapters.git.run.transfer import listen
-
-            stdout, stderr = listen(process, deadline, report)
+        stdout, stderr = process.communicate(stdin, timeout=deadline)
     except subprocess.TimeoutExpired:
         stop(process)
-        text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
-        hint = "Try again; if it happens again, run the git command by hand to see what it waits for."
-        raise GitError(f"{text}.", hint, command=" ".join(args), stderr=text) from None
+        raise timed_out(args, deadline) from None
     except BaseException:
         stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
         raise
     finally:
         interrupts.release()
-        _close(process)
+        close(process)
     return Result(process.returncode, stdout, stderr.decode("utf-8", "replace"))
 
 
+def timed_out(args: tuple[str, ...], deadline: float) -> GitError:
+    """Return the error for a command that was stopped at its deadline, in seconds."""
+    text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
+    hint = "Try again; if it happens again, run the git command by hand to see what it waits for."
+    return GitError(f"{text}.", hint, command=" ".join(args), stderr=text)
+
+
 def start(
-    folder: str, args: tuple[str, ...], has_input: bool, variables: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    """Start `git args` in `folder`, in a process group of its own. Raises `GitError`."""
+    folder: str, args: tuple[str, ...], has_input: bool, variables: Mapping[str, str], *, text: bool = False
+) -> subprocess.Popen[Any]:
+    """Start `git args` in `folder`, in a process group of its own; with `text`, its streams are text. Raises `GitError`."""
     import subprocess
 
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
@@ -182,6 +179,8 @@ def start(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            encoding="utf-8" if text else None,
+            errors="replace" if text else None,
         )
     except OSError as error:
         if not os.path.isdir(folder):
@@ -191,7 +190,7 @@ def start(
         raise GitError(f"The program git cannot be started: {error.strerror}.", "Check your PATH.") from error
 
 
-def stop(process: subprocess.Popen[bytes] | None) -> None:
+def stop(process: subprocess.Popen[Any] | None) -> None:
     """End the process and its children; kill them after `GRACE` seconds."""
     import subprocess
 
@@ -216,7 +215,8 @@ def stop(process: subprocess.Popen[bytes] | None) -> None:
             return
 
 
-def _close(process: subprocess.Popen[bytes] | None) -> None:
+def close(process: subprocess.Popen[Any] | None) -> None:
+    """Close the streams of a process that has ended."""
     if process is None:
         return
     process.poll()  # one that was stopped is not left as a zombie

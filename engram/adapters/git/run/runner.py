@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.run.transfer import Report
 
 MOST_BYTES = 64 * 1024 * 1024  # the list of some 400,000 files
 MOST_MEMORY = 1024 * 1024 * 1024
@@ -32,13 +31,11 @@ def run(
     deadline: float = DEADLINE,
     check: bool = True,
     env: Mapping[str, str] | None = None,
-    report: Report | None = None,
 ) -> Result:
     """Run `git args` at a work tree's root (or in a folder) and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment. `report` receives the progress of a command that was given `--progress` and no
-    input; an exception it raises ends the command, and the error text is then without the progress. Raises `GitError`
-    where git is missing, the folder is gone, the deadline passes, or (with `check`) the exit code is not 0.
+    `env` adds to the safe environment. Raises `GitError` where git is missing, the folder is gone, the deadline passes, or
+    (with `check`) the exit code is not 0.
     """
     folder = where if isinstance(where, str) else where.worktree
     command = failures.subcommand(args)
@@ -46,12 +43,16 @@ def run(
         from engram.adapters.git.run.configuration import without_filters
 
         args = (*without_filters(folder), *args)
-    if command in NETWORK:
-        env = {**_ssh_variables(folder, env or {}), **(env or {})}
-    result = process.run(folder, *args, stdin=stdin, deadline=deadline, env=env, report=report)
+    env = variables_of(folder, args, env or {})
+    result = process.run(folder, *args, stdin=stdin, deadline=deadline, env=env)
     if check and result.code != 0:
         raise failures.failure(folder, args, result.code, result.stderr)
     return result
+
+
+def variables_of(folder: str, args: tuple[str, ...], env: Mapping[str, str]) -> Mapping[str, str]:
+    """Return `env`, with what a command that talks to a remote needs."""
+    return {**_ssh_variables(folder, env), **env} if failures.subcommand(args) in NETWORK else env
 
 
 def _ssh_variables(folder: str, env: Mapping[str, str]) -> dict[str, str]:

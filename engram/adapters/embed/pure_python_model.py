@@ -1,0 +1,128 @@
+"""The bundled model without numpy, for the first query of a process: importing numpy costs more than the query.
+
+It computes what `model` and `table` compute, by Python's integers and the kernels of numkong; a test compares both.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from itertools import pairwise
+from operator import mul
+
+from engram.adapters.embed.late import COMPARED, MOST_ASKED, SCALE, STRETCH, TINY, heaviest_tokens
+from engram.adapters.embed.model_files import TABLE
+from engram.adapters.plain_numbers import products, unit_rows
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.embed.model_files import TensorFile
+    from engram.adapters.embed.protocols import Tokenizer
+
+
+class PlainNearness(NamedTuple):
+    """The tokens of a query, and for each text and token the cosine of the nearest token, 0..1: `stretch` in the best
+    stretch of the text, `whole` in all of it.
+
+    `shares` are those of the tokens (1 in all), `words` the numbers of their words, `lengths` those of the texts in tokens.
+    """
+
+    shares: list[float]
+    words: list[int]
+    stretch: list[list[float]]
+    whole: list[list[float]]
+    lengths: list[int]
+
+
+class PurePythonModel:
+    """A tokenizer with the table of its tokens' vectors, one byte per number."""
+
+    def __init__(self, file: TensorFile, tokenizer: Tokenizer) -> None:
+        """Map the file. Raises OSError, KeyError."""
+        with open(file.path, "rb") as opened:
+            self._data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        tensor = file.tensors[TABLE]
+        self._start = tensor.start
+        self._tokens = tensor.shape[0]
+        self._row = struct.Struct(f"{tensor.shape[1]}b")
+        self._tokenizer = tokenizer
+
+    def direction(self, text: str) -> list[int]:
+        """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
+        rows = list(map(self._vector, self._tokenizer.ids(text)))
+        return _quantised(list(map(sum, zip(*rows, strict=True)))) if rows else []
+
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> PlainNearness:
+        """Return how near the tokens of texts come to those of a query's words. Raises ValueError."""
+        heaviest = heaviest_tokens(list(map(self._tokenizer.ids, words)), weights)
+        vectors = {token: self._vector(token) for token in heaviest}
+        shares = {
+            token: sum(map(mul, vectors[token], vectors[token])) ** 0.5 * weight
+            for token, (weight, _) in heaviest.items()
+        }
+        asked = list(shares)
+        if len(asked) > MOST_ASKED:
+            kept = set(sorted(asked, key=lambda token: -shares[token])[:MOST_ASKED])
+            asked = [token for token in asked if token in kept]
+        total = max(sum(shares[token] for token in asked), TINY)
+        share = [shares[token] / total for token in asked]
+        stored = [memoryview(text).cast("H") for text in texts]
+        near = self._nearest(asked, {token for text in stored for token in text})
+        parts = [_best(text, near, share) for text in stored]
+        owners = [heaviest[token][1] for token in asked]
+        return PlainNearness(
+            share, owners, [one for one, _ in parts], [all_ for _, all_ in parts], list(map(len, stored))
+        )
+
+    def _vector(self, token: int) -> tuple[int, ...]:
+        return self._row.unpack_from(self._data, self._start + token * self._row.size)
+
+    def _nearest(self, asked: Sequence[int], tokens: Iterable[int]) -> dict[int, list[float]]:
+        """Return the products of each of `tokens` with each of those that are asked for."""
+        every = list(tokens)
+        if not every or not asked:
+            return {}
+        if max(every) >= self._tokens:
+            raise ValueError("the index holds tokens that the model does not have")
+        width = min(COMPARED, self._row.size)
+        found = products(self._directions(every, width), self._directions(asked, width), width)
+        size = len(asked)
+        return {token: found[at * size : (at + 1) * size] for at, token in enumerate(every)}
+
+    def _directions(self, tokens: Sequence[int], width: int) -> bytes:
+        """Return the directions of tokens in numbers of one byte, `width` of each."""
+        starts = [self._start + token * self._row.size for token in tokens]
+        return unit_rows(b"".join([self._data[start : start + width] for start in starts]), width, SCALE)
+
+
+def _quantised(vector: Sequence[int]) -> list[int]:
+    """Return the direction of a vector in numbers of one byte; zeros for zeros."""
+    length = sum(map(mul, vector, vector)) ** 0.5
+    factor = SCALE / length if length else 0.0
+    found = [round(value * factor) for value in vector]
+    if max(found) > 127 or min(found) < -127:
+        found = [min(max(value, -127), 127) for value in found]
+    return found
+
+
+def _best(
+    tokens: Sequence[int], near: dict[int, list[float]], shares: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """Return from products the largest cosines with the tokens of a text: in the stretch that comes nearest, and in all."""
+    if not tokens or not shares:
+        return [0.0] * len(shares), [0.0] * len(shares)
+    step = STRETCH // 2
+    rows = [near[token] for token in tokens]
+    halves = [list(map(max, zip(*rows[at : at + step], strict=True))) for at in range(0, len(rows), step)]
+    stretches = [list(map(max, one, other)) for one, other in pairwise(halves)]
+    stretches.append(halves[-1])
+    best = max(stretches, key=lambda stretch: sum(map(mul, stretch, shares)))
+    return _cosines(best), _cosines(list(map(max, zip(*halves, strict=True))))
+
+
+def _cosines(found: Sequence[float]) -> list[float]:
+    return [min(max(value / SCALE**2, 0.0), 1.0) for value in found]

@@ -1,0 +1,139 @@
+"""The first query of a process without numpy, whose import takes a command longer than the query."""
+
+from __future__ import annotations
+
+import sys
+from math import log
+from operator import mul
+
+from engram.adapters.embed.provider import BundledEmbedder
+from engram.domain.recall import ranking
+from engram.domain.text.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.recall import rerank
+from engram.usecases.recall.relevance import Relevance
+from engram.usecases.recall.rerank import TokenMatch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.pure_python_model import PlainNearness, PurePythonModel
+    from engram.adapters.index.index import Generation
+    from engram.adapters.index.plain_cosines import PlainCosines
+    from engram.adapters.index.words import WordHits
+    from engram.usecases.recall.rerank import Neighbours, TokenQuery
+
+MOST_VECTORS = 100_000  # more of them than this: some 15 ms, which is when numpy begins to pay
+MOST_TOKENS = 40_000  # of the texts that are reranked
+_TINY = 1e-9
+
+
+def plain_model(embedder: Embedder, generation: Generation) -> PurePythonModel | None:
+    """Return the model without numpy, where that is quicker: in a process that has not imported numpy, for a few queries."""
+    if "numpy" in sys.modules or generation.next_slot > MOST_VECTORS or sys.byteorder != "little":
+        return None
+    if generation.vectors is None or generation.vectors.graph_file is not None:  # the graph needs numpy
+        return None
+    return embedder.without_numpy() if isinstance(embedder, BundledEmbedder) else None
+
+
+class PlainRelevance(Relevance):
+    """The relevance of rows by words and by cosines, in lists."""
+
+    def __init__(
+        self, found: WordHits, cosines: PlainCosines, allowed: set[int] | None, weight: float
+    ) -> None:
+        """Compute nothing yet."""
+        super().__init__(found, None, allowed, weight)
+        self._near = cosines
+
+    def _cosines_of(self, rows: Sequence[int]) -> list[float]:
+        return self._near.of(rows)
+
+    def _ordered(self, count: int) -> tuple[list[int], list[float]]:
+        scores, allowed, near = self._found.scores, self._allowed, self._near
+        if allowed is None:
+            rows = [row for row in scores if row < near.rows]
+            others = near.largest(count)
+        else:
+            rows = [row for row in scores if row < near.rows and row in allowed]
+            others = [row for row in allowed if row < near.rows]
+        rows += [row for row in others if row not in scores]
+        values = [
+            max(cosine, 0.0) + self._weight * self._coverage(row) ** ranking.SHARPNESS
+            for row, cosine in zip(rows, near.of(rows), strict=True)
+        ]
+        order = sorted(range(len(rows)), key=lambda at: -values[at])[:count]
+        return [rows[at] for at in order], [values[at] / (1 + self._weight) for at in order]
+
+
+def match_tokens(
+    model: PurePythonModel, query: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
+) -> Mapping[int, TokenMatch]:
+    """Match the tokens of rows and their neighbours with the query: see `rerank`. Raises ValueError, sqlite3.Error."""
+    read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
+    tokens = generation.catalog.tokens(read)
+    texts = [tokens.get(row, b"") for row in read]
+    if sum(map(len, texts)) > 2 * MOST_TOKENS:
+        return rerank.match_tokens(query, generation, near, rows)
+    words = rerank.words_of(query.text)
+    weighed = query.word_index.weigh(words, query.found)
+    match = model.nearness(words, [weight for weight, _ in weighed], texts)
+    if not match.shares:  # the model knows no word of the query: all of it is missing
+        return dict.fromkeys(rows, TokenMatch(0.0, 1.0)) if any(texts) else {}
+    place = {row: place for place, row in enumerate(read)}
+    missing = _Missing(match, words, weighed)
+    found = {}
+    for at, row in enumerate(rows):
+        others = near.get(row, {})
+        stretch, whole = match.stretch[at], match.whole[at]
+        for other, share in others.items():
+            stretch = _either(stretch, match.stretch[place[other]], share)
+            whole = _either(whole, match.whole[place[other]], share)
+        length = match.lengths[at]
+        every = length + sum([match.lengths[place[one]] for one in others])
+        closest = sum(map(mul, match.shares, stretch)) - rerank.NEAR_BY_CHANCE * _longer(every)
+        lacks = missing.of(whole) + rerank.MISSING_BY_CHANCE * min(_longer(length), 0.0)
+        found[row] = TokenMatch(min(max(closest, 0.0), 1.0), lacks)
+    return found
+
+
+def _either(one: Sequence[float], other: Sequence[float], share: float) -> list[float]:
+    return [max(mine, share * theirs) for mine, theirs in zip(one, other, strict=True)]
+
+
+def _longer(length: int) -> float:
+    return log(max(length, rerank.SHORTEST) / rerank.LONG)
+
+
+class _Missing:
+    """What texts lack of the words of a query: see `rerank`."""
+
+    def __init__(
+        self, match: PlainNearness, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
+    ) -> None:
+        self._match = match
+        of_word, pieces = [0.0] * len(words), [0] * len(words)
+        for share, word in zip(match.shares, match.words, strict=True):
+            of_word[word] += share
+            pieces[word] += 1
+        telling = [word.lower() not in STOP_WORDS for word in words]
+        every = not any(telling)
+        weights = [weight * (every or counts) for (weight, _), counts in zip(weighed, telling, strict=True)]
+        total = max(sum(weights), _TINY)
+        misspelt = [wrong for _, wrong in weighed]
+        if any(wrong and count > 1 for wrong, count in zip(misspelt, pieces, strict=True)):
+            weights = [weight * (not wrong) for weight, wrong in zip(weights, misspelt, strict=True)]
+        self._factors = [
+            min(weight / total, rerank.MOST_MISSING) / max(own, _TINY)
+            for weight, own in zip(weights, of_word, strict=True)
+        ]
+
+    def of(self, nearest: Sequence[float]) -> float:
+        """Return the largest share of one word that a text lacks, 0..1."""
+        far = [0.0] * len(self._factors)
+        for share, word, near in zip(self._match.shares, self._match.words, nearest, strict=True):
+            far[word] += share * (1 - near)
+        most: float = max(map(mul, far, self._factors))
+        return most

@@ -1,0 +1,96 @@
+"""What the first query of a process computes without numpy is what later ones compute with it."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engram.adapters.embed import pure_python_cosine
+from engram.adapters.embed.provider import BundledEmbedder, open_embedder
+from engram.adapters.embed.pure_python_model import PurePythonModel
+from engram.adapters.index.vectors import VectorFile, quantised
+from engram.adapters.plain_numbers import products, unit_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTION = "why does the upload retry after a deploy?"
+TEXTS = (
+    "Retry the upload once: the first attempt after a deploy meets a cold cache.",
+    "The palette of the settings page was chosen for contrast. " * 9 + "Uploads are retried by the client.",
+    "",
+    "größer als 3 µm",
+)
+
+
+@pytest.fixture(scope="module")
+def embedder() -> BundledEmbedder:
+    found = open_embedder("bundled")
+    assert isinstance(found, BundledEmbedder)
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(embedder: BundledEmbedder) -> PurePythonModel:
+    return PurePythonModel(embedder._file, embedder._model().tokenizer)
+
+
+def test_directions_and_cosines_of_texts_are_the_same(
+    embedder: BundledEmbedder, plain: PurePythonModel
+) -> None:
+    for text in (QUESTION, *TEXTS):
+        asked = embedder.embed_one(text)
+        assert plain.direction(text) == (quantised(asked).tolist() if asked.any() else [])
+    one, *rest = embedder.embed([QUESTION, *TEXTS])
+    cosines = pure_python_cosine.similarities(embedder._file, plain._tokenizer, QUESTION, TEXTS)
+    assert cosines == pytest.approx([float(one @ other) for other in rest], abs=1e-5)
+
+
+def test_tokens_come_as_near_to_a_query(embedder: BundledEmbedder, plain: PurePythonModel) -> None:
+    words = QUESTION.strip("?").split()
+    weights = [1.0 + number for number in range(len(words))]
+    stored = embedder.embed_available(TEXTS, [1] * len(TEXTS), len(TEXTS))[2]
+    wanted, found = embedder.nearness(words, weights, stored), plain.nearness(words, weights, stored)
+    assert found.shares == pytest.approx(wanted.query.shares.tolist(), abs=1e-6)
+    assert found.words == wanted.query.words.tolist()
+    assert found.lengths == wanted.lengths.tolist()
+    for mine, theirs in ((found.stretch, wanted.nearest[0]), (found.whole, wanted.nearest[1])):
+        assert pytest.approx(theirs, abs=1e-3) == np.array(mine).T
+    with pytest.raises(ValueError, match="does not have"):
+        plain.nearness(words, weights, [b"\xff\xff"])
+
+
+def test_numbers_beyond_one_byte_are_cut_off() -> None:
+    rows = bytes((127, 0, 0, 1)) + bytes(4) + bytes((0x80, 0, 3, 0)) + bytes((1, 2, 3, 0xFC))
+    assert list(memoryview(unit_rows(rows, 4, 224.0)).cast("b")) == [
+        127, 0, 0, 2, 0, 0, 0, 0, -127, 0, 5, 0, 41, 82, 123, -127,
+    ]  # fmt: skip
+
+
+def test_the_nearest_rows_of_an_index_are_the_same(tmp_path: Path) -> None:
+    shuffled = np.random.default_rng(7)
+    counts = [1 + random.Random(7).randrange(3) for _ in range(400)]
+    vectors = shuffled.standard_normal((sum(counts), 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    file = VectorFile(str(tmp_path), 32)
+    file.write(0, 0, vectors, counts)
+    query = vectors[5] + vectors[90]
+    query /= np.linalg.norm(query)
+    wanted = file.cosines(query, 400, sum(counts))
+    found = file.plain_cosines(quantised(query).tolist(), 400, sum(counts))
+    assert found.of(range(400)) == pytest.approx(wanted.of(np.arange(400)).tolist(), abs=1e-6)
+    for count in (1, 10, 399, 500):
+        best = sorted(range(400), key=lambda row: -found.of([row])[0])[:count]
+        assert set(best) <= set(found.largest(count))
+    with pytest.raises(ValueError, match=r"order|short"):
+        file.plain_cosines(quantised(query).tolist(), 400, sum(counts) + 1)
+
+
+def test_products_are_exact() -> None:
+    numbers = np.random.default_rng(3).integers(-127, 128, (50, 64)).astype(np.int8)
+    few = numbers[:3]
+    wanted = (numbers.astype(int) @ few.astype(int).T).reshape(-1).tolist()
+    assert products(numbers.tobytes(), few.tobytes(), 64) == wanted
