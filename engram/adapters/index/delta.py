@@ -40,9 +40,9 @@ class Indexed(NamedTuple):
 class Delta:
     """The changes that one generation's word index does not know yet."""
 
-    def __init__(self, indexed: Indexed = Indexed()) -> None:
-        """Begin without changes."""
-        self.indexed = indexed
+    def __init__(self, indexed: Indexed | None = None) -> None:
+        """Begin without changes; `indexed` tells what is in the word index (None: nothing)."""
+        self.indexed = indexed or Indexed()
         self.stale: frozenset[int] = frozenset()
         self._packed: dict[int, bytes] = {}
         self._texts: dict[int, tuple[dict[str, int], int]] = {}  # terms with their counts, and length
@@ -144,7 +144,7 @@ def put(connection: sqlite3.Connection, texts: Mapping[int, Mapping[str, int]]) 
     """Let new texts wait, by row."""
     import zlib  # only writing needs it
 
-    packed = {row: marshal.dumps(terms, 2) for row, terms in texts.items()}
+    packed = {row: marshal.dumps(dict(terms), 2) for row, terms in texts.items()}
     values = [(row, one, zlib.crc32(one)) for row, one in packed.items()]
     connection.executemany("INSERT INTO delta VALUES (?, ?, ?)", values)
 
@@ -175,7 +175,9 @@ def damaged(connection: sqlite3.Connection) -> list[str]:
     """Return the rows whose waiting terms differ from what was written, or belong to no entry."""
     import zlib
 
-    query = "SELECT row, terms, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = delta.row) FROM delta"
+    query = (
+        "SELECT row, terms, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = delta.row) FROM delta"
+    )
     return [
         f"the terms of row {row}"
         for row, packed, expected, known in connection.execute(query)

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 
-from engram.adapters.index import catalog, delta, row_details
+from engram.adapters.index import catalog, row_details
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import (
     DamagedIndexError,

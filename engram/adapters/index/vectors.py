@@ -257,11 +257,13 @@ class VectorFile:
         if self._starts is None or len(self._starts) < rows:
             # No further than the catalog: rows beyond are those of a killed writer and will be overwritten.
             known = self._starts if self._starts is not None else numpy.empty(0, "<u4")
-            new = numpy.fromfile(
-                self.starts_path, "<u4", rows - len(known), offset=len(known) * START_BYTES
-            )
+            new = numpy.fromfile(self.starts_path, "<u4", rows - len(known), offset=len(known) * START_BYTES)
             starts = numpy.append(known[-1:], new)
-            if (starts[0] != 0 and not len(known)) or starts[-1] >= slots or (starts[1:] <= starts[:-1]).any():
+            if (
+                (starts[0] != 0 and not len(known))
+                or starts[-1] >= slots
+                or (starts[1:] <= starts[:-1]).any()
+            ):
                 raise ValueError(f"{self.starts_path} is not in order")
             self._starts = numpy.append(known, new)
 

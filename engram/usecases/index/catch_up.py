@@ -205,6 +205,7 @@ def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02
+_MOSTLY_NEW = 2  # times as many changed files as there are entries
 QUICK_LIMIT = 1000  # entries, which a rebuild indexes in a quarter of a second
 _LOCK_SECONDS = 2.0
 
@@ -277,6 +278,9 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     day = day_of(store.clock.now())
     judged = _judged_since(store, generation, mark, day)
     delta = file_scan.with_judged(generation, delta, judged.paths)
+    alive = generation.next_row - generation.dead
+    if not delta.gone and len(delta.files) > max(QUICK_LIMIT, _MOSTLY_NEW * alive):
+        return _rebuild(store, "most of the lore is new", None)  # in less than half the time
     if (
         in_step
         and delta.is_empty

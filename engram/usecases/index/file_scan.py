@@ -104,8 +104,9 @@ def scan_folders(
 ) -> Delta:
     """Return the differences in folders whose time changed, in `folders` and the new ones below them, and of `files`.
 
-    If all this was `reported` and the rest was checked a moment ago, no other folder is looked at. A folder that was only `touched` is not read: what was made or removed there is among `files`. It is read when
-    its time is next checked, as the system may not have reported everything.
+    If all this was `reported` and the rest was checked a moment ago, no other folder is looked at. A folder that was
+    only `touched` is not read: what was made or removed there is among `files`. It is read when its time is next
+    checked, as the system may not have reported everything.
     """
     root, top = store.places.root, store.places.folder
     found = Scan({}, {}, {}, [], [])
