@@ -1,8 +1,9 @@
 """What the word index does not know yet: new texts, scored here as tantivy scores them, and texts that are gone.
 
 A commit of tantivy writes, syncs and opens a dozen files, which takes 20 to 60 ms however small it is. So a few changes wait
-in the catalog, in whose transaction they are; the writer folds them into the word index when there are more than `MOST`.
-A store of up to `MOST` texts has nothing else.
+in the catalog, in whose transaction they are; the writer folds them into the word index when there are more than `MOST`,
+or when tantivy's scores, which know only its own average length, would be off. A store of up to `MOST` texts has nothing
+else. Scores are those of one index of all texts: to five digits where nothing is folded yet, else within `_TOLERANCE`.
 """
 
 from __future__ import annotations
@@ -107,15 +108,14 @@ class Delta:
         documents, average, new = self.indexed.documents, self.indexed.average, len(self.texts)
         return (documents * average + self._tokens) / max(1, documents + new)
 
-    def is_off(self, connection: sqlite3.Connection, added: Sequence[Mapping[str, int]]) -> bool:
-        """Test whether these and the waiting texts change the average length so much that tantivy's scores are wrong."""
-        indexed = self.indexed
+    def is_off(self, added: Sequence[Mapping[str, int]]) -> bool:
+        """Test whether the waiting texts and these change the average length so much that tantivy's scores are wrong."""
+        indexed, number = self.indexed, len(self.texts) + len(added)
         if not indexed.documents:
             return False
-        waiting = [unpacked(packed) for (packed,) in connection.execute("SELECT terms FROM delta")]
-        lengths = [sum(terms.values()) for terms in (*waiting, *added)]
-        off = sum(lengths) - len(lengths) * indexed.average
-        return abs(off) > _TOLERANCE * indexed.average * (indexed.documents + len(lengths))
+        tokens = self._tokens + sum([sum(terms.values()) for terms in added])
+        off = abs(tokens - number * indexed.average)
+        return off > _TOLERANCE * indexed.average * (indexed.documents + number)
 
     def boost(self, idf: float, indexed_idf: float) -> float:
         """Return by what a term's score in tantivy is to be multiplied, which knows only its own documents.

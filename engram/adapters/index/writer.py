@@ -234,7 +234,7 @@ class GenerationWriter:
             if (
                 len(new) + delta.count(connection) > delta.MOST
                 or not (self._bulk or generation.words_in_step())
-                or generation.delta.is_off(connection, list(new.values()))
+                or generation.delta.is_off(list(new.values()))
             ):
                 self._fold()
             else:

@@ -114,6 +114,8 @@ def is_sweep_due(store: Store, generation: Generation) -> bool:
     count = generation.next_row - generation.dead
     if count <= SWEEP_ALWAYS or store.must_sweep or is_moved_by_others(store, generation):
         return True
+    if is_watch_trusted(store):
+        return False
     idle_since = max(generation.swept_ns, store.asked_ns)
     return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_interval_ns(
         generation
