@@ -1,4 +1,4 @@
-"""A store of a million entries: `python benchmarks/million.py make FOLDER [--count 1000000]`, then `rebuild`, `graph`, `ask`.
+"""A store of a million entries: `python benchmarks/large/million.py make FOLDER [--count 1000000]`, then `rebuild`, `graph`, `ask`.
 
 The texts are passages of the Python packages on this machine, each joined with part of another one, so that their vectors have
 neighbourhoods as real texts have; random words have none. Entry number n is the same in every store that one machine
@@ -18,6 +18,8 @@ import time
 from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from measuring import Cost, cost_of, median, peak_mb, resident_mb, run
 from scratch_store import FOLDER, isolate
