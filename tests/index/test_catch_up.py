@@ -15,6 +15,7 @@ from apikit import opened as opened_plain
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.index import delta
 from engram.adapters.index.damage import IndexUnavailableError
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.text.passages import passages
@@ -253,11 +254,22 @@ def test_an_index_is_made_anew_for_its_removed_texts_where_they_matter_and_nobod
     engram: Engram, alive: int, dead: int, patient: bool, anew: bool
 ) -> None:
     generation = generation_of(engram)
-    generation.next_row, generation.dead = alive + dead, dead
+    generation.next_row, generation.dead, generation.words_dead = alive + dead, dead, dead
     assert too_many_dead(generation, patient=patient) is anew
 
 
-def test_removed_texts_make_a_small_index_anew(engram: Engram, lore: Path) -> None:
+def test_an_index_is_not_made_anew_for_a_few_texts_that_its_words_never_had(engram: Engram) -> None:
+    generation = generation_of(engram)
+    generation.next_row, generation.dead = 110, 100
+    assert not too_many_dead(generation, patient=False)
+    generation.dead = 101
+    assert too_many_dead(generation, patient=True)
+
+
+def test_removed_texts_make_a_small_index_anew(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "MOST", -1)  # the word index has them
     for name in "ab":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
     refresh(engram.store)

@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
+from engram.adapters.index import delta
 from engram.usecases.index import freshness
 from engram.usecases.index.file_scan import RACY_NS
 from engram.usecases.index.refresh import refresh
@@ -340,7 +341,11 @@ def machine_settings() -> hypothesis.settings:
 
 
 @pytest.mark.slow
-def test_after_any_sequence_of_changes_a_refreshed_index_equals_a_rebuilt_one() -> None:
+@pytest.mark.parametrize("waiting", [delta.MOST, 3])
+def test_after_any_sequence_of_changes_a_refreshed_index_equals_a_rebuilt_one(
+    monkeypatch: pytest.MonkeyPatch, waiting: int
+) -> None:
+    monkeypatch.setattr(delta, "MOST", waiting)
     run_state_machine_as_test(FilesAndIndex, settings=machine_settings())
 
 

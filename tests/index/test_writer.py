@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engram.adapters.index import delta
 from engram.adapters.index.catalog import Entry, RankedGraph, ranked_graph, waiting
 from engram.adapters.index.damage import DamagedIndexError
 from engram.adapters.index.index import Generation
@@ -20,6 +21,12 @@ from engram.domain.entry.lore import Lore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 WIDTH = 16
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every change goes into the word index at once, as in a large change; tests/index/test_delta.py has the others."""
+    monkeypatch.setattr(delta, "MOST", -1)
 
 
 def text(number: int, words: str) -> NewText:
@@ -274,7 +281,7 @@ def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(ge
     fill_one(generation)
     assert generation.words_in_step()
     assert (rows(generation, "killed"), rows(generation, "note")) == ([], [3])
-    assert (generation.dead, generation.next_row) == (2, 4)
+    assert (generation.dead, generation.words_dead, generation.next_row) == (0, 2, 4)
     assert generation.verify() == []
 
 
@@ -287,7 +294,7 @@ def test_a_change_without_texts_clears_what_a_killed_writer_left_too(generation:
     writer.folders({"lore": 6}, [])
     writer.commit({})
     assert generation.words_in_step()
-    assert (rows(generation, "killed"), generation.dead, generation.verify()) == ([], 1, [])
+    assert (rows(generation, "killed"), generation.words_dead, generation.verify()) == ([], 1, [])
 
 
 def test_words_that_lack_texts_of_the_catalog_are_damage(generation: Generation) -> None:

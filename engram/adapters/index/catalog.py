@@ -10,7 +10,7 @@ import marshal
 import sqlite3
 from functools import partial
 
-from engram.adapters.index import row_details
+from engram.adapters.index import delta, row_details
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import DECAY_LOSS, DECAY_MONTH
 from engram.domain.entry.lore import words_mark
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
-FORMAT = 16
+FORMAT = 17
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -185,7 +185,7 @@ class Catalog:
         if create:
             # A write-ahead log would write everything twice; an incomplete catalog is thrown away.
             self.connection.execute("PRAGMA journal_mode=MEMORY")
-            self.connection.executescript(_SCHEMA + row_details.SCHEMA)
+            self.connection.executescript(_SCHEMA + row_details.SCHEMA + delta.SCHEMA)
 
     def add_indexes(self) -> None:
         """Create the indexes for columns other than the path; a new catalog gets them with its first commit."""
@@ -212,6 +212,18 @@ class Catalog:
     def set_meta(self, values: dict[str, str]) -> None:
         """Set metadata of the whole index."""
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let everything read here be of one moment, whatever other connections write."""
+        if self.connection.in_transaction:
+            yield
+            return
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.execute("COMMIT")
 
     def version(self) -> int:
         """Return a number that changes when another connection changes the catalog."""
@@ -381,9 +393,12 @@ class Catalog:
         query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
-    def count_rows(self) -> int:
-        """Count the texts, including those of shadowed duplicates."""
-        return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
+    def count_rows(self, before: int | None = None) -> int:
+        """Count the texts (whose rows are below `before`), including those of shadowed duplicates."""
+        if before is None:
+            return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
+        query = "SELECT count(*) FROM files WHERE row < ?"
+        return int(self.connection.execute(query, (before,)).fetchone()[0])
 
     def count_by(self, column: str) -> dict[str, int]:
         """Count the entries for each value of a column."""

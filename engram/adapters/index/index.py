@@ -19,6 +19,7 @@ from engram.adapters.index.damage import (
     check_vectors,
     damage_noticed,
 )
+from engram.adapters.index.delta import Delta, Indexed
 from engram.adapters.index.words import Words
 from engram.domain.typed import TYPE_CHECKING
 
@@ -50,8 +51,11 @@ class Generation:
         self.dimensions = dimensions
         self.other_model = False
         self._words: Words | None = None
+        self.delta = Delta()
         self.words_stamp = ""
-        self._stamps: list[tuple[str, int, int, int]] | None = None
+        self.folders: dict[str, int] = {}
+        self._folders_mark = ""
+        self._stamps: dict[str, tuple[str, int, int, int]] | None = None
         self._settled_ns = 0
         self._vectors: VectorFile | None = None
         with damage_noticed():
@@ -67,6 +71,7 @@ class Generation:
         with open(os.path.join(self.folder, "meta.json"), "w", encoding="utf-8") as file:
             json.dump({"format": FORMAT, "model": self.model, "dimensions": self.dimensions}, file)
         self._words = Words(os.path.join(self.folder, "words"), create=True)
+        self._words.delta = self.delta
 
     def _check_meta(self) -> None:
         with open(os.path.join(self.folder, "meta.json"), encoding="utf-8") as file:
@@ -88,6 +93,7 @@ class Generation:
             self._check_words()
             if self._words is None:
                 self._words = Words(self._words_folder)
+                self._words.delta = self.delta
         return self._words
 
     @property
@@ -116,10 +122,15 @@ class Generation:
     def reload(self, changed: Collection[str] | None = None) -> None:
         """Read the metadata of the whole generation again; `changed` are the only files whose lines differ."""
         self.version = self.catalog.version()  # first: a change while the rest is read shows next time
+        with self.catalog.snapshot():
+            self._reload(changed)
+
+    def _reload(self, changed: Collection[str] | None) -> None:
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
         self.next_slot = int(meta.get("next_slot", "0"))
         self.dead = int(meta.get("dead", "0"))
+        self.words_dead = int(meta.get("words_dead", "0"))
         self.waiting = int(meta.get("waiting", "0"))
         self.head = meta.get("head", "")
         self.swept_ns = int(meta.get("swept_ns", "0"))
@@ -137,7 +148,9 @@ class Generation:
             for name, (size, _) in self._words_files.items()
             if not name.endswith(".json")  # a running writer records in them what it is about to write
         }
-        self.folders = self.catalog.folders()
+        if self._folders_mark != (mark := meta.get("folders_mark", "")) or not mark:
+            self.folders, self._folders_mark = self.catalog.folders(), mark
+        self.delta.load(self.catalog.connection, Indexed(*json.loads(meta.get("indexed", "[]"))))
         self.has_links = row_details.has_links(self.catalog.connection)
         self.has_ranks = catalog.has_ranks(self.catalog.connection)
         self._renew_stamps(changed)
@@ -163,16 +176,20 @@ class Generation:
         The size is -1 if the file was younger than `settled_ns` when it was read: its time proves nothing.
         """
         if self._stamps is None or self._settled_ns != settled_ns:
-            self._stamps, self._settled_ns = self.catalog.stamps(settled_ns), settled_ns
-        return self._stamps
+            self._stamps = {stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns)}
+            self._settled_ns = settled_ns
+        return [*self._stamps.values()]
 
     def _renew_stamps(self, changed: Collection[str] | None) -> None:
         """Update the cached stamps of a few changed files: reading all 10,000 again costs 5 ms."""
         if changed is None or self._stamps is None or len(changed) > _FEW:
             self._stamps = None
             return
-        others = [stamp for stamp in self._stamps if stamp[0] not in changed]
-        self._stamps = others + self.catalog.stamps(self._settled_ns, list(changed))
+        for path in changed:
+            self._stamps.pop(path, None)
+        self._stamps.update(
+            {stamp[0]: stamp for stamp in self.catalog.stamps(self._settled_ns, list(changed))}
+        )
 
     def words_in_step(self) -> bool:
         """Test whether the word index is the one the catalog was written with (not so if a writer was killed in between)."""
@@ -186,7 +203,9 @@ class Generation:
         if self.words_in_step():
             return True
         self.words.reload()
-        if self.words.count - self.words.count_from(self.next_row) != self.catalog.count_rows():
+        rows = self.delta.indexed.rows
+        known = self.catalog.count_rows(rows)
+        if not known <= self.words.count_before(rows) <= known + len(self.delta.stale):
             raise DamagedIndexError("a killed process left it half written")
         return False
 
@@ -203,8 +222,8 @@ class Generation:
             name = os.path.basename(wrong[0])
             raise DamagedIndexError(f"words/{name} has another size than when it was written")
 
-    def note_words(self, stamp: int) -> dict[str, str]:
-        """Return the metadata of a commit of the word index: its stamp, and size and checksum of each file."""
+    def note_words(self) -> dict[str, str]:
+        """Return the metadata of the word index as it is on disk: its stamp, and size and checksum of each file."""
         before = self._words_files
         files = {}
         for name in sorted(os.listdir(self._words_folder)):
@@ -214,7 +233,7 @@ class Generation:
             size = os.stat(path).st_size
             immutable = name in before and not name.endswith(".json") and before[name][0] == size
             files[name] = before[name] if immutable else [size, _file_check(path)]
-        return {"words_stamp": str(stamp), "words_files": json.dumps(files)}
+        return {"words_stamp": self._stamp_on_disk(), "words_files": json.dumps(files)}
 
     def verify(self) -> list[str]:
         """Read everything and return what is damaged (empty: nothing). Takes seconds for 100,000 entries."""

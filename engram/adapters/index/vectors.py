@@ -271,10 +271,16 @@ class VectorFile:
             self._vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
         if self._starts is None or len(self._starts) < rows:
             # No further than the catalog: rows beyond are those of a killed writer and will be overwritten.
-            starts = numpy.fromfile(self.starts_path, dtype="<u4", count=rows)
-            if starts[0] != 0 or starts[-1] >= slots or (starts[1:] <= starts[:-1]).any():
+            known = self._starts if self._starts is not None else numpy.empty(0, "<u4")
+            new = numpy.fromfile(self.starts_path, "<u4", rows - len(known), offset=len(known) * START_BYTES)
+            starts = numpy.append(known[-1:], new)
+            if (
+                (starts[0] != 0 and not len(known))
+                or starts[-1] >= slots
+                or (starts[1:] <= starts[:-1]).any()
+            ):
                 raise ValueError(f"{self.starts_path} is not in order")
-            self._starts = starts
+            self._starts = numpy.append(known, new)
 
 
 def quantised(vectors: numpy.ndarray) -> numpy.ndarray:

@@ -1,24 +1,27 @@
 """The word index: tantivy's BM25 over analysed words; user text never reaches tantivy's query parser.
 
 `"(" * 3000` segfaults that parser and `what is: * foo` raises inside it, so queries are built from the analyser's own
-terms.
+terms. What it does not know yet is in a `Delta`, and every question asks both.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
+from collections import Counter
 
 import tantivy
 
+from engram.adapters.index.delta import K1, Delta, Indexed, bm25_idf
 from engram.domain.text.scripts import beyond_punctuation, cjk_run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
-K1 = 1.2
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
@@ -26,10 +29,12 @@ _MANY = 5000  # texts: from so many on it pays to ignore terms that most of them
 _MOST_SAY = 0.5
 _MISSPELT_SHARE = 0.5  # of the weight of a term in a perfect match: the word that is meant is less rare
 _TYPICAL_TERM = 1.3  # the score of a single occurrence, in idf; a fuzzy query scores 1 for any match
+_MOST_TRIED = 1000  # terms, until one has a text that was not removed
 _MOST_REMEMBERED = 4096  # words; about 1 MB
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
 _SMALL_HEAP = 15_000_000
+_EVERY = 1 << 62  # rows
 
 
 class WordHits(NamedTuple):
@@ -77,6 +82,8 @@ class Words:
         self._index.register_tokenizer(_ANALYSER, self._analyser)
         self._schema = self._index.schema
         self._writer: tantivy.IndexWriter | None = None
+        self.delta = Delta(Indexed(_EVERY))
+        self._last = ""
         self.reload()
 
     def reload(self) -> None:
@@ -88,7 +95,7 @@ class Words:
     @property
     def count(self) -> int:
         """How many texts are searchable."""
-        return self._searcher.num_docs
+        return self._searcher.num_docs - len(self.delta.stale) + len(self.delta)
 
     def begin(self, *, bulk: bool) -> None:
         """Start changing the index. Raises ValueError if another process is doing so."""
@@ -98,7 +105,17 @@ class Words:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("text", stored_form(text))
+        self._last = stored_form(text)
+        document.add_text("text", self._last)
+        assert self._writer is not None
+        self._writer.add_document(document)
+
+    def add_terms(self, row: int, terms: Mapping[str, int]) -> None:
+        """Add one text under its row, of which only its terms are known, and how often it has each."""
+        document = tantivy.Document()
+        document.add_unsigned("row", row)
+        tokens = [tantivy.Token(term, 0, 0) for term, count in terms.items() for _ in range(count)]
+        document.add_pre_tokenized_text("text", tantivy.PreTokenizedString("", tokens))
         assert self._writer is not None
         self._writer.add_document(document)
 
@@ -114,8 +131,12 @@ class Words:
         self._writer.delete_documents_by_query(self._from(row))
         return self.count_from(row)
 
+    def count_before(self, row: int) -> int:
+        """Count the texts before `row` that the word index itself has."""
+        return self._searcher.num_docs - self.count_from(row)
+
     def count_from(self, row: int) -> int:
-        """Count the texts from `row` on."""
+        """Count the texts from `row` on that the word index itself has."""
         return int(self._searcher.search(self._from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
 
     def _from(self, row: int) -> tantivy.Query:
@@ -130,6 +151,21 @@ class Words:
         self.reload()
         return int(stamp)
 
+    def indexed(self, rows: int) -> Indexed:
+        """Return what the word index holds by its own account, which only the explanation of a score gives away."""
+        for term in self._some_terms():
+            query = self._exactly(term)
+            if hits := self._searcher.search(query, limit=1, count=False).hits:
+                facts = _facts(json.loads(query.explain(self._searcher, hits[0][1]).to_json()))
+                return Indexed(rows, int(facts["N"]), facts["avgdl"])
+        return Indexed(rows)
+
+    def _some_terms(self) -> Iterator[str]:
+        """Yield terms of the index, first those of the text that was added last; all of them take time."""
+        yield from self._analyser.analyze(self._last)
+        for term, _ in self._searcher.terms_with_prefix("text", "", limit=_MOST_TRIED):
+            yield term
+
     def abandon(self) -> None:
         """Drop uncommitted changes."""
         if self._writer is not None:
@@ -141,10 +177,8 @@ class Words:
         found = list(dict.fromkeys(self._analysed(text)))
         if len(found) <= limit:
             return found
-        frequency = self._searcher.doc_freq
-        rarest = set(
-            sorted(found, key=lambda term: (frequency("text", term) == 0, frequency("text", term)))[:limit]
-        )
+        counts = {term: self._frequency(term) for term in found}
+        rarest = set(sorted(found, key=lambda term: (counts[term] == 0, counts[term]))[:limit])
         return [term for term in found if term in rarest]
 
     def _analysed(self, text: str) -> list[str]:
@@ -153,7 +187,10 @@ class Words:
         return found
 
     def _is_kept(self, name: str) -> bool:
-        return any(self._searcher.doc_freq("text", term) for term in self._analyser.analyze(name))
+        return any(self._frequency(term) for term in self._analyser.analyze(name))
+
+    def _frequency(self, term: str) -> int:
+        return self._searcher.doc_freq("text", term) + self.delta.frequency(term)
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """Return for each word the idf of its rarest term and whether that is misspelt; (0, False) for one not searched."""
@@ -181,63 +218,122 @@ class Words:
         others: they hardly change the order, and take a quarter of the time at 100,000.
         """
         total = self.count
-        frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
+        frequency = {term: self._frequency(term) for term in terms}
         rarity = {term: _idf(total, count) for term, count in frequency.items()}
         known = [term for term in terms if frequency[term]]
         most = total if total <= _MANY else int(_MOST_SAY * total)
-        parts = [self._exactly(term) for term in known if frequency[term] <= most] or [
-            *map(self._exactly, known)
-        ]
+        asked = {term: frequency[term] for term in known if frequency[term] <= most}
+        asked = asked or {term: frequency[term] for term in known}
         unknown = [term for term in terms if not frequency[term]]
-        misspelt = frozenset[str]()
-        for term in unknown:
-            if close := self._misspelt(term, total):
-                parts += close
-                misspelt = frozenset(unknown)
+        close = [found for term in unknown if (found := self._misspelt(term, total)) is not None]
+        misspelt = frozenset(unknown if close else ())
         for term in misspelt:
             rarity[term] *= _MISSPELT_SHARE
         perfect = (K1 + 1) * sum(rarity.values())
-        if not parts or not limit:
+        if not (asked or close) or not limit:
             return WordHits({}, perfect, rarity, misspelt)
+        scores = self._scores(self._parts(asked, close), limit)
+        if len(self.delta):
+            scores = self._with_delta(scores, asked, close, limit)
+        return WordHits(scores, perfect, rarity, misspelt)
+
+    def _parts(self, asked: Mapping[str, int], close: Sequence[_Close]) -> list[tantivy.Query]:
+        """Return the queries for these terms (with their frequencies in all texts) and for those close to others."""
+        fuzzy = [tantivy.Query.boost_query(one.query, one.weight) for one in close]
+        if not len(self.delta):
+            return [*map(self._exactly, asked), *fuzzy]
+        documents = self.delta.indexed.documents
+        parts = []
+        for term, count in asked.items():
+            if here := self._searcher.doc_freq("text", term):
+                idf = bm25_idf(documents + len(self.delta), count)
+                boost = self.delta.boost(idf, bm25_idf(documents, here))
+                parts.append(tantivy.Query.boost_query(self._exactly(term), boost))
+        return parts + fuzzy
+
+    def _scores(self, parts: Sequence[tantivy.Query], limit: int) -> dict[int, float]:
+        """Return the scores of the best texts that the word index has."""
+        if not parts or not self._searcher.num_docs:
+            return {}
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
-        hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
+        most = min(limit + len(self.delta.stale), self._searcher.num_docs)
+        hits = self._searcher.search(query, limit=most, count=False).hits
         if not hits:
-            return WordHits({}, perfect, rarity, misspelt)
+            return {}
         best, addresses = zip(*hits, strict=True)
         rows = self._searcher.fast_field_values("row", list(addresses))
         scores: dict[int, float] = dict(zip(rows, best, strict=True))  # type: ignore[arg-type]  # of whole numbers
         scores.pop(None, None)  # type: ignore[call-overload]  # a text without a row is none of ours
-        return WordHits(scores, perfect, rarity, misspelt)
+        if self.delta.is_empty:
+            return scores
+        return {row: score for row, score in scores.items() if not self.delta.hides(row)}
+
+    def _with_delta(
+        self, scores: dict[int, float], asked: Mapping[str, int], close: Sequence[_Close], limit: int
+    ) -> dict[int, float]:
+        """Return the best of the scores of the word index and of the new texts."""
+        documents = self.delta.indexed.documents + len(self.delta)
+        found = self.delta.scores({term: bm25_idf(documents, count) for term, count in asked.items()})
+        for one in close:
+            for row in one.new_rows:
+                found[row] = found.get(row, 0.0) + one.weight
+        every = sorted((scores | found).items(), key=lambda item: (-item[1], item[0]))
+        return dict(every[:limit])
 
     def frequency(self, word: str) -> int:
         """Return how many texts have a word."""
-        return min((self._searcher.doc_freq("text", term) for term in self._analysed(word)), default=0)
+        return min((self._frequency(term) for term in self._analysed(word)), default=0)
 
     def rows_with(self, text: str, most: int) -> list[int]:
         """Return the rows that have every word of a text; none where more than `most` have."""
         terms = list(dict.fromkeys(self._analysed(text)))
-        counts = [self._searcher.doc_freq("text", term) for term in terms]
+        counts = [self._frequency(term) for term in terms]
         if not all(counts) or (len(counts) == 1 and counts[0] > most) or not counts:
             return []
         query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._exactly(term)) for term in terms])
-        hits = self._searcher.search(query, limit=most + 1, count=False).hits
-        if not hits or len(hits) > most:
-            return []
-        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        return [int(row) for row in rows if row is not None]
+        found = self.delta.rows_with(terms)
+        limit = most + 1 + len(self.delta.stale)
+        if hits := self._searcher.search(query, limit=limit, count=False).hits:
+            rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+            found += [int(row) for row in rows if row is not None and not self.delta.hides(int(row))]
+        return found if len(found) <= most else []
 
     def _exactly(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")
 
-    def _misspelt(self, term: str, total: int) -> list[tantivy.Query]:
-        """Build a query for words one edit away from a term without matches, weighted 0.7 of an exact match."""
+    def _misspelt(self, term: str, total: int) -> _Close | None:
+        """Return what finds words one edit away from a term without matches, weighted 0.7 of an exact match, if any are there."""
         if len(term) < _SHORTEST_MISSPELT or not term.isalpha():
-            return []
-        close = tantivy.Query.fuzzy_term_query(self._schema, "text", term, distance=1)
-        found = self._searcher.search(close, limit=1, count=True).count  # type: ignore[attr-defined]
+            return None
+        query = tantivy.Query.fuzzy_term_query(self._schema, "text", term, distance=1)
+        new_rows = self.delta.rows_close_to(term) if len(self.delta) else []
+        found = len(new_rows)
+        if self._searcher.num_docs:
+            found += self._searcher.search(query, limit=1, count=True).count  # type: ignore[attr-defined]
         if not found:
-            return []
-        return [tantivy.Query.boost_query(close, _MISSPELT_WEIGHT * _TYPICAL_TERM * _idf(total, found))]
+            return None
+        return _Close(query, _MISSPELT_WEIGHT * _TYPICAL_TERM * _idf(total, found), new_rows)
+
+
+class _Close(NamedTuple):
+    """Words close to a misspelt one: the query for them, its score for each text, and the new texts that have one."""
+
+    query: tantivy.Query
+    weight: float
+    new_rows: list[int]
+
+
+def terms_of(text: str) -> dict[str, int]:
+    """Return the terms under which a text is found, and how often it has each."""
+    return dict(Counter(_analyser().analyze(stored_form(text))))
+
+
+def _facts(explanation: dict[str, Any]) -> dict[str, float]:
+    """Return the values of an explained score by the first word of what they are."""
+    facts = {explanation["description"].split(",")[0]: float(explanation["value"])}
+    for part in explanation.get("details") or ():
+        facts |= _facts(part)
+    return facts
 
 
 def _idf(total: int, frequency: int) -> float:

@@ -1,14 +1,17 @@
 """Changes of a generation: vectors first, then words, the catalog last and in one transaction.
 
 A writer killed in between leaves a catalog with less than the other two hold; the next writer removes the surplus
-before it reuses a row number.
+before it reuses a row number. A few changes of words wait in the catalog (see `delta`); many are folded into the word index
+at once, with those that waited: its rows are always all those below a number that the catalog knows.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 
-from engram.adapters.index import row_details
+from engram.adapters.index import delta, row_details
 from engram.adapters.index.catalog import WAITING, count_waiting, set_vector_checks
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.numeric import numpy_module
@@ -43,6 +46,9 @@ class GenerationWriter:
         self._next_row = generation.next_row
         self._next_slot = generation.next_slot
         self._dead = generation.dead
+        self._words_dead = generation.words_dead
+        self._folders_changed = False
+        self._new: dict[int, str] = {}  # texts that wait, by row
         self._dropped: list[int] = []
         self._ids: set[str] = set()
         self._paths: set[str] = set()
@@ -76,14 +82,18 @@ class GenerationWriter:
             checks = [0] * len(texts)
             if self._generation.vectors is not None:
                 checks = self._write_vectors(self._generation.vectors, first, vectors, counts, there)
-            words = self._open_words()
             entries = []
             for number, new in enumerate(texts):
                 row = first + number
-                words.add(row, new.text)
+                if self._words is not None:
+                    self._words.add(row, new.text)
+                else:
+                    self._new[row] = new.text
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
             row_details.put_tokens(self._generation.catalog.connection, first, tokens)
+            if len(self._new) > delta.MOST:
+                self._fold()
 
     def _write_vectors(
         self,
@@ -147,8 +157,13 @@ class GenerationWriter:
         if not rows:
             return
         with damage_noticed():
-            self._open_words().remove(rows)
-            row_details.drop_tokens(self._generation.catalog.connection, rows)
+            connection, indexed = self._generation.catalog.connection, self._generation.delta.indexed
+            if self._words is not None:
+                self._words.remove(rows)
+            else:
+                delta.drop(connection, rows, indexed)
+            self._words_dead += sum([row < indexed.rows for row in rows])
+            row_details.drop_tokens(connection, rows)
             self._dropped += rows
             self._dead += len(rows)
 
@@ -165,22 +180,25 @@ class GenerationWriter:
 
     def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
         """Set the times of folders."""
+        if not changed and not gone:
+            return
         with damage_noticed():
             self._generation.catalog.set_folders(changed, gone)
+            self._folders_changed = True
 
     def commit(self, notes: dict[str, str]) -> None:
         """Make all changes take effect; `notes` are metadata of the whole index (`head`, `swept_ns`)."""
         generation = self._generation
         with damage_noticed():
-            facts = dict(notes)
-            if self._bulk or self._words is not None or not generation.words_in_step():
-                facts |= generation.note_words(self._open_words().commit())
-                self._words = None
+            facts = dict(notes) | self._commit_words()
             facts |= {
                 "next_row": str(self._next_row),
                 "next_slot": str(self._next_slot),
                 "dead": str(self._dead),
+                "words_dead": str(self._words_dead),
             }
+            if self._folders_changed:
+                facts["folders_mark"] = os.urandom(8).hex()
             if self._bulk:
                 generation.catalog.add_indexes()
             generation.catalog.shadow_duplicates(
@@ -206,15 +224,43 @@ class GenerationWriter:
                 words, self._words = self._words, None
                 words.abandon()
 
-    def _open_words(self) -> Words:
+    def _commit_words(self) -> dict[str, str]:
+        """Let the changes of words wait, or fold them into the word index; return what the catalog is to know of that."""
+        from engram.adapters.index.words import terms_of
+
+        generation, connection = self._generation, self._generation.catalog.connection
         if self._words is None:
-            in_step = self._bulk or self._generation.words_in_step()
-            words = self._generation.words
-            words.begin(bulk=self._bulk)
-            self._words = words
-            if not in_step:
-                self._dead += words.remove_from(self._generation.next_row)
-        return self._words
+            new = {row: terms_of(text) for row, text in self._new.items()}
+            if (
+                len(new) + delta.count(connection) > delta.MOST
+                or not (self._bulk or generation.words_in_step())
+                or generation.delta.is_off(list(new.values()))
+            ):
+                self._fold()
+            else:
+                delta.put(connection, new)
+        if self._words is None:
+            return generation.note_words() if self._bulk else {}
+        self._words.commit()
+        indexed, self._words = self._words.indexed(self._next_row), None
+        return generation.note_words() | {"indexed": json.dumps(indexed)}
+
+    def _fold(self) -> None:
+        """Begin to change the word index: with what has waited so far."""
+        generation = self._generation
+        in_step = self._bulk or generation.words_in_step()
+        words = generation.words
+        words.begin(bulk=self._bulk)
+        self._words = words
+        if not in_step:
+            self._words_dead += words.remove_from(generation.delta.indexed.rows)
+        texts, gone = delta.take(generation.catalog.connection)
+        words.remove(gone)
+        for row, terms in texts.items():
+            words.add_terms(row, terms)
+        for row, text in self._new.items():
+            words.add(row, text)
+        self._new.clear()
 
     def _note(self, paths: Sequence[str]) -> None:
         self._paths.update(paths)

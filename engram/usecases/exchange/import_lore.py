@@ -228,7 +228,7 @@ class _Run:
         """Return whether a source is new here, or known in other words."""
         if not fresh:
             return KNOWN, ""
-        if len(family) == 1:
+        if len(family) == 1 and self._present.has_others:
             for twin in similar(self._store, family[0]._replace(context=())):
                 if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
                     return ALIKE, twin.id

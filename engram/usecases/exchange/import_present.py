@@ -59,6 +59,7 @@ class Present:
         self._by_mark: dict[int, str] = {}
         self._paths: dict[str, str] = {}
         self._titled: dict[str, list[str]] = {}
+        self.has_others = True  # entries that something new may be alike
         refresh(store)
         generation = store.index.look()
         if generation is None:
@@ -69,6 +70,7 @@ class Present:
             self._by_mark[mark] = lore_id
             self._paths[lore_id] = path
             self._titled.setdefault(title, []).append(path)
+        self.has_others = bool(self.ids or store.recent or store.files.journal.size())
 
     def id_of(self, lore: Lore) -> str:
         """Return the lore here that has its id or text, also where tags or context were changed since; "" for none.

@@ -205,6 +205,7 @@ def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02
+_MOSTLY_NEW = 2  # times as many changed files as there are entries
 QUICK_LIMIT = 1000  # entries, which a rebuild indexes in a quarter of a second
 _LOCK_SECONDS = 2.0
 
@@ -270,12 +271,16 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         elif sweep:
             delta = file_scan.sweep(store, generation, now)
         else:
-            delta = file_scan.scan_folders(store, generation, now, *freshness.reported_changes(store))
+            changes = freshness.reported_changes(store)
+            delta = file_scan.scan_folders(store, generation, now, *changes, reported=True)
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
     mark = judgements.refresh_if_possible(store, generation.judged)
     day = day_of(store.clock.now())
     judged = _judged_since(store, generation, mark, day)
     delta = file_scan.with_judged(generation, delta, judged.paths)
+    alive = generation.next_row - generation.dead
+    if not delta.gone and len(delta.files) > max(QUICK_LIMIT, _MOSTLY_NEW * alive):
+        return _rebuild(store, "most of the lore is new", None)  # in less than half the time
     if (
         in_step
         and delta.is_empty
@@ -423,13 +428,16 @@ def _follow_owners(
 def too_many_dead(generation: Generation, *, patient: bool) -> bool:
     """Test whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
 
+    Or, if the word index never had them, whether many rows are of no use.
+
     In a large store a caller that waits for an answer (`patient`) does not wait for a rebuild, too: that is left to
     the process a command starts in the background, or to a thorough refresh.
     """
     alive = generation.next_row - generation.dead
     if patient and alive > QUICK_LIMIT:
         return False
-    return generation.dead > 0 and (alive <= EXACT_LIMIT or generation.dead > alive * DEAD_SHARE)
+    distorted = 0 if alive <= EXACT_LIMIT else alive * DEAD_SHARE
+    return generation.words_dead > distorted or generation.dead > max(EXACT_LIMIT, alive * DEAD_SHARE)
 
 
 class _IndexLock:

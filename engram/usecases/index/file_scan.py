@@ -99,16 +99,19 @@ def scan_folders(
     folders: Iterable[str] = (),
     files: Iterable[str] = (),
     touched: Container[str] = (),
+    *,
+    reported: bool = False,
 ) -> Delta:
     """Return the differences in folders whose time changed, in `folders` and the new ones below them, and of `files`.
 
-    A folder that was only `touched` is not read: what was made or removed there is among `files`. It is read when
-    its time is next checked, as the system may not have reported everything.
+    If all this was `reported` and the rest was checked a moment ago, no other folder is looked at. A folder that was
+    only `touched` is not read: what was made or removed there is among `files`. It is read when its time is next
+    checked, as the system may not have reported everything.
     """
     root, top = store.places.root, store.places.folder
     found = Scan({}, {}, {}, [], [])
     looked: set[str] = set()
-    moved = set(_changed(generation, root))
+    moved = set() if reported and freshness.is_watch_trusted(store) else set(_changed(generation, root))
     passed = {folder for folder in moved if folder in touched}
     there, gone, odd = _look_at(root, files)
     pending = [*(moved - passed), *folders, *odd] or ([] if generation.folders else [top])
@@ -121,6 +124,7 @@ def scan_folders(
             pending += [
                 sub for sub in inner if sub not in generation.folders or not freshness.is_watched(store, sub)
             ]
+    looked |= _drop_unreachable(generation, looked, found)
     _sweep_leftovers(store, found)
     if settled:
         paths = {path for path in settled if _folder(path) in looked} | gone
@@ -130,6 +134,19 @@ def scan_folders(
     found.folders.update(dict.fromkeys(passed - looked, 0))
     known = generation.catalog.known(sorted((paths | set(found.files)).difference(found.same)))
     return _compare(generation, found, known, now, paths & set(known), looked)
+
+
+def _drop_unreachable(generation: Generation, looked: Collection[str], found: Scan) -> set[str]:
+    """Take what is below folders that are gone, unreadable or links out of what was found; return those folders."""
+    lost = tuple([f"{folder}/" for folder in looked if folder not in found.folders])
+    below = {folder for folder in generation.folders if folder.startswith(lost)} if lost else set()
+    for folder in below:
+        found.folders.pop(folder, None)
+    if below:
+        found.same[:] = [path for path in found.same if not path.startswith(lost)]
+        for path in [path for path in found.files if path.startswith(lost)]:
+            del found.files[path]
+    return below
 
 
 def _settled(generation: Generation, folders: int) -> Settled:

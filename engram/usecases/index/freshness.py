@@ -47,8 +47,12 @@ def _start(store: Store, generation: Generation) -> None:
 
 def is_unchanged(store: Store) -> bool:
     """Test whether no change was reported and everything was checked less than a second ago."""
-    since = store.clock.nanoseconds() - store.looked_ns
-    return store.watch is not None and not has_reported_changes(store) and 0 <= since < TRUSTED_NS
+    return is_watch_trusted(store) and not has_reported_changes(store)
+
+
+def is_watch_trusted(store: Store) -> bool:
+    """Test whether changes are reported, and whatever was not reported was looked for less than a second ago."""
+    return store.watch is not None and 0 <= store.clock.nanoseconds() - store.looked_ns < TRUSTED_NS
 
 
 def has_reported_changes(store: Store) -> bool:
@@ -86,6 +90,8 @@ def updating(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
     `partly`: only some files are checked, so nothing is cleared. `swept`: every file is.
     """
     now = store.clock.nanoseconds()
+    if not swept and is_watch_trusted(store):
+        now = store.looked_ns  # only what was reported is looked at
     if swept:
         has_reported_changes(store)  # the sweep sees whatever happened up to here
     folders, files, touched = (set(names) for names in reported_changes(store))
@@ -108,6 +114,8 @@ def is_sweep_due(store: Store, generation: Generation) -> bool:
     count = generation.next_row - generation.dead
     if count <= SWEEP_ALWAYS or store.must_sweep or is_moved_by_others(store, generation):
         return True
+    if is_watch_trusted(store):
+        return False
     idle_since = max(generation.swept_ns, store.asked_ns)
     return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_interval_ns(
         generation

@@ -1,0 +1,222 @@
+"""What the word index does not know yet: new texts, scored here as tantivy scores them, and texts that are gone.
+
+A commit of tantivy writes, syncs and opens a dozen files, which takes 20 to 60 ms however small it is. So a few changes wait
+in the catalog, in whose transaction they are; the writer folds them into the word index when there are more than `MOST`,
+or when tantivy's scores, which know only its own average length, would be off. A store of up to `MOST` texts has nothing
+else. Scores are those of one index of all texts: to five digits where nothing is folded yet, else within `_TOLERANCE`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import math
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+MOST = 128  # changes that wait
+_TOLERANCE = 0.02  # of the average length of a text, which tantivy's scores are made with
+
+K1, B = 1.2, 0.75  # of BM25; tantivy's
+_EXACT_LENGTHS = 24
+_MANTISSA = 8
+
+SCHEMA = """
+CREATE TABLE delta (row INTEGER PRIMARY KEY, terms BLOB NOT NULL, check_number INTEGER NOT NULL);
+CREATE TABLE stale (row INTEGER PRIMARY KEY);
+"""
+
+
+class Indexed(NamedTuple):
+    """What the word index holds: rows below `rows`, so many documents (deleted ones included), of this average length."""
+
+    rows: int = 0
+    documents: int = 0
+    average: float = 0.0
+
+
+class Delta:
+    """The changes that one generation's word index does not know yet."""
+
+    def __init__(self, indexed: Indexed | None = None) -> None:
+        """Begin without changes; `indexed` tells what is in the word index (None: nothing)."""
+        self.indexed = indexed or Indexed()
+        self.stale: frozenset[int] = frozenset()
+        self._packed: dict[int, bytes] = {}
+        self._texts: dict[int, tuple[dict[str, int], int]] = {}  # terms with their counts, and length
+        self._tokens = 0
+
+    def load(self, connection: sqlite3.Connection, indexed: Indexed) -> None:
+        """Read what other connections or this one changed."""
+        self.indexed = indexed
+        rows = {row for (row,) in connection.execute("SELECT row FROM delta")}
+        for row in self._packed.keys() - rows:
+            del self._packed[row]
+            if row in self._texts:
+                self._tokens -= sum(self._texts.pop(row)[0].values())
+        if rows - self._packed.keys():
+            last = max(self._packed, default=-1)  # row numbers only grow
+            found = connection.execute("SELECT row, terms FROM delta WHERE row > ?", (last,))
+            self._packed.update(found)
+        self.stale = frozenset(row for (row,) in connection.execute("SELECT row FROM stale"))
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Test whether the word index knows everything."""
+        return not self._packed and not self.stale
+
+    @property
+    def texts(self) -> Mapping[int, tuple[dict[str, int], int]]:
+        """The terms of each new text, with their counts, and its length as tantivy rounds it, by row."""
+        if len(self._texts) < len(self._packed):
+            for row, packed in self._packed.items():
+                if row not in self._texts:
+                    terms = unpacked(packed)
+                    length = sum(terms.values())
+                    self._texts[row] = terms, rounded_length(length)
+                    self._tokens += length
+        return self._texts
+
+    def hides(self, row: int) -> bool:
+        """Test whether a row that the word index finds does not count: it is gone, or it is scored here."""
+        return row >= self.indexed.rows or row in self.stale
+
+    def frequency(self, term: str) -> int:
+        """Count the new texts that have a term."""
+        return sum([term in terms for terms, _ in self.texts.values()])
+
+    def rows_with(self, terms: Iterable[str]) -> list[int]:
+        """Return the new texts that have all of these terms, in order."""
+        wanted = {*terms}
+        return [row for row, (found, _) in sorted(self.texts.items()) if wanted <= found.keys()]
+
+    def rows_close_to(self, term: str) -> list[int]:
+        """Return the new texts that have a term one edit away from this one, in order."""
+        lengths = range(len(term) - 1, len(term) + 2)
+        near = {other for terms, _ in self.texts.values() for other in terms if len(other) in lengths}
+        close = {other for other in near if is_one_edit_away(term, other)}
+        return [row for row, (terms, _) in sorted(self.texts.items()) if not close.isdisjoint(terms)]
+
+    def average(self) -> float:
+        """Return the average length of all texts."""
+        documents, average, new = self.indexed.documents, self.indexed.average, len(self.texts)
+        return (documents * average + self._tokens) / max(1, documents + new)
+
+    def is_off(self, added: Sequence[Mapping[str, int]]) -> bool:
+        """Test whether the waiting texts and these change the average length so much that tantivy's scores are wrong."""
+        indexed, number = self.indexed, len(self.texts) + len(added)
+        if not indexed.documents:
+            return False
+        tokens = self._tokens + sum([sum(terms.values()) for terms in added])
+        off = abs(tokens - number * indexed.average)
+        return off > _TOLERANCE * indexed.average * (indexed.documents + number)
+
+    def boost(self, idf: float, indexed_idf: float) -> float:
+        """Return by what a term's score in tantivy is to be multiplied, which knows only its own documents.
+
+        Its idf is exact then; the average length is for a text of that length which has the term once.
+        """
+        here, all_of_them = self.indexed.average, self.average()
+        return idf / indexed_idf * (1 + K1) / (1 + K1 * (1 - B + B * here / all_of_them))
+
+    def scores(self, weights: Mapping[str, float]) -> dict[int, float]:
+        """Return the BM25 score of each new text that has one of these terms, of these idf."""
+        average = self.average()
+        found = {}
+        for row, (terms, length) in sorted(self.texts.items()):
+            norm = K1 * (1 - B + B * length / average) if average else K1
+            score = 0.0
+            for term, idf in weights.items():
+                if count := terms.get(term):
+                    score += idf * (1 + K1) * count / (count + norm)
+            if score:
+                found[row] = score
+        return found
+
+
+def put(connection: sqlite3.Connection, texts: Mapping[int, Mapping[str, int]]) -> None:
+    """Let new texts wait, by row."""
+    import zlib  # only writing needs it
+
+    packed = {row: marshal.dumps(dict(terms), 2) for row, terms in texts.items()}
+    values = [(row, one, zlib.crc32(one)) for row, one in packed.items()]
+    connection.executemany("INSERT INTO delta VALUES (?, ?, ?)", values)
+
+
+def drop(connection: sqlite3.Connection, rows: Sequence[int], indexed: Indexed) -> None:
+    """Forget new texts, and note which of the others are gone."""
+    connection.executemany("DELETE FROM delta WHERE row = ?", [(row,) for row in rows])
+    gone = [(row,) for row in rows if row < indexed.rows]
+    connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", gone)
+
+
+def take(connection: sqlite3.Connection) -> tuple[dict[int, dict[str, int]], list[int]]:
+    """Take everything out: the terms of new texts by row, in order, and the rows that are gone."""
+    texts = connection.execute("SELECT row, terms FROM delta ORDER BY row").fetchall()
+    gone = [row for (row,) in connection.execute("SELECT row FROM stale ORDER BY row")]
+    connection.execute("DELETE FROM delta")
+    connection.execute("DELETE FROM stale")
+    return {row: unpacked(packed) for row, packed in texts}, gone
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """Count the changes that wait."""
+    query = "SELECT (SELECT count(*) FROM delta) + (SELECT count(*) FROM stale)"
+    return int(connection.execute(query).fetchone()[0])
+
+
+def damaged(connection: sqlite3.Connection) -> list[str]:
+    """Return the rows whose waiting terms differ from what was written, or belong to no entry."""
+    import zlib
+
+    query = (
+        "SELECT row, terms, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = delta.row) FROM delta"
+    )
+    return [
+        f"the terms of row {row}"
+        for row, packed, expected, known in connection.execute(query)
+        if not known or zlib.crc32(packed) != expected
+    ]
+
+
+def unpacked(packed: bytes) -> dict[str, int]:
+    """Return the terms that `put` packed. Raises ValueError, EOFError or TypeError if they are damaged."""
+    found = marshal.loads(packed)  # noqa: S302  # of this index's own catalog
+    if not isinstance(found, dict):
+        raise TypeError("the terms of a text are no dictionary")
+    return found
+
+
+def bm25_idf(documents: int, frequency: int) -> float:
+    """Return the idf of a term as tantivy has it."""
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def rounded_length(length: int) -> int:
+    """Return a text's length as tantivy stores it in a byte: exact up to 40, then with three significant binary digits."""
+    above = length - _EXACT_LENGTHS
+    if above < _MANTISSA:
+        return length
+    shift = above.bit_length() - _MANTISSA.bit_length()
+    return _EXACT_LENGTHS + (above >> shift << shift)
+
+
+def is_one_edit_away(one: str, other: str) -> bool:
+    """Test whether inserting, deleting, replacing or swapping neighbouring characters once makes them equal, or nothing."""
+    if abs(len(one) - len(other)) > 1:
+        return False
+    if one == other:
+        return True
+    start = 0
+    while start < len(one) and start < len(other) and one[start] == other[start]:
+        start += 1
+    left, right = one[start:], other[start:]
+    if len(left) == len(right):
+        return left[1:] == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    return left[1:] == right if len(left) > len(right) else left == right[1:]
