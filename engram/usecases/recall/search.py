@@ -323,17 +323,22 @@ def evidence(hit: Scored) -> float:
 
 
 def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
-    """Return the strength of an answer of these hits: that of the one with the most evidence; see `strength_by`."""
+    """Return the strength of an answer of these hits, best first; see `strength_by`."""
     return strength_by(found, [evidence(hit) for hit in found], bar)
 
 
 def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.0) -> str:
-    """Return the strength of an answer of hits whose evidence is known; `bar` is the share of the bound that is enough."""
+    """Return the strength of an answer of hits, best first, whose evidence is known.
+
+    It is strong by its best hit alone, and weak by any. `bar` is the share of the bound that is enough.
+    """
     levels = [
         ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine), bar)
         for hit, much in zip(found, known, strict=True)
     ]
-    return next((level for level in ranking.STRENGTHS if level in levels), ranking.NONE)
+    if levels[:1] == [ranking.STRONG]:
+        return ranking.STRONG
+    return ranking.WEAK if any(level != ranking.NONE for level in levels) else ranking.NONE
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
