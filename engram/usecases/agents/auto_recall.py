@@ -108,8 +108,11 @@ def _strong(found: Sequence[Recalled], bar: float) -> list[Recalled]:
     return [hit for hit in strong if hit.score.total >= _BESIDE * found[0].score.total]
 
 
-def by_files(store: Store, files: Sequence[str]) -> str:
-    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new."""
+def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
+    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new.
+
+    With `above` those that this session was shown before are named.
+    """
     if not files:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)
@@ -128,7 +131,8 @@ def by_files(store: Store, files: Sequence[str]) -> str:
 
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
-    put = put_before(store, loaded(store, consult(store, ask)), budget, lead=FOR_FILE, question=named)
+    found = loaded(store, consult(store, ask))
+    put = put_before(store, found, budget, lead=FOR_FILE, question=named, above=above)
     _note_recalled(store, put)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text
