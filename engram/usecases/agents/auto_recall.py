@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.budget import Nearness
-    from engram.usecases.recall.question import Recalled
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
@@ -44,7 +43,6 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
-_BESIDE = 0.7  # of the best hit's score: what is farther from it is rarely an answer, too
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
@@ -75,7 +73,7 @@ def by_text(
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
     usable = answer.strategy != recall.SCAN
     most = MOST
-    hits = _strong(answer.lore, bar) if usable else []
+    hits = search.strong_hits(answer.lore, bar) if usable else []
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -98,14 +96,6 @@ def by_text(
     scores = {hit.lore.id: hit.score.total for hit in hits}
     _note(store, text, put, withheld, began, answer.strategy, answer.strength, scores)
     return put.text
-
-
-def _strong(found: Sequence[Recalled], bar: float) -> list[Recalled]:
-    """Return the best hit and those strong ones that come near it; none where the best is not strong."""
-    strong = [hit for hit in found if search.strength_of([hit], bar) == ranking.STRONG]
-    if not strong or strong[0] is not found[0]:
-        return []
-    return [hit for hit in strong if hit.score.total >= _BESIDE * found[0].score.total]
 
 
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:

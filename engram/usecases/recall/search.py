@@ -25,7 +25,7 @@ from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Protocol
+    from typing import Protocol, TypeVar
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         @property
         def score(self) -> Score:
             """The score and its parts."""
+
+    Hits = TypeVar("Hits", bound=Scored)
 
     from numpy import float32, intp
     from numpy.typing import NDArray
@@ -339,6 +341,16 @@ def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.
     if levels[:1] == [ranking.STRONG]:
         return ranking.STRONG
     return ranking.WEAK if any(level != ranking.NONE for level in levels) else ranking.NONE
+
+
+def strong_hits(found: Sequence[Hits], bar: float = 1.0) -> list[Hits]:
+    """Return the best of these hits, best first, and the strong ones that come near it; none where the best is not strong."""
+    if strength_of(found, bar) != ranking.STRONG:
+        return []
+    nearest = ranking.BESIDE * found[0].score.total
+    return [
+        hit for hit in found if hit.score.total >= nearest and strength_of([hit], bar) == ranking.STRONG
+    ]
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
