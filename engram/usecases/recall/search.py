@@ -348,9 +348,7 @@ def strong_hits(found: Sequence[Hits], bar: float = 1.0) -> list[Hits]:
     if strength_of(found, bar) != ranking.STRONG:
         return []
     nearest = ranking.BESIDE * found[0].score.total
-    return [
-        hit for hit in found if hit.score.total >= nearest and strength_of([hit], bar) == ranking.STRONG
-    ]
+    return [hit for hit in found if hit.score.total >= nearest and strength_of([hit], bar) == ranking.STRONG]
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
