@@ -70,6 +70,7 @@ def test_entries_say_by_their_spelling_whether_a_word_is_a_name(
     word: str, texts: list[str], how: int
 ) -> None:
     assert naming.how_surely(word, texts) == how
+    assert naming.NO < naming.LIKELY < naming.SURE
 
 
 def test_an_entry_is_about_what_its_head_names() -> None:

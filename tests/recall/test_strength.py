@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score
-from engram.usecases.recall.search import evidence, strength_of, strong_hits
+from engram.usecases.recall.search import evidence, strength_of, strong_hits, worth_showing
 
 LIMITS = BY_BOTH
 
@@ -65,7 +65,7 @@ def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
 
 
 def test_nothing_comes_where_the_best_hit_is_not_strong_itself() -> None:
-    assert strong_hits([hit(0.3, 0.1, 1.0), CERTAIN]) == []
+    assert strong_hits([hit(0.3, 0.1, 1.0), hit(0.6, 0.6, 0.9)]) == []
     assert strong_hits([]) == []
 
 
@@ -74,3 +74,10 @@ def test_what_is_near_the_best_hit_is_held_to_the_same_bar() -> None:
     pair = [hit(0.3, lead, 1.0), hit(0.3, lead, 0.9)]
     assert strong_hits(pair) == []
     assert strong_hits(pair, 0.8) == pair
+
+
+def test_beside_a_hit_that_answers_others_are_shown_down_to_a_bound_and_alone_none() -> None:
+    just, below = (Hit(NOTHING.score._replace(cosine=0.0, missing=lacks)) for lacks in (0.086, 0.0873))
+    assert worth_showing([NEAR, just, below]) == [NEAR, just]
+    assert worth_showing([NEAR, just], 0.1) == [NEAR]
+    assert worth_showing([just, below]) == []
