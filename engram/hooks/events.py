@@ -339,10 +339,10 @@ def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
 
 def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list[str]:
     """Return files in the spellings that lore may have: from the repository's top, from the folder."""
-    from engram.adapters.git.run.layout import find_repository
-
     if not files:
         return []
+    from engram.adapters.git.run.layout import find_repository  # most prompts name no file
+
     repository = find_repository(working)
     tops = [working, store.places.root, *([repository.worktree] if repository else [])]
     found = []
