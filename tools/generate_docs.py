@@ -185,7 +185,10 @@ def ranking() -> str:
         ("strong", "evidence plus weighted lead from which the answer is strong"),
         ("least", "evidence that a strong answer has at least"),
         ("lead", "how much the lead weighs there"),
-        ("chance", "the score that the third hit is taken to have where there are fewer, or less near ones"),
+        (
+            "chance",
+            "the score that the two hits behind the best are taken to have where there are fewer, or less near ones",
+        ),
         ("weak", "evidence from which there is an answer at all"),
         ("shown", "evidence from which a hit is shown beside a better one"),
     ):

@@ -100,7 +100,8 @@ def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = Non
         store.make_vectors()
     texts = {document.answers: document.text for document in found.documents}
     touched = {document.answers for document in found.documents if set(document.files) & set(chosen)}
-    return Place(folder, keys, Judge(texts), frozenset(touched))
+    learned = {document.answers: "; ".join(document.context) for document in found.documents}
+    return Place(folder, keys, Judge(texts, learned), frozenset(touched))
 
 
 def run(place: Place, drawn: Sequence[Event], way: str, together: int = 2) -> list[Outcome]:

@@ -7,7 +7,8 @@ indentation at the start of lines, the marks of neutralization and all white spa
   must be there, in at least 300 characters that follow one another: the one that the set names, else the one that has
   most words in common with the question.
 - `[L3] … above` or `L3 above` counts as the entry where L3 stood whole before in the same session.
-- A character is lore text where the piece of the line that it stands in is a part of an entry, or a title in a header.
+- A character is lore text where the piece of the line that it stands in is a part of an entry's text or of where it was
+  learned, or a title in a header.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engram.domain.agents.framing import LEARNED
 from engram.domain.agents.neutralization import UNCHECKED, neutralize
 
 if TYPE_CHECKING:
@@ -64,9 +66,10 @@ NOTHING = Seen(frozenset(), frozenset(), frozenset(), {}, 0, 0)
 class Judge:
     """Knows the entries of a store by their text."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts`: id → the text with its title on top."""
+    def __init__(self, texts: Mapping[str, str], learned: Mapping[str, str] | None = None) -> None:
+        """`texts`: id → the text with its title on top; `learned`: id → where it was learned, which is lore text as well."""
         self._texts = texts
+        self._learned = {key: plain(neutralize(text)) for key, text in (learned or {}).items()}
         self._plain = {key: plain(neutralize(text, lines=True)) for key, text in texts.items()}
         self._titles = {key: plain(neutralize(text.split("\n", 1)[0])) for key, text in texts.items()}
         self._grams: dict[str, list[str]] = {}
@@ -136,9 +139,12 @@ class Judge:
                 characters += len(self._texts[key].split("\n", 1)[0]) if title and title in plain(line) else 0
                 continue
             for piece in _LEFT_OUT.split(line):
-                if plain(piece) and plain(piece) in self._plain[key]:
-                    pieces.append(plain(piece))
-                    characters += len(_QUOTED.sub("", piece))
+                said = _QUOTED.sub("", piece).removeprefix(LEARNED)
+                if plain(said) and plain(said) in self._plain[key]:
+                    pieces.append(plain(said))
+                    characters += len(said)
+                elif plain(said) and plain(said) in self._learned.get(key, ""):
+                    characters += len(said)
         return key, pieces, characters
 
     def _is_whole(self, key: str, block: str, pieces: list[str], question: str, passage: str) -> bool:

@@ -73,11 +73,12 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    return Reply("\n\n".join(part for part in (_answers(store, text), _asked_before(store)) if part))
+    said = (_answers(store, text, payload.cwd), _asked_before(store))
+    return Reply("\n\n".join(part for part in said if part))
 
 
-def _answers(store: Store, text: str) -> str:
-    """Return what a person's prompt brings; "" for one that asks for nothing."""
+def _answers(store: Store, text: str, working: str) -> str:
+    """Return what a person's prompt brings, first by the files that it names; "" for one that asks for nothing."""
     from engram.domain.agents.naming import asks_for_nothing
 
     if asks_for_nothing(text):
@@ -85,8 +86,12 @@ def _answers(store: Store, text: str) -> str:
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    found = auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT, above=True, named=True)
-    return with_captured(store, found, text)
+    files = _as_lore_name_them(store, working, signals.files_in(text))
+    about = auto_recall.by_files(store, files, above=True)
+    found = auto_recall.by_text(
+        store, text, lead=auto_recall.FOR_PROMPT, above=not about, named=True, spent=tokens(about)
+    )
+    return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 
 def _asked_before(store: Store) -> str:
@@ -334,10 +339,10 @@ def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
 
 def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list[str]:
     """Return files in the spellings that lore may have: from the repository's top, from the folder."""
-    from engram.adapters.git.run.layout import find_repository
-
     if not files:
         return []
+    from engram.adapters.git.run.layout import find_repository  # most prompts name no file
+
     repository = find_repository(working)
     tops = [working, store.places.root, *([repository.worktree] if repository else [])]
     found = []

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.admission.credit import CONFIRMED, Counted, Earned
-from engram.domain.admission.tiers import tier_of
+from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.agents.framing import EXCERPT, QUOTE, also_text, as_text, frame, origin_of, quote, whole
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWN = "01JAAAAAAAAAAAAAAAAAAAAAAA"
+COUNTED = Counted(700, False, False, False)
 
 
 def lore(content: str, agent: str = "codex", source: str = OWN) -> Lore:
@@ -78,6 +80,26 @@ def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
     )
     assert framed.about == "friction · confirmed 3×, last by Ada 2 weeks ago"
     assert tokens(f"[{framed.ref}] {framed.about}") <= 21
+
+
+@pytest.mark.parametrize(
+    ("days", "age"), [(0, "today"), (3, "3 d"), (59, "59 d"), (60, "2 mo"), (729, "24 mo"), (730, "2 y")]
+)
+def test_an_age_takes_a_few_characters(days: int, age: str) -> None:
+    (framed,) = whole([("L1", lore("x"), Tier("agent", "codex"), COUNTED)], NOW + timedelta(days=days))
+    assert framed.about == f"fact · codex · {age}"
+
+
+def test_who_is_left_out_where_nobody_is_named() -> None:
+    said = lore("x", "", "")
+    (framed,) = whole([("L1", said, tier_of(said, OWN), COUNTED)], NOW)
+    assert framed.about == "fact · today"
+
+
+def test_only_of_the_first_entry_is_it_said_where_it_was_learned() -> None:
+    both = [lore(text)._replace(context=("in a review",)) for text in ("First.", "Second.")]
+    fitted = frame([(f"L{k}", one, Tier("agent", "codex"), COUNTED) for k, one in enumerate(both)], 500, NOW)
+    assert [one.context for one in fitted.items] == ["in a review", ""]
 
 
 def test_the_origin_names_who_and_whether_it_came_from_elsewhere() -> None:

@@ -61,6 +61,8 @@ def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> No
         ("retries", ["It fails. Retries come later."], naming.NO),
         ("service", ["The Falcon service retries."], naming.NO),
         ("3ds", ["A 3DS challenge may take ten minutes."], naming.NO),
+        ("weasyprint", ["WeasyPrint draws them.", "Ask weasyprint for it."], naming.SURE),
+        ("dlx", ["Parcels go by DLX.", "What dlx costs is not known."], naming.SURE),
         ("absent", ["The Falcon service retries."], naming.NO),
     ],
 )
@@ -68,12 +70,24 @@ def test_entries_say_by_their_spelling_whether_a_word_is_a_name(
     word: str, texts: list[str], how: int
 ) -> None:
     assert naming.how_surely(word, texts) == how
+    assert naming.NO < naming.LIKELY < naming.SURE
 
 
 def test_an_entry_is_about_what_its_head_names() -> None:
     assert naming.is_about("falcon", "Retries of Falcon are spaced by a minute.\nMore.")
     assert not naming.is_about("falcon", "Retries are spaced by a minute.\nFalcon does so, too.")
     assert not naming.is_about("falcon", f"{'Retries are spaced by a minute. ' * 3}Falcon does so, too.")
+
+
+def test_the_head_of_an_entry_ends_after_eighty_characters() -> None:
+    assert naming.is_about("falcon", f"{'x' * 78} Falcon")
+    assert not naming.is_about("falcon", f"{'x' * 79} Falcon")
+
+
+def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() -> None:
+    assert naming.words_of("zq zqx QF") == ["zqx", "qf"]
+    many = [f"zq{first}{second}" for first in "abcdef" for second in "abcdef"]
+    assert naming.words_of(" ".join(many)) == many[:24]
 
 
 @pytest.mark.parametrize(

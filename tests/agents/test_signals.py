@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.agents.signals import LONGEST_ERROR, commands_of, complains, identifying_error
+from engram.domain.agents.signals import LONGEST_ERROR, commands_of, complains, files_in, identifying_error
 
 TRACEBACK = """Traceback (most recent call last):
   File "/srv/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
@@ -61,6 +61,10 @@ Exit code 1"""
         ),
         ("401 on GET /3ds/return", "401 on GET /3ds/return"),
         ("one\ntwo\nthree", "two three"),
+        (
+            "+ ./deploy prod\n401 on GET /return\nstep two ended with status 1\n++ cleanup tmp",
+            "401 on GET /return",
+        ),
         ("\n \n", ""),
         ("Exit code 1", ""),
     ],
@@ -79,6 +83,20 @@ def test_any_output_is_read_within_the_limit(output: str) -> None:
 def test_an_output_complains_only_where_a_line_says_what_is_wrong() -> None:
     assert complains("ok\nfatal: not a git repository")
     assert not complains("12 passed\nExit code 0\nall good")
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("see docs/ddl.md", ["docs/ddl.md"]),
+        ("Is `src/app/db.py` (or ./conf.toml) right?", ["src/app/db.py", "./conf.toml"]),
+        ("compare a.py, b.py; then a.py.", ["a.py", "b.py"]),
+        ("read https://a.example/x.html first", []),
+        ("bump it to 1.24, thanks.", []),
+    ],
+)
+def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list[str]) -> None:
+    assert files_in(text) == files
 
 
 @pytest.mark.parametrize(

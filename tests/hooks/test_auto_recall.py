@@ -93,6 +93,25 @@ def test_the_retrieval_log_has_what_was_shown(root: Path) -> None:
         assert list(entry.ids) == list(engram.session_refs().values())
 
 
+def test_a_prompt_that_names_a_file_gets_what_names_it_and_then_what_answers(root: Path) -> None:
+    found = said("prompt", root, prompt="what is there to know before I touch src/queue.py?")
+    assert ABOUT_FILE in found
+    both = said("prompt", root, prompt=f"`src/queue.py`: {PROMPT}", session_id="s2")
+    assert both.index(ABOUT_FILE) < both.index(LESSON)
+    assert both.count(ABOUT_FILE) == both.count(LESSON) == 1
+
+
+def test_a_prompt_about_a_file_whose_entry_stands_above_gets_its_ref_alone(root: Path) -> None:
+    assert ABOUT_FILE in said("pre-tool", root)
+    again = said("prompt", root, prompt="anything else about src/queue.py?")
+    assert f"<engram-lore>\n[L1] above answers this:\n    {ABOUT_FILE}\n</engram-lore>" in again
+
+
+@pytest.mark.parametrize("named", ["src/other.py", "https://a.example/src/queue.py", "and/or", "queue"])
+def test_a_prompt_that_names_no_file_of_an_entry_gets_none_by_files(named: str, root: Path) -> None:
+    assert ABOUT_FILE not in (answer(CLAUDE, "prompt", root, prompt=f"have a look at {named}") or "")
+
+
 # --- tools
 
 

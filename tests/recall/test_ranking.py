@@ -361,13 +361,14 @@ def totals(*values: float, cosine: float | None = 0.5, scope: float = 1.0) -> li
     return [pytest.approx(one.lead) for one in with_leads(scores)]
 
 
-def test_a_lead_is_over_the_hit_two_places_behind_since_two_entries_may_answer() -> None:
-    assert totals(0.8, 0.7, 0.6, 0.35) == [0.25, 0.5, 1 - 0.1 / 0.6, 1 - 0.1 / 0.35]
+def test_a_lead_is_over_the_two_hits_behind_the_farther_counting_twice_since_two_entries_may_answer() -> None:
+    leads = [1 - (0.6 + 2 * 0.45) / 2.4, 1 - (0.45 + 2 * 0.3) / 1.8, 1 - (0.3 + 0.2) / 1.35, 1 - 0.1 / 0.3]
+    assert totals(0.8, 0.6, 0.45, 0.3) == leads
 
 
 def test_without_rivals_a_hit_leads_over_what_an_entry_has_by_chance() -> None:
     assert totals(0.5) == [0.8]
-    assert totals(0.5, 0.4, 0.05) == [0.8, 0.75, 0.0]
+    assert totals(0.5, 0.2, 0.05) == [1 - (0.2 + 0.2) / 1.5, 0.5, 0.0]
     assert totals(0.5, cosine=None) == [0.96]
     assert totals(1.0, scope=2.0) == [0.8]
     assert totals(0.0) == [0.0]
@@ -383,4 +384,4 @@ def test_evidence_shrinks_with_what_is_missing(
 
 def test_a_hit_without_the_decisive_word_is_no_answer() -> None:
     assert strength(evidence(0.1, 0.2, 0.3), 1.0, BY_BOTH) == NONE
-    assert strength(evidence(0.1, 0.2, 0.1), 1.0, BY_BOTH) == WEAK
+    assert strength(evidence(0.1, 0.2, 0.1), 0.4, BY_BOTH) == WEAK

@@ -16,7 +16,7 @@ from engram.domain.entry.lore import ACTIVE, lore_as_dict
 from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.recall.filling import fill
-from engram.domain.text.counting import ago
+from engram.domain.text.counting import age
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -60,8 +60,8 @@ class Framed(NamedTuple):
     """An entry as an agent gets it: neutralized text, as much of it as is shown, its trust tier and who wrote it.
 
     `confidence` is what it counts as here, `tier` what others than its author made of it; `trust` one of
-    `engram.domain.admission.tiers.TIERS`; `left_out` counts the characters that are not shown; `age` says when it was
-    recorded, as `2 weeks ago`; `disputed` is the sentence on what its versions say, "" for no dispute. `helped` says how
+    `engram.domain.admission.tiers.TIERS`; `left_out` counts the characters that are not shown; `age` says how long ago it
+    was recorded, as `10 mo`; `disputed` is the sentence on what its versions say, "" for no dispute. `helped` says how
     often and when it helped, `context` where it was learned, as one neutralized line; "" for neither.
     """
 
@@ -82,8 +82,8 @@ class Framed(NamedTuple):
     @property
     def about(self) -> str:
         """The facts about it in one line; all that its writer could choose in it is a plain name."""
-        is_said = self.trust in (HUMAN, AGENT) or self.origin == BY_HAND
-        who = self.origin if is_said else f"{self.trust}: {self.origin}"
+        who = self.origin if self.trust in (HUMAN, AGENT) else f"{self.trust}: {self.origin}"
+        who = "" if self.origin == BY_HAND else who  # by nobody who is named
         tier = "" if self.tier == _USUAL else self.tier
         facts = [short_name(self.category), tier, *([EXCERPT] if self.left_out else [])]
         if not tier.startswith(CONFIRMED):  # which says who and when, and that weighs more
@@ -126,7 +126,7 @@ def frame(
     left out. `cost` counts the characters of one entry as shown (default: in the answer of a tool, as text and as data).
     """
     cost, found = cost or _characters, found[:most]
-    each, room = whole(found, now), budget * CHARACTERS_PER_TOKEN
+    each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
     }
@@ -140,6 +140,11 @@ def frame(
         while missing and _names_length(missing) > room:
             missing.pop()
     return Fitted(tuple(items), tuple(missing) if items else ())
+
+
+def _without_context(items: Sequence[Framed]) -> list[Framed]:
+    """Keep where it was learned of the first alone, which answers best: `recall_get` has it of the others."""
+    return [one._replace(context="") if place else one for place, one in enumerate(items)]
 
 
 def _without(names: Mapping[str, tuple[str, str]], items: Sequence[Framed]) -> list[tuple[str, str]]:
@@ -277,10 +282,11 @@ def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -
         disputed = neutralize(describe_dispute(lore, now), is_checked=trust.is_checked)
     helped = f"helped {lore.validation_count}×" if lore.validation_count else ""
     if helped and lore.last_validated:
-        helped += f", last {ago((now - lore.last_validated).total_seconds())}"
+        last = age((now - lore.last_validated).total_seconds())
+        helped += f", last {last}" if last == "today" else f", last {last} ago"
     learned = "; ".join(lore.context)
     context = name_of(" ".join(learned.split()), is_checked=trust.is_checked) if learned else ""
     return Framed(
         ref, lore.id, text, safe_text(lore.category), counts.fraction, counts.earned.words(now), trust.tier, trust.reason,
-        age=ago((now - lore.created_at).total_seconds()), disputed=disputed, helped=helped, context=context,
+        age=age((now - lore.created_at).total_seconds()), disputed=disputed, helped=helped, context=context,
     )  # fmt: skip

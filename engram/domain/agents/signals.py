@@ -39,6 +39,7 @@ _EMPTY = re.compile(
     r"|(?:error: )?aborting due to .*|traceback \(most recent call last\):?"
     r"|.*\b(?:ended|exited|failed|finished|terminated) with (?:exit )?(?:code|status|error)\b.{0,30}|.* failed with error:?"
     r"|stopping after \d+ failures?|failed \S+::\S+|[\w./-]+: (?:failure|error)|npm (?:err!|error) .{0,80}"
+    r"|\+{1,4} .*"  # a shell's trace of what it runs
     r"|during handling of the above.*|the above exception was.*|error:?|failed:?"
     r"|=+ .{0,40}(?:failures|errors|short test summary).{0,20} =+|\d+ (?:failed|errors?|warnings?)[ ,\d\w.]*)\W*$",
     re.IGNORECASE,
@@ -115,6 +116,13 @@ def identifying_error(output: str) -> str:
 def is_common_file(name: str) -> bool:
     """Return whether a file's name without its folder says nothing: every project has such a file."""
     return name.lower() in _COMMON_FILES
+
+
+def files_in(text: str) -> list[str]:
+    """Return the files that a text of a person names, in order, each once; some of them may be none."""
+    words = [word.strip("\"'`()[]{}<>,;:!?").rstrip(".") for word in text.split()]
+    found = [word for word in words if _FILE.match(word) and "://" not in word]
+    return list(dict.fromkeys(found))[:_MOST_FILES]
 
 
 def complains(output: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.domain.explore.insight import LATENCY_BOUNDS_MS
-from engram.domain.text.counting import counted, entries
+from engram.domain.text.counting import age, counted, entries
 from engram.domain.text.drawing import bars, columns, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -117,7 +117,7 @@ def _unused(found: Insight, now: float, width: int) -> Chart:
     few = f"{found.unused_total:,} of {found.active:,} active entries"
     sentence = f"{few} are older than a month, never shown here and never judged helpful."
     lines = [
-        _cut(f"{_ago(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
+        _cut(f"{age(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
     ]
     return Chart("Never used", sentence, tuple(lines), tuple(one.id for one in found.unused))
 
@@ -133,7 +133,7 @@ def _unanswered(found: Insight, now: float, width: int) -> Chart:
 
 
 def _question(one: Asked, now: float, width: int) -> str:
-    return _cut(f"{one.times}×  {_ago(now - one.last_at):<7}{' '.join(one.query.split())}", width)
+    return _cut(f"{one.times}×  {age(now - one.last_at):<7}{' '.join(one.query.split())}", width)
 
 
 def _share(title: str, sentence: str, shares: Sequence[Share], total: int, width: int) -> Chart:
@@ -171,19 +171,6 @@ def _ms(value: float) -> str:
 
 def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
-
-
-def _ago(seconds: float) -> str:
-    days = int(seconds // _DAY)
-    return (
-        "today"
-        if days < 1
-        else f"{days} d"
-        if days < 60
-        else f"{days // 30} mo"
-        if days < 730
-        else f"{days // 365} y"
-    )
 
 
 def _cut(text: str, most: int) -> str:

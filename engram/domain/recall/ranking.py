@@ -73,7 +73,7 @@ class Score(NamedTuple):
 
     `cosine` is None without vectors. `near` is how near its tokens come to those of the query, `missing` the share
     of the word that it is farthest from, times the distance: None if single tokens have no vectors. `lead` is the share
-    of its score by which it stands out from the hits behind it, 0..1.
+    of its score by which it stands out from the two hits behind it, 0..1.
     """
 
     total: float
@@ -191,9 +191,9 @@ def _shared(one: str, other: str) -> float:
 #
 # Evidence alone says nothing in a store of many entries about one subject: there much of every question is in some entry.
 # What answers a question stands out from the others; where nothing does, the best few are about equal. So an answer is
-# strong by its evidence and its lead over the third best hit: over the third, since two entries may both answer. The
-# others are the store's own measure of how near an entry comes by its subject alone, and need no calibration.
-# docs/recall.md has the rates that these bounds give.
+# strong by the evidence for its best hit and that one's lead over the two behind it, of which the farther counts twice,
+# since two entries may both answer. The others are the store's own measure of how near an entry comes by its subject
+# alone, and need no calibration. docs/recall.md has the rates that these bounds give.
 
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
@@ -206,7 +206,7 @@ class Bounds(NamedTuple):
     """What an answer must reach: evidence plus `lead` times its lead to be strong, and `least` evidence for that.
 
     `weak` is the evidence from which on it is an answer at all, `shown` that of a hit beside a better one. A hit without
-    rivals leads over one with the score `chance`.
+    rivals leads over two with the score `chance`.
     """
 
     strong: float
@@ -217,7 +217,8 @@ class Bounds(NamedTuple):
     chance: float
 
 
-BY_BOTH = Bounds(2.0, 0.0, -0.13, 0.2, 4.0, 0.1)
+BESIDE = 0.7  # of the best hit's score: what is farther from it is rarely an answer, too
+BY_BOTH = Bounds(2.1, 0.0, -0.13, 0.1, 4.5, 0.1)
 BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
 
 
@@ -238,12 +239,15 @@ def bounds(cosine: float | None) -> Bounds:
 
 
 def with_leads(scores: Sequence[Score]) -> list[Score]:
-    """Return the scores, best first, each with its lead over the one two places behind it."""
+    """Return the scores, best first, each with its lead over the two behind it, the farther counting twice."""
     found = []
     for place, one in enumerate(scores):
         chance = bounds(one.cosine).chance * one.scope
-        rival = max(chance, scores[place + 2].total if place + 2 < len(scores) else 0.0)
-        found.append(one._replace(lead=max(0.0, 1 - rival / one.total) if one.total > 0 else 0.0))
+        behind = [max(chance, rival.total) for rival in scores[place + 1 : place + 3]]
+        near, far = [*behind, chance, chance][:2]
+        found.append(
+            one._replace(lead=max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0)
+        )
     return found
 
 

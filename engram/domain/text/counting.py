@@ -23,3 +23,13 @@ def ago(seconds: float) -> str:
         if days >= length:
             return f"{counted(days // length, name)} ago"
     return "today"
+
+
+def age(seconds: float) -> str:
+    """Return an age in a few characters: `today`, `3 d`, `10 mo`, `2 y`."""
+    days = int(seconds // 86_400)
+    if days < 1:
+        return "today"
+    if days < 60:
+        return f"{days} d"
+    return f"{days // 30} mo" if days < 730 else f"{days // 365} y"

@@ -73,7 +73,7 @@ def by_text(
     answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
     usable = answer.strategy != recall.SCAN
     most = MOST
-    hits = [hit for hit in answer.lore if usable and search.strength_of([hit], bar) == ranking.STRONG]
+    hits = search.strong_hits(answer.lore, bar) if usable else []
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -98,8 +98,11 @@ def by_text(
     return put.text
 
 
-def by_files(store: Store, files: Sequence[str]) -> str:
-    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new."""
+def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
+    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new.
+
+    With `above` those that this session was shown before are named.
+    """
     if not files:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)
@@ -118,7 +121,8 @@ def by_files(store: Store, files: Sequence[str]) -> str:
 
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
-    put = put_before(store, loaded(store, consult(store, ask)), budget, lead=FOR_FILE, question=named)
+    found = loaded(store, consult(store, ask))
+    put = put_before(store, found, budget, lead=FOR_FILE, question=named, above=above)
     _note_recalled(store, put)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text

@@ -23,7 +23,7 @@ _MOST_ENTRIES = 8  # what more entries have is a subject, of which a name alone 
 _SHARE = 0.03  # of a larger store
 # Evidence that an entry answers: beside others, where the prompt names one thing, where many entries are about it, and
 # where an ordinary word is its name.
-_BESIDE, _ALONE, _OF_MANY, _ORDINARY = 0.0, 0.05, 0.25, 0.2
+_BESIDE, _ALONE, _OF_MANY, _ORDINARY = 0.05, 0.1, 0.4, 0.2
 _FEW = 2
 _SECOND = (
     0.85  # of the best entry's relevance: so near comes another about the same thing that is brought, too

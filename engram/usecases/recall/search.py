@@ -27,7 +27,7 @@ from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Protocol
+    from typing import Protocol, TypeVar
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         @property
         def score(self) -> Score:
             """The score and its parts."""
+
+    Hits = TypeVar("Hits", bound=Scored)
 
 
 FEW = 10
@@ -230,17 +232,30 @@ def evidence(hit: Scored) -> float:
 
 
 def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
-    """Return the strength of an answer of these hits: that of the one with the most evidence; see `strength_by`."""
+    """Return the strength of an answer of these hits, best first; see `strength_by`."""
     return strength_by(found, [evidence(hit) for hit in found], bar)
 
 
 def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.0) -> str:
-    """Return the strength of an answer of hits whose evidence is known; `bar` is the share of the bound that is enough."""
+    """Return the strength of an answer of hits, best first, whose evidence is known.
+
+    It is strong by its best hit alone, and weak by any. `bar` is the share of the bound that is enough.
+    """
     levels = [
         ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine), bar)
         for hit, much in zip(found, known, strict=True)
     ]
-    return next((level for level in ranking.STRENGTHS if level in levels), ranking.NONE)
+    if levels[:1] == [ranking.STRONG]:
+        return ranking.STRONG
+    return ranking.WEAK if any(level != ranking.NONE for level in levels) else ranking.NONE
+
+
+def strong_hits(found: Sequence[Hits], bar: float = 1.0) -> list[Hits]:
+    """Return the best of these hits, best first, and the strong ones that come near it; none where the best is not strong."""
+    if strength_of(found, bar) != ranking.STRONG:
+        return []
+    nearest = ranking.BESIDE * found[0].score.total
+    return [hit for hit in found if hit.score.total >= nearest and strength_of([hit], bar) == ranking.STRONG]
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:

@@ -1,0 +1,83 @@
+"""How strong an answer is by its hits, and which of them go before an agent that did not ask."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score
+from engram.usecases.recall.search import evidence, strength_of, strong_hits, worth_showing
+
+LIMITS = BY_BOTH
+
+
+class Hit(NamedTuple):
+    """A hit of which only its score is known."""
+
+    score: Score
+
+
+def hit(much: float, lead: float, total: float = 0.5) -> Hit:
+    """A hit with so much evidence: its cosine, less what every entry is taken to lack."""
+    return Hit(Score(total, total, 0.0, much + 0.12, 0.0, 0.0, 1.0, 1.0, 1.0, lead))
+
+
+CERTAIN, NEAR, NOTHING = hit(0.6, 0.6), hit(0.3, 0.1), hit(-0.5, 0.0)
+
+
+def test_evidence_is_nearness_and_words_less_what_is_missing() -> None:
+    assert evidence(CERTAIN) == pytest.approx(0.6)
+    assert evidence(Hit(CERTAIN.score._replace(words=0.2, missing=0.1))) == pytest.approx(
+        0.72 + 0.65 * 0.2 - 0.15
+    )
+    assert evidence(Hit(CERTAIN.score._replace(cosine=None, words=0.4))) == 0.4
+
+
+def test_an_answer_is_as_strong_as_its_first_hit() -> None:
+    assert strength_of([CERTAIN]) == strength_of([CERTAIN, NEAR, NOTHING]) == STRONG
+    assert strength_of([NEAR, CERTAIN]) == WEAK
+
+
+def test_any_hit_with_some_evidence_makes_a_weak_answer_and_none_makes_none() -> None:
+    assert strength_of([NOTHING, NEAR]) == WEAK
+    assert strength_of([NOTHING, NOTHING]) == strength_of([]) == NONE
+
+
+def test_a_lower_bar_takes_less_for_strong_but_never_less_evidence() -> None:
+    lead = (0.8 * LIMITS.strong - 0.3) / LIMITS.lead + 1e-9
+    assert strength_of([hit(0.3, lead)]) == WEAK
+    assert strength_of([hit(0.3, lead)], 0.8) == STRONG
+    assert strength_of([hit(LIMITS.least - 0.01, 1.0)], 0.1) == WEAK
+
+
+def test_answers_by_words_alone_have_bounds_of_their_own() -> None:
+    lead = BY_WORDS.strong - 0.4
+    by_words = Score(0.4, 0.4, 0.4, None, None, None, 1.0, 1.0, 1.0, lead)
+    assert strength_of([Hit(by_words)]) == STRONG
+    assert strength_of([Hit(by_words._replace(lead=lead - 0.01))]) == WEAK
+
+
+def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
+    first, near = hit(0.6, 0.6, 1.0), hit(0.6, 0.6, BESIDE)
+    far, weak = hit(0.6, 0.6, BESIDE - 0.01), hit(0.3, 0.1, 0.9)
+    assert strong_hits([first, weak, near, far]) == [first, near]
+
+
+def test_nothing_comes_where_the_best_hit_is_not_strong_itself() -> None:
+    assert strong_hits([hit(0.3, 0.1, 1.0), hit(0.6, 0.6, 0.9)]) == []
+    assert strong_hits([]) == []
+
+
+def test_what_is_near_the_best_hit_is_held_to_the_same_bar() -> None:
+    lead = (0.8 * LIMITS.strong - 0.3) / LIMITS.lead + 1e-9
+    pair = [hit(0.3, lead, 1.0), hit(0.3, lead, 0.9)]
+    assert strong_hits(pair) == []
+    assert strong_hits(pair, 0.8) == pair
+
+
+def test_beside_a_hit_that_answers_others_are_shown_down_to_a_bound_and_alone_none() -> None:
+    just, below = (Hit(NOTHING.score._replace(cosine=0.0, missing=lacks)) for lacks in (0.086, 0.0873))
+    assert worth_showing([NEAR, just, below]) == [NEAR, just]
+    assert worth_showing([NEAR, just], 0.1) == [NEAR]
+    assert worth_showing([just, below]) == []
