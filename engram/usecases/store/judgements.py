@@ -41,7 +41,6 @@ _OWN = "own:"  # before the path of a file in the state folder, in the cache
 OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
 _LONGEST_AGENT = 40
 _ATTEMPTS = 10  # to read ledgers beside other processes that do
-_FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 _BYTES_AT_ONCE = 256 * 1024 * 1024  # of ledgers that are written to the cache together
 
 
@@ -253,6 +252,7 @@ def refresh_if_possible(store: Store, known: str = "") -> str:
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     """Read what the branch of judgements has gained or lost since it was last read."""
+    from engram.adapters.git.read.blob_stream import stream
     from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
     from engram.domain.judgements import erasure
@@ -280,7 +280,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
         for some in _in_portions(sizes(repo, there.values()), there):
             reads = (
                 read
-                for path, raw in _contents(repo, some)
+                for path, raw in zip(some, stream(repo, list(some.values())), strict=True)
                 if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
@@ -299,18 +299,6 @@ def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator
         some[path] = oid
     if some:
         yield some
-
-
-def _contents(repo: Repository, files: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of these files (path: blob id)."""
-    from engram.adapters.git.write import ledger_branch
-
-    paths = list(files)
-    for start in range(0, len(paths), _FILES_AT_ONCE):
-        some = paths[start : start + _FILES_AT_ONCE]
-        contents = ledger_branch.contents(repo, [files[path] for path in some])
-        for path in some:
-            yield path, contents[files[path]]
 
 
 def _grown(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:
