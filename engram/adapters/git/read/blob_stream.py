@@ -41,7 +41,9 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
                 content = git.stdout.read(size + 1) if size >= 0 else b""
                 if len(content) != size + 1:
                     if not timer.is_alive():
-                        raise unlisted(_WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s")
+                        raise unlisted(
+                            _WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s"
+                        )
                     raise lacking(repo, oid)
                 yield content[:-1]
         finally:
