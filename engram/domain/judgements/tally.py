@@ -319,14 +319,12 @@ class _Replay:
                 if voice in confirmed:
                     gain = 0
                 confirmed.add(voice)
-            elif kind == HELPFUL:
-                count += 1
-            value += gain
+            moved = value + gain
+            value = 0 if moved < 0 else min(moved, FULL)
             if gain < 0:
-                value, modest = value if value > 0 else 0, modest + gain if modest + gain > 0 else 0  # noqa: FURB136
-            elif value > FULL:
-                value = FULL
+                modest = max(0, modest + gain)
             values.append(value)
+            count += kind == HELPFUL
             if text != words or (source == author and not client):
                 continue
             if not client:

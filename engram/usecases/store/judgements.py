@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.files.durable.ledger_folder import Stamp
-    from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.judgement_cache import Known, Read
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
