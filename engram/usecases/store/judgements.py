@@ -131,16 +131,19 @@ def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]
 
 
 def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
-    """Give these lines ids that are later than all before, and write them. Raises StoreError."""
+    """Give these lines ids that are later than all before, and write them. Raises StoreError.
+
+    Each id but the first is the one after the id before it: so what was said together can be taken back together.
+    """
     made: list[Judgement] = []
 
     def make() -> dict[str, bytes]:
         source = store.source_id
         stamps = _stamps(store)
-        last = _last_id(store, stamps)
+        last, new = ulid.later("", _last_id(store, stamps)), store.clock.new_id()
         found: dict[str, bytes] = {}
         for draft in drafts:
-            last = ulid.later(store.clock.new_id(), last)
+            last = ulid.later(new, last)
             line = draft._replace(id=last, source=source)
             path, part = ledger.path_of(source, last), 1
             while (size := stamps[path].size if path in stamps else 0) >= ledger.LARGEST_FILE:
@@ -161,6 +164,16 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
         deed.judgements.update(by_themselves)
         store.deeds_of_lines |= dict.fromkeys(by_themselves, deed.name)
     return made
+
+
+def deeds_of(lines: Iterable[Judgement]) -> dict[str, str]:
+    """Return for each of these lines of one clone, by id, the first of those that were said together with it."""
+    found: dict[str, str] = {}
+    last = ""
+    for line in lines:
+        found[line.id] = found[last] if last and line.id == ulid.later("", last) else line.id
+        last = line.id
+    return found
 
 
 def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
