@@ -47,7 +47,7 @@ def stated(number: int) -> int:
 
 def entry(clones: Clones, number: int, votes: dict[str, Vote]) -> Lore:
     """An entry as a version of before has written it."""
-    lore_id = ulid.encode(1_770_000_000_000 + number, number << 68 | number)
+    lore_id = ulid.encode(1_770_000_000_000 + number, number % 4096 << 68 | number)
     text = f"Topic {number} of the broker has {number + 3} partitions in region {number % 97}."
     now = clones.clock.now()
     validated = now if any(vote.n for vote in votes.values()) else None
