@@ -37,9 +37,10 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
         try:
             for oid in oids:
                 words = git.stdout.readline().split(b" ")
-                size = int(words[2]) if len(words) == 3 and words[1] == b"blob" else -1
-                content = git.stdout.read(size + 1) if size >= 0 else b""
-                if len(content) != size + 1:
+                is_blob = len(words) == 3 and words[1] == b"blob"
+                length = int(words[2]) + 1 if is_blob else 0  # with a line end
+                content = git.stdout.read(length)
+                if not content or len(content) < length:
                     if not timer.is_alive():
                         raise unlisted(
                             _WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s"
