@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from codec_kit import CATEGORIES, ID, read, refused, with_fields
+from codec_kit import CATEGORIES, ID, PLAIN, read, refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
+from engram.domain.errors import ValidationError
 
 CORPUS = sorted((Path(__file__).parents[1] / "data/corpus" / "lore").glob("*.md"))
 READABLE = {"rules-around-prose", "unclosed-foreign", "tab-after-colon", "old-mac", "only-opening"}
@@ -87,6 +88,7 @@ class TestRefusals:
             ),
             (b"a\nb\xff", 2, "byte 3 is not UTF-8"),
             ("a\nb\0", 2, "the file contains a NUL character"),
+            ("<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", 1, "the file has git conflict markers"),
             ("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", 2, "the file has git conflict markers"),
             ("---\n" + f"id: {ID}\n" + "Text.\n", 1, "the frontmatter has an id but no closing `---` line"),
         ],
@@ -94,6 +96,11 @@ class TestRefusals:
     def test_a_bad_file_is_told_where_and_why(self, text: str | bytes, line: int, reason: str) -> None:
         error = refused(text)
         assert (error.line, error.reason) == (line, reason)
+
+    @pytest.mark.parametrize("content", ["<<<<<<< HEAD\nwords", "words\n>>>>>>> x"])
+    def test_words_that_begin_like_a_marker_are_not_written(self, content: str) -> None:
+        with pytest.raises(ValidationError, match="conflict marker"):
+            codec.write_new(PLAIN._replace(content=content), CATEGORIES)
 
     def test_a_heading_underlined_with_equals_signs_is_no_conflict(self) -> None:
         assert read("Title\n=======\n\nText.\n").lore.content.startswith("Title")

@@ -90,6 +90,38 @@ def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path
     assert git(root, "status", "--porcelain") == ""
 
 
+def test_judgements_given_together_are_undone_and_redone_together(root: Path) -> None:
+    """By commands of their own, which know of each other what the ledger says."""
+    other = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
+    counts = lambda: [lore(root, name)["confidence"] for name in ("L1", other)]  # noqa: E731
+    ok("feedback", "--helpful", other, cwd=root)
+    ok("feedback", "--helpful", "L1", "--incorrect", other, "--again", cwd=root)
+    assert counts() == [0.78, 0.63]
+    for _ in range(2):
+        assert len(ok("undo", "--json", cwd=root).json["undone"]) == 2
+        assert counts() == [0.7, 0.78]
+        assert len(ok("redo", "--json", cwd=root).json["redone"]) == 2
+        assert counts() == [0.78, 0.63]
+    ok("undo", "2", cwd=root)
+    assert counts() == [0.7, 0.7]
+    ok("redo", cwd=root)
+    assert counts() == [0.78, 0.63]
+
+
+def test_judgements_of_a_clock_that_was_set_back_are_undone_one_by_one(tmp_path: Path) -> None:
+    clock = SetClock()
+    with opened(dedicated(tmp_path / "store"), clock=clock) as store:
+        lore_id = store.record(QUEUE, category="fact").lore.id
+        store.feedback(helpful=lore_id)
+        clock.advance(days=-40)
+        for _ in range(2):
+            store.feedback(helpful=lore_id, again=True)
+        assert store.get(lore_id).lore.validation_count == 3
+        for left in (2, 1, 0):
+            store.undo()
+            assert store.get(lore_id).lore.validation_count == left
+
+
 def test_judgements_and_edits_are_undone_in_the_order_in_which_they_were_made(root: Path) -> None:
     ok("feedback", "--helpful", "L1", cwd=root)
     ok("edit", "L1", "--add-tag", "queue", cwd=root)
@@ -366,7 +398,7 @@ class Model:
             self.done.append(oid)
         elif kind == "redo":
             found = last_undo(self.commits)
-            assert (found.oid if found else None) == (self.undos[-1][0] if self.undos else None)
+            assert [one.oid for one in found] == [one[0] for one in self.undos[-1:]]
             if found:
                 undo, operations = self.undos.pop()
                 self.done = sorted([*self.done, *operations], key=int)

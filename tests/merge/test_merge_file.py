@@ -10,6 +10,7 @@ from codec_kit import NOW as START
 from merge_kit import BASE, CATEGORIES, LATER, NOW, PATH, SOON, TEXT, both, judged, merged, with_changes
 
 from engram.adapters.files.merge.merge_file import merge_files
+from engram.domain.entry import times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import Conflict, Relation
 from engram.domain.merge.merge import Edit, reference_time
@@ -114,6 +115,28 @@ def test_the_later_side_wins_and_the_other_value_is_kept() -> None:
     )
     assert (lore.status, lore.pinned) == ("pending", True)
     assert done.conflicts == lore.conflicts == (Conflict("status", "archived", "", "2026-11-21T10:30:00Z"),)
+
+
+@pytest.mark.parametrize(
+    ("field", "loser", "winner", "value"),
+    [
+        ("expires_at", LATER, SOON, times.render(LATER)),
+        ("expires_at", None, SOON, ""),
+        ("prior", 705, 910, "0.705"),
+        ("prior", 50, 910, "0.050"),
+        ("prior", 1000, 910, "1.000"),
+        ("importance", 0.25, 0.75, "0.25"),
+        ("importance", None, 0.75, ""),
+    ],
+)
+def test_a_value_that_loses_is_written_as_a_person_would(
+    field: str, loser: object, winner: object, value: str
+) -> None:
+    at_first = {"expires_at": NOW, "prior": 333, "importance": 0.5}
+    base = with_changes(BASE, **{field: at_first[field]})
+    lore, done = both({field: loser, "updated_at": SOON}, {field: winner, "updated_at": LATER}, base)
+    assert getattr(lore, field) == winner
+    assert done.conflicts == lore.conflicts == (Conflict(field, value, "", times.render(SOON)),)
 
 
 def test_a_category_takes_its_type_along() -> None:

@@ -288,6 +288,19 @@ def test_an_unreadable_entry_is_named_to_who_sends_it_and_to_who_gets_it(pair: P
     assert [one.errors for one in pair.clones.sync("a", "b")] == [(), ()]
 
 
+def test_of_seven_unreadable_entries_five_are_named_and_the_rest_counted(pair: Pair) -> None:
+    made = [pair.clones.record("a", f"Service {number} logs to a topic of its own.") for number in range(7)]
+    paths = [pair.clones.path("a", lore) for lore in made]
+    for path in paths:
+        pair.clones.edit("a", path, "category: FACT", "category: WISDOM")
+    for clone, verb in (("a", "went out"), ("b", "came in")):
+        (done,) = pair.clones.sync(clone)
+        named = [path for path in paths if any(path in one.message for one in done.errors)]
+        named += [path for path in paths if any(path in note for note in done.notes)]
+        assert len(named) == 5
+        assert done.notes[-1] == f"2 more entries that {verb} cannot be read: `engram doctor` lists them."
+
+
 def test_the_command_line_exits_with_4_for_who_sends_an_unreadable_entry(pair: Pair) -> None:
     path = pair.clones["a"].get(pair.id).path
     pair.clones.edit("a", path, "category: FACT", "category: WISDOM")

@@ -81,7 +81,7 @@ def day_of(moment: datetime) -> int:
 def live(lines: Iterable[Judgement]) -> list[Judgement]:
     """Return the lines that nobody took back, by id, each once. Only the same source takes back, and only an earlier line."""
     ordered = _ordered(list(lines))
-    if not any(line.kind == RETRACTED for line in ordered):
+    if RETRACTED not in [line[2] for line in ordered]:
         return ordered
     taken_back = set[tuple[str, str]]()
     found = []
@@ -276,16 +276,17 @@ class _Replay:
         ] = {}  # of each other source: how often it spoke for the words less how often against
         self._spoke: dict[str, str] = {}  # the id of the line in which it last spoke for them
         self._accounts: dict[str, Vote] = {}
-        self._moved: dict[str, list[int]] = {}
+        self._lines, self._values = lines, list[int]()  # the confidence after each line that can move it
         self.count = self.last = 0
         self.value = clamp(lore.prior)
         self._supporters: tuple[str, ...] = ()
         accounts = [*accounts, *accounts_of(lore)]
         if accounts:
             self._begin_with(lore, accounts)
+        self._begun = self.value
         self.modest = min(self.value, DEFAULT_PRIOR)
         if lines:
-            self._weigh(lore.source_id, lines, self._replay(lore.source_id, lines), words)
+            self._replay(lore.source_id, lines, words)
 
     def _begin_with(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
         known = larger_accounts([_of_heir(one, lore.id) for one in accounts])
@@ -298,44 +299,33 @@ class _Replay:
             [name for name, vote in votes.items() if name != author and vote.n and vote.up >= vote.down]
         )
 
-    # A rebuild comes by here for every line of every ledger, hence loops over local variables.
+    # A rebuild comes by here for every line of every ledger, hence one loop over local variables.
 
-    def _replay(self, author: str | None, lines: Sequence[Judgement]) -> list[int]:
-        """Move the confidence by each line, and return by how much each would without bounds."""
-        value, count, confirmed, moved, gains = self.value, self.count, {author}, self._moved, list[int]()
-        for _, _, kind, _, _, _, source, client in lines:
-            gain = _GAINS.get(kind, 0)
+    def _replay(self, author: str | None, lines: Sequence[Judgement], words: str) -> None:
+        """Move the confidence by each line, and note who else speaks for the present words or against them.
+
+        The first time of a person raises `modest`. Who a client of a server is, nobody knows: its word moves the
+        confidence, and makes no supporter.
+        """
+        value, count, modest, confirmed = self.value, self.count, self.modest, {author}
+        sums, spoke, values, gains = self._sums, self._spoke, self._values, _GAINS
+        raised = {self._author} if self._author else set()
+        for line_id, _, kind, _, text, _, source, client in lines:
+            if kind not in gains:
+                continue
+            gain = gains[kind]
             if kind == CONFIRMED:
                 voice = client or source
                 if voice in confirmed:
                     gain = 0
                 confirmed.add(voice)
-            gains.append(gain)
-            before, value = value, min(FULL, max(0, value + gain))
-            helpful = kind == HELPFUL
-            if value != before or helpful:
-                count += helpful
-                sides = moved.get(source)
-                if sides is None:
-                    sides = moved[source] = [0, 0, 0]
-                sides[value < before] += abs(value - before)
-                sides[2] += helpful
-        self.value, self.count = value, count
-        return gains
-
-    def _weigh(
-        self, author: str | None, lines: Sequence[Judgement], gains: Sequence[int], words: str
-    ) -> None:
-        """Note who else speaks for the present words or against them; the first time of a person raises `modest`.
-
-        Who a client of a server is, nobody knows: its word moves the confidence, and makes no supporter.
-        """
-        modest, sums, spoke = self.modest, self._sums, self._spoke
-        raised = {self._author} if self._author else set()
-        for (line_id, _, kind, _, text, _, source, client), gain in zip(lines, gains, strict=True):
+            moved = value + gain
+            value = 0 if moved < 0 else min(moved, FULL)
             if gain < 0:
                 modest = max(0, modest + gain)
-            if text != words or (source == author and not client) or kind not in _GAINS:
+            values.append(value)
+            count += kind == HELPFUL
+            if text != words or (source == author and not client):
                 continue
             if not client:
                 sums[source] = sums.get(source, 0) + (-1 if kind == INCORRECT else 1)
@@ -344,15 +334,18 @@ class _Replay:
             if gain > 0 and (person := "" if client else self._belief.person(source)) not in raised:
                 raised.add(person)
                 modest = min(FULL, modest + gain)
-        self.modest = modest
+        self.value, self.count, self.modest = value, count, modest
 
     def votes(self) -> dict[str, Vote]:
         """Return how much each account moved the confidence, by name."""
-        votes = dict(self._accounts)
-        for source, (up, down, n) in self._moved.items():
-            name = ulid.short(source)
-            known = votes.get(name, _NO_VOTE)
-            votes[name] = Vote(known.up + up, known.down + down, known.n + n)
+        votes, before = dict(self._accounts), self._begun
+        moving = [line for line in self._lines if line.kind in _GAINS]
+        for line, value in zip(moving, self._values, strict=True):
+            helpful, moved, before = line.kind == HELPFUL, value - before, value
+            if moved or helpful:
+                name = ulid.short(line.source)
+                up, down, n = votes.get(name, _NO_VOTE)
+                votes[name] = Vote(up + max(moved, 0), down + max(-moved, 0), n + helpful)
         return dict(sorted(votes.items()))
 
     def is_supported_here(self) -> bool:

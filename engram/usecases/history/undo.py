@@ -32,7 +32,7 @@ class Undone(NamedTuple):
     """The operations undone or redone: their subjects, and the ids and paths of the entries that changed.
 
     `kept` has a sentence for each thing kept because it was changed or deleted since. `written` counts the commits and
-    lines of the ledger that this took: `redo` brings one of them back at a time.
+    groups of lines in the ledger that this took: `redo` brings one of them back at a time.
     """
 
     operations: tuple[str, ...]
@@ -67,12 +67,12 @@ def redo(store: Store) -> Undone:
     """Revert the last undo that stands. Raises NotFoundError, StoreError, GitError."""
     with store.lock:
         for _ in range(_TRIES):
-            target = last_undo(_own(store))
-            if target is None:
+            targets = last_undo(_own(store))
+            if not targets:
                 raise NotFoundError(
                     "There is nothing to redo.", "Only what `engram undo` reverted can be redone."
                 )
-            done = _redo(store, target)
+            done = _redo(store, targets)
             if done is not None:
                 return done
         raise _busy_error()
@@ -103,14 +103,19 @@ def _group_by_deed(commits: Iterable[OwnCommit]) -> Iterator[list[OwnCommit]]:
         yield list(some)
 
 
-def last_undo(commits: Iterable[OwnCommit]) -> OwnCommit | None:
-    """Return the last undo that stands."""
+def last_undo(commits: Iterable[OwnCommit]) -> list[OwnCommit]:
+    """Return the last undo that stands: a commit, or the lines of the ledger that were written together; else nothing."""
     redone: set[str] = set()
+    found: list[OwnCommit] = []
     for commit in commits:
+        if found and commit.deed != found[0].deed:
+            break
         redone.update(commit.redoes)
         if commit.undoes and commit.oid not in redone:
-            return commit
-    return None
+            found.append(commit)
+            if not _is_line(commit):
+                break
+    return found
 
 
 def _own(store: Store) -> Iterable[OwnCommit]:
@@ -135,7 +140,7 @@ def _judgements(store: Store) -> list[OwnCommit]:
     from engram.adapters.git.read.operations import OwnCommit
 
     lines = judgements.own_lines(store)
-    subjects = judged_subjects(lines)
+    subjects, deeds = judged_subjects(lines), judgements.deeds_of(lines)
     found = []
     along = set[str]()
     for line in lines:
@@ -143,7 +148,7 @@ def _judgements(store: Store) -> list[OwnCommit]:
             along.add(line.id)  # said by an operation that is undone by itself
             continue
         subject = subjects[line.id]
-        deed = store.deeds_of_lines.get(line.id, "")
+        deed = store.deeds_of_lines.get(line.id, deeds[line.id])
         made = OwnCommit(line.id, subject, (line.entry,), (), (), deed=deed, op=line.id)
         if subject.startswith("undo: "):
             made = made._replace(undoes=(line.of,))
@@ -215,25 +220,25 @@ def _reversed(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
     return found._replace(lore=tuple(dict.fromkeys([*found.lore, *judged])))
 
 
-def _redo(store: Store, target: OwnCommit) -> Undone | None:
+def _redo(store: Store, targets: Sequence[OwnCommit]) -> Undone | None:
     """Redo; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import REDO
 
-    found = _reversed(store, [target])
-    if _is_line(target):
-        judgements.take_back(store, [(target.oid, target.lore[0])])
+    found, subject = _reversed(store, targets), f"redo: {_subject(targets)}"
+    if _is_line(targets[0]):
+        judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets])
     elif not found.changes:
-        raise _nothing_left_error(f"redo: {_subject([target])}", found.kept)
-    elif not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
+        raise _nothing_left_error(subject, found.kept)
+    elif not _write(store, subject, [(REDO, target.oid) for target in targets], found):
         return None
     else:
         judgements.follow_fold(store, found.lore, is_undone=False)
-    now = store.clock.now().timestamp()
+    now, undone = store.clock.now().timestamp(), {one for target in targets for one in target.undoes}
     for operation in _own(store):
-        kind = kind_of(operation.subject) if operation.oid in target.undoes else ""
+        kind = kind_of(operation.subject) if operation.oid in undone else ""
         for lore_id in operation.lore if kind else ():
             store.state.judged(operation.session or store.caller.session, lore_id, kind, now)
-    return _undone(store, [target], found, found.kept)
+    return _undone(store, targets, found, found.kept)
 
 
 def _exact_commits(targets: Sequence[OwnCommit]) -> set[str]:
@@ -250,7 +255,7 @@ def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: t
         *(change.path for change in found.changes),
         *(hit.path for one in judged for hit in hits_by_id(store, one)),
     ]
-    written = sum(map(_is_line, targets)) + bool(found.changes)
+    written = any(map(_is_line, targets)) + bool(found.changes)
     return Undone(subjects, found.lore, tuple(dict.fromkeys(paths)), kept, written)
 
 

@@ -14,6 +14,7 @@ from engram.usecases.store.judgement_words import _WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 
@@ -55,7 +56,7 @@ def feedback(
             if kind != NOT_RELEVANT:
                 entry_writer.check_writable(lore.store)
                 entry_writer.check_allowed(lore.store, "judge", path=lore.path)
-        judged = [_judge(kind, lore, again) for kind, lore in dict.fromkeys(found)]
+        judged = _judge(list(dict.fromkeys(found)), again)
         counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
         activity_log.note(store, "feedback", ids=[one.id for one in judged], details=counts)
         return judged
@@ -71,20 +72,30 @@ def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
             )
 
 
-def _judge(kind: str, found: Found, again: bool) -> Judged:
-    assert kind in KINDS
-    store = found.store
-    repeated = store.state.has_judged(store.caller.session, found.id, kind) and not again
-    before = after = entry_writer.load(store, found.path).lore
-    if not repeated and not store.scope.readonly:
-        judgements.judge(store, [(before, kind)])
-        after = judgements.with_tally(store, before)
-        if kind != NOT_RELEVANT:
-            credit.judged(store, after, kind)
-    store.state.judged(store.caller.session, found.id, kind, store.clock.now().timestamp())
-    return Judged(
-        found.id, found.ref, kind, before.confidence, after.confidence, after.validation_count, repeated
-    )
+def _judge(found: Sequence[tuple[str, Found]], again: bool) -> list[Judged]:
+    """Append what is new of these judgements, those of one store together: they are undone together."""
+    entries = [entry_writer.load(one.store, one.path).lore for _, one in found]
+    repeated = [
+        one.store.state.has_judged(one.store.caller.session, one.id, kind) and not again
+        for kind, one in found
+    ]
+    new: dict[Store, list[tuple[Lore, str]]] = {}
+    for (kind, one), lore, was_said in zip(found, entries, repeated, strict=True):
+        if not was_said and not one.store.scope.readonly:
+            new.setdefault(one.store, []).append((lore, kind))
+    for store, said in new.items():
+        judgements.judge(store, said)
+    judged = []
+    for (kind, one), before, was_said in zip(found, entries, repeated, strict=True):
+        store, after = one.store, before
+        if not was_said and store in new:
+            after = judgements.with_tally(store, before)
+            if kind != NOT_RELEVANT:
+                credit.judged(store, after, kind)
+        store.state.judged(store.caller.session, one.id, kind, store.clock.now().timestamp())
+        figures = before.confidence, after.confidence, after.validation_count
+        judged.append(Judged(one.id, one.ref, kind, *figures, was_said))
+    return judged
 
 
 def describe(judged: Judged) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 400  # files
 _FEW = 100  # sums, which are worked out sooner than written down
+_NOTHING = Said([], [])
 _ID = slice(-ulid.LENGTH - 3, -3)  # where the path of an entry has its id, if Engram chose its name
 
 
@@ -53,12 +54,8 @@ class JudgedInBulk:
                 self._belief = _digest(judgements.belief(self._store))
             self._known = self._store.judgements.sums(ids)
             lacking = [one for one in ids if one not in self._known]
-            found = self._store.judgements.of(lacking)
-            self._said = {one: Said([], []) for one in lacking}
-            for line in found.lines:
-                self._said[line.entry].lines.append(line)
-            for account in found.accounts:
-                self._said[account.entry].accounts.append(account)
+            said = self._store.judgements.by_entry(lacking)
+            self._said = {one: said.get(one, _NOTHING) for one in lacking}
 
     def of(self, lore: Lore) -> Lore:
         """Return the entry with what judgements make of it, but for who judged what."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.files.durable.ledger_folder import Stamp
-    from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.judgement_cache import Known, Read
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -41,7 +40,6 @@ _OWN = "own:"  # before the path of a file in the state folder, in the cache
 OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
 _LONGEST_AGENT = 40
 _ATTEMPTS = 10  # to read ledgers beside other processes that do
-_FILES_AT_ONCE = 64  # of at most 8 MiB, and mostly a few kB
 _BYTES_AT_ONCE = 256 * 1024 * 1024  # of ledgers that are written to the cache together
 
 
@@ -133,16 +131,19 @@ def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]
 
 
 def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
-    """Give these lines ids that are later than all before, and write them. Raises StoreError."""
+    """Give these lines ids that are later than all before, and write them. Raises StoreError.
+
+    Each id but the first is the one after the id before it: so what was said together can be taken back together.
+    """
     made: list[Judgement] = []
 
     def make() -> dict[str, bytes]:
         source = store.source_id
         stamps = _stamps(store)
-        last = _last_id(store, stamps)
+        last, new = ulid.later("", _last_id(store, stamps)), store.clock.new_id()
         found: dict[str, bytes] = {}
         for draft in drafts:
-            last = ulid.later(store.clock.new_id(), last)
+            last = ulid.later(new, last)
             line = draft._replace(id=last, source=source)
             path, part = ledger.path_of(source, last), 1
             while (size := stamps[path].size if path in stamps else 0) >= ledger.LARGEST_FILE:
@@ -163,6 +164,16 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
         deed.judgements.update(by_themselves)
         store.deeds_of_lines |= dict.fromkeys(by_themselves, deed.name)
     return made
+
+
+def deeds_of(lines: Iterable[Judgement]) -> dict[str, str]:
+    """Return for each of these lines of one clone, by id, the first of those that were said together with it."""
+    found: dict[str, str] = {}
+    last = ""
+    for line in lines:
+        found[line.id] = found[last] if last and line.id == ulid.later("", last) else line.id
+        last = line.id
+    return found
 
 
 def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
@@ -253,6 +264,7 @@ def refresh_if_possible(store: Store, known: str = "") -> str:
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     """Read what the branch of judgements has gained or lost since it was last read."""
+    from engram.adapters.git.read.blob_stream import stream
     from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
     from engram.domain.judgements import erasure
@@ -280,7 +292,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
         for some in _in_portions(sizes(repo, there.values()), there):
             reads = (
                 read
-                for path, raw in _contents(repo, some)
+                for path, raw in zip(some, stream(repo, list(some.values())), strict=True)
                 if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
@@ -299,18 +311,6 @@ def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator
         some[path] = oid
     if some:
         yield some
-
-
-def _contents(repo: Repository, files: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of these files (path: blob id)."""
-    from engram.adapters.git.write import ledger_branch
-
-    paths = list(files)
-    for start in range(0, len(paths), _FILES_AT_ONCE):
-        some = paths[start : start + _FILES_AT_ONCE]
-        contents = ledger_branch.contents(repo, [files[path] for path in some])
-        for path in some:
-            yield path, contents[files[path]]
 
 
 def _grown(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:

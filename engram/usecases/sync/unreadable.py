@@ -40,9 +40,11 @@ def unreadable_entries(
                 errors.append(UnreadableSentError(error.path, error.line, error.reason, error.hint))
             else:
                 notes.append(f"An entry that came in cannot be read: {error.message}")
-    more = len(notes) - _NAMED
+    more, more_sent = len(notes) - _NAMED, len(errors) - _NAMED
     if more > 0:
         notes[_NAMED:] = [f"{more} more entries that came in cannot be read: `engram doctor` lists them."]
+    if more_sent > 0:
+        notes.append(f"{more_sent} more entries that went out cannot be read: `engram doctor` lists them.")
     return notes, errors[:_NAMED]
 
 

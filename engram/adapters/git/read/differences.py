@@ -6,6 +6,7 @@ import hashlib
 import os
 
 from engram.adapters.git.read import objects
+from engram.adapters.git.read.blob_stream import lacking
 from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
@@ -233,10 +234,6 @@ def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for oid, one in zip(oids, objects.read(repo, [oid.encode() for oid in oids]), strict=True):
         if one is None or one.kind != objects.BLOB:
-            raise GitError(
-                f"The git repository at {repo.worktree} is damaged: it lacks the file contents {oid[:10]}.",
-                "Run `git fsck` there and repair what it reports.",
-                stderr="missing blob",
-            )
+            raise lacking(repo, oid)
         found[oid] = one.content
     return found
