@@ -16,7 +16,7 @@ from engram.adapters.git.read.differences import names_in
 from engram.adapters.git.read.revisions import entries_at
 from engram.adapters.git.run.layout import read_head
 from engram.domain.admission import safe_paths
-from engram.domain.admission.secrets import find_secrets
+from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
@@ -121,8 +121,9 @@ def _is_regular(file: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """Return a path as text that every screen and file takes: what is not UTF-8 as escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """Return a path as text that every screen and file takes: what is not UTF-8 as escapes, a secret redacted."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return redact(text, find_secrets(text))
 
 
 def note_left_out(state_folder: str, found: Mapping[str, str]) -> None:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Step = Callable[[str], None]
 
 PUBLISH = "engram config judgements.publish true --user"
-NAMED = 5  # files of a kind that the answer names
+NAMED, MOST_BEHIND = 5, 25  # files that came in, and that stayed behind, of which the answer names as many
 
 
 class Options(NamedTuple):
@@ -162,7 +162,7 @@ def _synced(store: Store, options: Options, step: Step | None) -> Synced:
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
     behind = [StayedBehindError(travel.shown(path), why) for path, why in sorted(travel.stays(store).items())]
-    errors = (*(() if error is None else (error,)), *unreadable, *behind[:NAMED])
+    errors = (*(() if error is None else (error,)), *unreadable, *behind[:MOST_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
