@@ -180,8 +180,11 @@ def _scan(text: str) -> list[_Span]:
     for scheme in (b"bearer", b"basic"):
         if scheme in lowered:
             spans += _headers(text, lowered, scheme)
-    if b"@" in raw and b"://" in raw:
+    if b"://" in raw:
         spans += _login_urls(text)
+    spans += _all_beside(text, lowered)
+    if b"pass" in lowered or b"pwd" in lowered:
+        spans += _prose(text)
     names = _names(lowered)
     if names:
         spans += _assignments(text, names)
@@ -249,10 +252,36 @@ def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
 
 
 def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
-    """Yield the 40 characters that follow a key id in the CSV file and the console's output, named or not."""
-    for hit in rules.compiled(_AWS_VALUE).finditer(text, after, after + 160):
+    """Yield the 40 characters beside a key id, as in the CSV file and the console's output, named or not."""
+    for hit in rules.compiled(_AWS_VALUE).finditer(text, max(0, after - 300), after + 300):
         if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
             yield _Span(*hit.span(), "aws-secret-access-key", True)
+
+
+def _all_beside(text: str, lowered: bytes) -> Iterator[_Span]:
+    for rule in rules.BESIDE:
+        for word in rule.words:
+            if word in lowered:
+                yield from _beside(text, lowered, word, rule)
+
+
+def _beside(text: str, lowered: bytes, word: bytes, rule: rules.Beside) -> Iterator[_Span]:
+    """Yield what follows a word that makes it a secret."""
+    match = rules.compiled(rule.pattern).match
+    at = lowered.find(word)
+    while at >= 0:
+        hit = match(text, at)
+        if hit and rules.is_beside(hit["value"], rule.name):
+            yield _Span(*hit.span("value"), rule.name, True)
+        at = lowered.find(word, hit.end() if hit else at + len(word))
+
+
+def _prose(text: str) -> Iterator[_Span]:
+    """Yield passwords in sentences."""
+    for hit in rules.compiled(rules.PROSE).finditer(text):
+        value = hit["value"].rstrip(".,;:!?)*_") if hit["value"][-1] in ".,;:)*_" else hit["value"]
+        if rules.is_told(value):
+            yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
 def _key_blocks(text: str) -> Iterator[_Span]:
