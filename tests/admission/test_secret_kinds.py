@@ -49,7 +49,7 @@ FOUND = [
     ("CircleCI: ", "CCI" + "PAT_" + made(22) + "_" + made(40, HEX), "\n"),
     ("curl -H 'Circle-Token: ", made(40, HEX), "' https://circleci.com/api/v2/me"),
     ("Neon: ", "na" + "pi_" + made(64, LOWER), "\n"),
-    ("psql with the Neon role's ", "np" + "g_" + made(12), " today"),
+    ("psql postgresql://ada:", "np" + "g_" + made(12), "@ep-cool-lake-1234.eu-central-1.aws.neon.tech/lore"),
     ("Tavily: ", "tv" + "ly-" + made(32), " in staging"),
     ("Tavily: ", "tv" + "ly-dev-" + made(32), " in staging"),
     ("ElevenLabs: ", "s" + "k_" + made(48, HEX), "\n"),

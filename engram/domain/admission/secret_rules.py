@@ -214,36 +214,29 @@ _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
 
 class Beside(NamedTuple):
-    """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each."""
+    """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
+
+    `needs` is what is looked for first, in lower case; nothing where the words stand just before a long run of the
+    characters of tokens.
+    """
 
     name: str
     words: tuple[bytes, ...]
     pattern: str
+    needs: bytes = b""
 
 
 BESIDE: tuple[Beside, ...] = (
     Beside(
         "azure-devops-token",
-        (
-            b"azure devops",
-            b"azure_devops",
-            b"dev.azure.com",
-            b"visualstudio.com",
-            b"vsts",
-            b"azure-devops",
-            b"azuredevops",
-        ),
+        (b"azure", b"visualstudio", b"vsts"),
         _TO_VALUE + r"(?P<value>[a-z2-7]{52})(?![A-Za-z0-9])",
     ),
     Beside(
         "netrc-password",
         (b"machine ",),
         r"(?s:machine[ \t]+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
-    ),
-    Beside(
-        "netrc-password",
-        (b"default login ",),
-        r"(?s:default\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
+        b"machine ",
     ),
     Beside(
         "kubeconfig-key",
@@ -256,13 +249,10 @@ BESIDE: tuple[Beside, ...] = (
         (b"pinecone",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
     ),
-    Beside("neon-password", (b"npg_",), r"(?P<value>npg_[A-Za-z0-9]{12,40})(?![A-Za-z0-9_])"),
-    Beside(
-        "elevenlabs-key", (b"elevenlabs", b"eleven_labs", b"xi-api-key", b"eleven labs"), _TO_VALUE + _HEX32
-    ),
+    Beside("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
     Beside(
         "circleci-token",
-        (b"circleci", b"circle-token", b"circle_token"),
+        (b"circle",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])",
     ),
     Beside(
@@ -279,22 +269,14 @@ BESIDE: tuple[Beside, ...] = (
         "command-password",
         (b"mysql", b"mariadb"),
         r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
+        b" -p",
     ),
     Beside(
         "command-password",
-        (
-            b"docker login",
-            b"podman login",
-            b"helm registry login",
-            b"az login",
-            b"mongo",
-            b"mongosh",
-            b"htpasswd",
-            b"sqlcmd",
-            b"redis-cli",
-        ),
-        r"[a-z][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pPa][ \t]+[\"']?"
+        (b" login ", b"mongo", b"htpasswd", b"sqlcmd"),
+        r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
         r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
+        b" -p",
     ),
 )
 # "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one.
@@ -485,7 +467,7 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 def is_beside(value: str, rule: str) -> bool:
     """Return whether a value at the right place for a rule of `BESIDE` is a secret rather than a stand-in for one."""
-    if rule in ("command-password", "netrc-password"):
+    if rule.endswith("-password"):
         return (
             is_password(value, sure=True) and not is_stand_in(value) and not value.startswith(("$", "%", "-"))
         )
