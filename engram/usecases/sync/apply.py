@@ -356,5 +356,5 @@ def _write_other_version(store: Store, path: str, content: bytes) -> str:
     name = sync_plan.other_version_path(path, content)
     file = store.files.absolute(name)
     if not os.path.lexists(file):
-        sync_state.replace(file, content)
+        sync_state.replace(file, content, 0o644)
     return os.path.basename(name)

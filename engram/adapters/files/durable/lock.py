@@ -31,7 +31,7 @@ class FileLock:
 
     def try_acquire(self) -> bool:
         """Take the lock if nobody holds it; says whether it was taken. Raises OSError where no file can be made."""
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         if _lock(handle):
             self._handle = handle
             return True
