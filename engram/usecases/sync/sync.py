@@ -414,7 +414,15 @@ class _Sync:
         pushed = sum(path.startswith(folder) for path in sent)
         self.went_out.update(path for path in sent if is_lore(path, self._store.places.folder))
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
+        self._name_passed_hook()
         return commit
+
+    def _name_passed_hook(self) -> None:
+        """Say, once, that a hook of the repository was not run for the push."""
+        hook = None if self._store.settings.flag(network.HOOKS) else network.own_hook(self._store)
+        note = f"{hook} was not run for this push. To run it: `engram config {network.HOOKS} true --user`"
+        if hook is not None and note not in self.done.notes:
+            self.done = self.done._replace(notes=(*self.done.notes, note))
 
     # 7. Judgements
 

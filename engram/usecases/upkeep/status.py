@@ -124,12 +124,13 @@ def _git(store: Store) -> dict[str, object]:
             "head": None,
             "message": "not in git",
             "unsigned": "",
+            "unsigned_merges": False,
             "remotes": [],
             "sync": None,
             "auto": None,
         }
     from engram.adapters.git.run.layout import read_head
-    from engram.adapters.git.write.signing import trouble
+    from engram.adapters.git.write.signing import is_wanted, trouble
     from engram.usecases.store.sync_state import distance, last, remote_names
     from engram.usecases.sync.auto_state import auto_state
 
@@ -143,6 +144,7 @@ def _git(store: Store) -> dict[str, object]:
         "head": head.oid,
         "message": why_waiting(store),
         "unsigned": trouble(store.places.state),
+        "unsigned_merges": store.places.owns_branch and is_wanted(repository),
         "remotes": remote_names(store),
         "sync": synced,
         "auto": auto_state(store)._asdict(),
