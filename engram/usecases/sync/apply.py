@@ -62,7 +62,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
         return Applied(False, update.in_the_way)
     changes = _write_binary(store, update.changes)
     # Before the branch moves: nobody may take the absence of a file that is left out for its deletion.
-    travel.note_left_out(store.places.state, travel.left_out(store.places.state) | merge.left_out)
+    travel.note_left_out(store.places.state, {**travel.left_out(store.places.state), **merge.left_out})
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
