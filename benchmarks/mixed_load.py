@@ -177,7 +177,7 @@ def behind_their_backs(load: Load) -> None:
                 _git(load.root, "commit", "-q", "-m", "by hand", check=False)  # there may be nothing
                 load.count("plain commit")
             elif kind == 4:
-                _git(load.root, "gc", "-q", "--prune=now", check=False)  # a lock may be held
+                _git(load.root, "gc", "-q", check=False)  # a lock may be held
                 load.count("gc")
             else:
                 _engram(load.root, "maintain")
@@ -229,15 +229,12 @@ def judge(load: Load, samples: dict[str, list[tuple[float, int]]]) -> list[str]:
     ids |= set(re.findall(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b", whole))  # folded into another: `merged_from`
     lost = {lore_id: mark for lore_id, mark in load.recorded.items() if lore_id not in ids}
     wrong += [f"lost: {mark} ({lore_id})" for lore_id, mark in list(lost.items())[:10]]
-    history = _git(load.root, "log", "-p", "--format=", "--", "lore")
-    wrong += [
-        f"a hand edit is nowhere: {mark}" for mark in load.edited if f"{mark} was" not in whole + history
-    ]
-    fsck = subprocess.run(
-        ["git", "fsck", "--full", "--no-dangling"], check=False, cwd=load.root, capture_output=True, text=True
-    )
-    if fsck.returncode:
-        wrong.append(f"git fsck: {fsck.stderr[:200]}")
+    for words in (("log", "-p", "--format=", "--", "lore"), ("fsck", "--full", "--no-dangling")):
+        done = subprocess.run(["git", *words], check=False, cwd=load.root, capture_output=True)
+        if done.returncode:
+            wrong.append(f"git {words[0]}: {done.stderr.decode('utf-8', 'replace')[:300]}")
+        whole += done.stdout.decode("utf-8", "replace")
+    wrong += [f"a hand edit is nowhere: {mark}" for mark in load.edited if f"{mark} was" not in whole]
     for name, seen in samples.items():
         after = seen[len(seen) // 5 :]
         first, last = (sum(part) / len(part) for part in zip(*after[:3], strict=True)), after[-3:]
