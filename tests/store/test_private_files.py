@@ -14,7 +14,7 @@ KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 def test_private_state_is_for_its_owner_alone_and_masks_what_was_asked(tmp_path: Path) -> None:
     root = settled(tmp_path)[0].root("a")
     state = root / ".git/engram"
-    os.chmod(state, 0o755)  # noqa: S103 - as older versions left it
+    os.chmod(state, 0o755)
     if (state / "state.db").exists():
         os.chmod(state / "state.db", 0o644)
     ok("query", f"why does {KEY} fail", cwd=root)
