@@ -1,4 +1,4 @@
-"""Mixed load on one store: `python benchmarks/mixed_load.py [--minutes 5] [--entries 300]`.
+"""Mixed load on one store: `python tools/put_mixed_load.py [--minutes 5] [--entries 300]`.
 
 Four clients (two over `engram mcp`, two over `engram serve`) record, ask, judge and edit at once, while behind their backs
 somebody edits files by hand, commits with plain git and runs `git gc` and `engram maintain`. In the end every record that
@@ -22,6 +22,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 from mcp_server import Server
 from scratch_store import ROOT, isolate
