@@ -69,6 +69,11 @@ class Server:
         found: dict[str, Any] = self.request("tools/call", {"name": name, "arguments": arguments})
         return dict(found["structuredContent"])
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
     def cpu_ms(self) -> float:
         """What the process has used so far."""
         with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as file:

@@ -147,6 +147,24 @@ class UnreadableSentError(LoreFileError):
     exit_code = NEEDS_HUMAN
 
 
+class StayedBehindError(EngramError):
+    """A file was not sent to others, because none of them could take it; `path` is relative to the store."""
+
+    code = "stayed-behind"
+    exit_code = NEEDS_HUMAN
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} stayed behind: it {why}.",
+            "Mend or rename it, then sync again. Everything else is not affected.",
+        )
+        self.path = path
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the error with the path."""
+        return {**super().as_dict(), "path": self.path}
+
+
 class StoreError(EngramError):
     """The store cannot be opened, read or written."""
 

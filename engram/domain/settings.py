@@ -82,6 +82,7 @@ KEYS = (
     Key("hooks.capture", True, "Whether hooks capture what was learned when a task or session ends.", user_only=True),
     Key("sync.auto", True, "Whether a store that you have synced once goes on by itself: in the background at the start and end of a session, and 30 seconds after the last change (docs/sync.md). `hooks.sync` and `sync.on_session` are older names of it.", user_only=True),
     Key("sync.interval", 0, "Minutes between further automatic syncs of a store that you have synced once, in the background after a command (0: none). The interval grows after failures.", user_only=True, low=0, high=10080),
+    Key("sync.hooks", False, "Whether a sync runs the repository's own pre-push hook for the branch of lore (docs/sync.md).", user_only=True),
     Key("judgements.branch", "engram/judgements", "The branch on which judgements of entries are kept, in every store under git. All clones of a store need the same."),
     Key("judgements.publish", "", "Whether `engram sync` pushes judgements, with the names of those who judged (default: yes where the branch of lore is the store's own; no in an in-tree store and in CI). A store's file can only forbid it.", choices=TRUTHS, own_choices=("true",)),
     Key("judgements.name", True, "Whether your name, as git knows it, is published with your judgements.", user_only=True),

@@ -31,7 +31,7 @@ from tests.admission.test_secrets import found_in
         ("mypass -p hT7kd92L run", ""),
         ("its password is hT7kd92L and more", "hT7kd92L"),
         ("its password was hT7kd92L and more", "hT7kd92L"),
-        ("its password was green_lake9 and more", ""),
+        ("its password was green_lake9 and more", "green_lake9"),
         ("IDENTIFIED BY PASSWORD 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("the password 'ht7kd9Lqx'", ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),

@@ -437,9 +437,10 @@ def test_what_has_only_the_form_of_a_credential_is_left_alone(text: str) -> None
     assert [found for found in found_in(text) if found[1] != KEY_ID] == []
 
 
-def test_a_secret_of_aws_stands_within_160_characters_after_its_id() -> None:
-    for blanks, secrets in ((120, [AWS_SECRET]), (121, [])):
+def test_a_secret_of_aws_stands_within_300_characters_of_its_id() -> None:
+    for blanks, secrets in ((260, [AWS_SECRET]), (261, [])):
         assert [value for _, value in found_in(KEY_ID + " " * blanks + AWS_SECRET)[1:]] == secrets
+    assert [value for _, value in found_in(AWS_SECRET + " and " + KEY_ID)] == [AWS_SECRET, KEY_ID]
 
 
 def test_a_token_has_five_digits_or_capitals_where_a_slug_has_fewer() -> None:

@@ -46,7 +46,9 @@ def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) ->
     message = git(root, "log", "-1", "--format=%B", "HEAD~1")
     assert NOTE[:40] in message
     assert f"Engram-Lore: {lore.id}" in message
-    assert ok("status", "--json", cwd=root).json["git"]["unsigned"] == ""
+    status = ok("status", "--json", cwd=root).json["git"]
+    assert (status["unsigned"], status["unsigned_merges"]) == ("", True)
+    assert "merges, proposals and judgements are not signed" in " ".join(ok("status", cwd=root).out.split())
 
 
 def test_a_signer_that_the_settings_name_vouches_for_a_confidence_and_not_for_a_pin(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git, ok
-from effort import is_thorough
+from effort import is_thorough, sampled
 from hostile_kit import held
 from malicious_kit import (
     FILE,
@@ -78,25 +78,14 @@ def message(size: int) -> Callable[[Objects], object]:
     return lambda hub: hub.commit(hub.graft(hub.top, [b"lore", b"n.md"], FILE, hub.blob(b"n\n")), b"x" * size)
 
 
-# What is refused: what makes it, and words of the sentence that says so.
+# What stops a sync or clone: what makes it, and words of the sentence that says so.
 REFUSED: dict[str, tuple[Callable[[Objects], object], str]] = {
-    "link to a file": (name("lore/link.md", LINK, OUTSIDE), "lore/link.md' is a symbolic link"),
-    "link to a folder": (name("lore/2026/link", LINK, b"/"), "lore/2026/link' is a symbolic link"),
     "link in place of the lore folder": (
         lambda hub: hub.commit(hub.graft(hub.top, [b"lore"], LINK, hub.blob(b"../outside/lore"))),
         "lore' is a symbolic link",
     ),
     "link as attributes": (name(".gitattributes", LINK, OUTSIDE), "symbolic link"),
     "link as configuration": (name(".engram.toml", LINK, b"../config"), ".engram.toml' is a symbolic link"),
-    "submodule": (name("lore/module", MODULE), "lore/module' is a submodule"),
-    "gitmodules": (
-        name(".gitmodules", FILE, b'[submodule "x"]\n\tpath = x\n\turl = x\n'),
-        "declares submodules",
-    ),
-    "gitmodules that run": (
-        name(".GitModules", FILE, b'[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch%20x\n'),
-        "declares submodules",
-    ),
     "up": (name("lore/../../up.md"), "leads out of the store"),
     "here": (name("lore/./x.md"), "leads out of the store"),
     "root": (name("//outside.md"), "leads out of the store"),
@@ -110,6 +99,29 @@ REFUSED: dict[str, tuple[Callable[[Objects], object], str]] = {
     "git folder with a dot": (name(".git./config"), "would lie in a .git folder"),
     "git folder with a blank": (name(".git /config"), "would lie in a .git folder"),
     "git folder as a stream": (name(".git::$INDEX_ALLOCATION/config"), "would lie in a .git folder"),
+    "10 MB of configuration": (name(".engram.toml", FILE, b"#" * 10_000_000), "has 10,000,000 bytes"),
+    "zeros": (zeros, "bytes together"),
+    "bomb": (bomb, "more files than Engram takes"),
+    "deep": (deep, "nested too deeply"),
+    "huge message": (message(1_000_000), "itself has 1,000,"),
+    "no configuration": (
+        lambda hub: hub.commit(hub.graft(hub.top, [b".engram.toml"], FILE, None)),
+        "store",
+    ),
+}
+# What stays out of the work tree while all else comes in.
+LEFT_OUT: dict[str, tuple[Callable[[Objects], object], str]] = {
+    "link to a file": (name("lore/link.md", LINK, OUTSIDE), "it is a symbolic link"),
+    "link to a folder": (name("lore/2026/link", LINK, b"/"), "it is a symbolic link"),
+    "submodule": (name("lore/module", MODULE), "it is a submodule"),
+    "gitmodules": (
+        name(".gitmodules", FILE, b'[submodule "x"]\n\tpath = x\n\turl = x\n'),
+        "declares submodules",
+    ),
+    "gitmodules that run": (
+        name(".GitModules", FILE, b'[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch%20x\n'),
+        "declares submodules",
+    ),
     "backslash": (name("lore/..\\..\\x.md"), "backslashes"),
     "newline": (name("lore/a\nb.md"), "control characters"),
     "escape": (name("lore/\x1b[31mred.md"), "control characters"),
@@ -129,21 +141,14 @@ REFUSED: dict[str, tuple[Callable[[Objects], object], str]] = {
     "twin of another kind": (pair("docs/README", "docs/readme"), "the same path"),
     "50 MB of lore": (
         name("lore/giant.md", FILE, b"giant\n" * 8_400_000),
-        "lore/giant.md' has 50,400,000 bytes",
+        "it has 50,400,000 bytes",
     ),
-    "50 MB of anything": (name("giant.bin", FILE, b"\0" * 50_000_000), "giant.bin' has 50,000,000 bytes"),
-    "10 MB of configuration": (name(".engram.toml", FILE, b"#" * 10_000_000), "has 10,000,000 bytes"),
-    "zeros": (zeros, "bytes together"),
-    "bomb": (bomb, "more files than Engram takes"),
-    "deep": (deep, "nested too deeply"),
-    "huge message": (message(1_000_000), "itself has 1,000,"),
-    "no configuration": (
-        lambda hub: hub.commit(hub.graft(hub.top, [b".engram.toml"], FILE, None)),
-        "store",
-    ),
+    "50 MB of anything": (name("giant.bin", FILE, b"\0" * 50_000_000), "it has 50,000,000 bytes"),
+    "files that agents obey": (name(".claude/settings.json"), "programs act upon"),
+    "files that shells obey": (name("lore/.envrc"), "programs act upon"),
 }
-HEAVY = ("50 MB of lore", "50 MB of anything", "bomb", "deep", "zeros")
-QUICK = ("link in place of the lore folder", "up", "git folder with ignored letters", "bidi", "twins by form")
+HEAVY = ("bomb", "deep", "zeros")
+QUICK = ("link in place of the lore folder", "up", "git folder with ignored letters")
 
 
 @pytest.fixture(scope="session")
@@ -184,6 +189,41 @@ def try_all(world: World, cases: Iterable[str], *commands: tuple[str, ...]) -> N
         assert not world.trace.exists(), (case, world.trace.read_text())
         (world.hub / "refs/heads/main").write_text(head + "\n")
     assert_works(world)
+
+
+def try_left_out(world: World, case: str) -> None:
+    """The case comes in with another entry: that one arrives, a sentence names what stays out, nothing else changes."""
+    make, words = LEFT_OUT[case]
+    before, around = set(files_below(world.root)), world.around()
+    world.objects.put("lore/innocent.md", b"Innocent.\n\nIt travels beside what does not.\n")
+    make(world.objects)
+    with nothing_opened_below(world.folder / "outside"):
+        done = ok("sync", "--json", cwd=world.root).json
+    assert any(words in note and "not written here" in note for note in done["notes"]), (case, done["notes"])
+    known = {"lore/innocent.md", *(path for path in TWINS_KEPT if path in files_below(world.root))}
+    assert set(files_below(world.root)) == before | known, case
+    assert world.around() == around, case
+    assert not world.trace.exists(), (case, world.trace.read_text())
+    assert_works(world)
+
+
+# Of two twins the first in order is written.
+TWINS_KEPT = ("lore/Note.md", "lore/A/1.md", "lore/cafe\u0301.md", "docs/README")
+
+
+def shared_entry(world: World) -> Path:
+    """The file of the entry that the remote has, too."""
+    return next(
+        path for path in (world.root / "lore").rglob("*.md") if not path.name.startswith("mine-alone")
+    )
+
+
+def files_below(root: Path) -> list[str]:
+    return [
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*")
+        if ".git" not in path.relative_to(root).parts and (path.is_symlink() or path.is_file())
+    ]
 
 
 def assert_works(world: World) -> None:
@@ -234,6 +274,14 @@ def test_everything_is_refused_by_a_clone(world: World, monkeypatch: pytest.Monk
     try_all(world, [case for case in chosen if case not in HEAVY], clone_of(world))
 
 
+@sampled("case", LEFT_OUT, everyday=2)
+def test_one_bad_file_stays_out_and_all_else_comes_in(
+    case: str, behind: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_fsck(monkeypatch)
+    try_left_out(behind, case)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", HEAVY)
 def test_it_is_refused_before_it_takes_memory_or_disk(case: str, world: World) -> None:
@@ -258,7 +306,7 @@ DRIVERS = b"* filter=lfs diff=evil merge=evil ident eol=crlf text working-tree-e
 
 @pytest.mark.slow
 def test_attributes_that_name_programs_are_only_a_file(world: World) -> None:
-    lore = next((world.root / "lore").rglob("*.md")).relative_to(world.root).as_posix()
+    lore = shared_entry(world).relative_to(world.root).as_posix()
     world.objects.put(".gitattributes", DRIVERS)
     world.objects.put("lore/.gitattributes", DRIVERS)
     world.objects.put("lore/$Id$.md", b"An $Id$ line and a $Format:%H$ line.\n")
@@ -295,7 +343,7 @@ ESCAPE = "\x1b[31mred\x1b]0;title\x07 \u202edesrever \U000e0041"
 
 
 def test_names_of_authors_messages_and_trailers_are_neutral_on_every_screen(world: World) -> None:
-    path = next((world.root / "lore").rglob("*.md"))
+    path = shared_entry(world)
     text = path.read_text().replace("late.", f"late. {ESCAPE}")
     tree = world.objects.graft(
         world.objects.top, path.relative_to(world.root).as_posix().encode().split(b"/"), FILE,

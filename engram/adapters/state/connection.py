@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from engram.adapters.state.private import keep_private
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -111,6 +112,7 @@ class StateConnection:
 
     def _prepared(self, path: str) -> sqlite3.Connection:
         """Connect and make the tables; closes the connection where that fails."""
+        keep_private(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
         try:
             self._prepare(connection)

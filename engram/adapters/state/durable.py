@@ -7,6 +7,7 @@ import sqlite3
 
 from engram.adapters.state import judgement_cache
 from engram.adapters.state.connection import rename_damaged
+from engram.adapters.state.private import keep_private
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -93,6 +94,7 @@ class DurableDatabase:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
+            keep_private(self.path)
             connection = sqlite3.connect(
                 self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS
             )

@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 
+from engram.adapters.state.private import keep_private
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class HistoryTable:
     def __init__(self, path: str) -> None:
         """Open (or make) the table at `path`; MEMORY for one that nobody else sees. Raises TableError."""
         self.is_private = path == MEMORY
+        keep_private(path)
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
         try:
             self._prepare()

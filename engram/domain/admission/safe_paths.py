@@ -10,7 +10,7 @@ import re
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; a temporary's name has to fit beside a file's
 # What HFS+ leaves out of names before it compares them (git's own list, utf8.c: next_hfs_char).
@@ -21,6 +21,22 @@ GIT_NAMES = frozenset((".git", "git~1"))
 _PLAIN = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9-]*(\.md)?"
 )  # as nearly all are: nothing is wrong with such a name
+# What agents, editors and shells run or obey when somebody opens the folder that holds it.
+ACTED_UPON = frozenset(
+    (
+        ".claude",
+        ".codex",
+        ".cursor",
+        ".gemini",
+        ".vscode",
+        ".idea",
+        ".envrc",
+        ".mcp.json",
+        ".husky",
+        ".devcontainer",
+    )
+)
+_OUTSIDE, _IN_GIT = "leads out of the store", "would lie in a .git folder"
 OWN_NAMES = (".engram.toml", ".gitattributes")  # at the top of a store
 # Names that read backwards on a screen, break lines there, or hide text: UAX #9 embeddings, overrides and
 # isolates; C1 controls; line separators; tag characters.
@@ -57,12 +73,50 @@ def impostor(path: str, folder: str) -> str:
     return ""
 
 
-def colliding_names(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of one folder that are the same on some file system, by their form there."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        found.setdefault(folded(name), []).append(name)
-    return {common: same for common, same in found.items() if len(same) > 1}
+def is_attack(path: str, folder: str) -> bool:
+    """Return whether a path leads out of the store, into a git folder, or is in the place of what makes a store.
+
+    No mistake makes such a path. `folder` is the lore folder.
+    """
+    if path in OWN_NAMES or path == folder or folder.startswith(f"{path}/"):
+        return True
+    return any(_unsafe_part(part) in (_OUTSIDE, _IN_GIT) for part in path.split("/"))
+
+
+def acted_upon(path: str) -> str:
+    """Return why other programs may run what a file says as soon as somebody opens its folder; "" if they do not."""
+    found = next((part for part in map(folded, path.split("/")) if part in ACTED_UPON), "")
+    return f"lies in or is {found}, which programs act upon by themselves" if found else ""
+
+
+def twins(added: Iterable[str], there: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return, of the paths that are added, those that some file systems take for another one, with that one.
+
+    `there` has the names that were in their folders before, by folder ("" is the top). Of two that are new the first
+    in order is none.
+    """
+    known = {folder: {folded(name): name for name in names} for folder, names in there.items()}
+    found: dict[str, str] = {}
+    for path in sorted(added):
+        folder = ""
+        for name in path.split("/"):
+            first = known.setdefault(folder, {}).setdefault(folded(name), name)
+            if first != name and name not in there.get(folder, ()):
+                found[path] = f"{folder}/{first}".lstrip("/")
+                break
+            folder = f"{folder}/{name}".lstrip("/")
+    return found
+
+
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Return every folder on the way to these paths, the top ("") among them."""
+    found: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return found
 
 
 def folded(name: str) -> str:
@@ -80,10 +134,10 @@ def _unsafe_part(part: str) -> str:
         return ""
     plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
     if part in ("", ".", "..") or not plain:
-        return "leads out of the store"
+        return _OUTSIDE
     # NTFS: a name before `:` is the file, after it a stream of it.
     if plain.partition(":")[0].rstrip(" .") in GIT_NAMES:
-        return "would lie in a .git folder"
+        return _IN_GIT
     if "\\" in part or any(letter < " " or letter == "\x7f" for letter in part):
         return "has a name with control characters or backslashes"
     if any("\ud800" <= letter <= "\udfff" for letter in part):

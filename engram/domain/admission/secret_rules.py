@@ -45,7 +45,7 @@ def _words(line: str) -> list[str]:
 
 
 _DISCORD = r"[A-Za-z0-9]{22,26}\.[\w-]{6}\.[\w-]{27,40}"
-_WEBHOOK = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{20,}"
+_WEBHOOK = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{20,}|[A-Za-z0-9+/]{43,56}"
 
 RULES: tuple[Rule, ...] = (
     *(_alnum("aws-access-key-id", prefix, "[A-Z0-9]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
@@ -66,7 +66,9 @@ RULES: tuple[Rule, ...] = (
     _word("slack-token", "xox", r"(?:[abeoprs]|e\.xox[bp])-[A-Za-z0-9-]{16,}"),
     _word("slack-token", "xapp-", "[A-Za-z0-9-]{20,}"),
     Rule(
-        "slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/" + _WEBHOOK
+        "slack-webhook",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?:" + _WEBHOOK + ")",
     ),
     *(_alnum("stripe-key", prefix, "[A-Za-z0-9]{16,}") for prefix in ("sk_live_", "rk_live_")),
     _alnum("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]{24,}={0,2}"),
@@ -90,7 +92,7 @@ RULES: tuple[Rule, ...] = (
     _word("docker-hub-token", "dckr_", "(?:pat|oat)_[A-Za-z0-9_-]{24,}"),
     _alnum("artifactory-token", "AKCp", "[A-Za-z0-9]{60,}"),
     _word("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{20,32}\.[A-Za-z0-9_-]{20,64}"),
-    _alnum("twilio-key", "SK", "[0-9a-f]{32}"),
+    _alnum("twilio-key", "SK", "[0-9a-fA-F]{32}"),
     _alnum("mailgun-key", "key-", "[0-9a-f]{32}"),
     Rule("mailchimp-key", "-us", ALNUM_START + r"[0-9a-f]{32}-us[0-9]{1,2}" + ALNUM_END, (32,)),
     _alnum("brevo-key", "xkeysib-", "[a-f0-9]{64}-[A-Za-z0-9]{16}"),
@@ -107,7 +109,7 @@ RULES: tuple[Rule, ...] = (
     _word("square-token", "EAAA", "[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])"),
     _word("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
     *(_word("vault-token", f"hv{kind}.", "[A-Za-z0-9_-]{24,}") for kind in "sbr"),
-    Rule("terraform-token", ".atlasv1.", ALNUM_START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}", (14,)),
+    Rule("terraform-token", ".atlasv1.", ALNUM_START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}", (14,)),
     _alnum("grafana-token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
     _word("grafana-token", "glsa_", "[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
     _alnum("sentry-token", "sntrys_", "[A-Za-z0-9+/]{40,}={0,2}(?:_[A-Za-z0-9+/]{40,})?"),
@@ -132,9 +134,157 @@ RULES: tuple[Rule, ...] = (
     *(_alnum("sonarqube-token", f"sq{kind}_", "[a-f0-9]{40}") for kind in "upa"),
     _word("tailscale-key", "tskey-", "[a-z]+-[A-Za-z0-9-]{16,}"),
     _alnum("age-secret-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
+    Rule("azure-devops-token", "AZDO", ALNUM_START + r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}" + ALNUM_END, (76,)),
+    _word("pinecone-key", "pcsk_", "[A-Za-z0-9]{4,8}_[A-Za-z0-9]{40,}"),
+    _word("langfuse-secret-key", "sk-lf-", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    *(_alnum("buildkite-token", f"bk{kind}_", "[A-Za-z0-9]{36,}") for kind in ("ua", "ct", "aa", "aj", "ps")),
+    *(_word("circleci-token", f"CCI{kind}_", "[A-Za-z0-9]{20,24}_[a-f0-9]{40}") for kind in ("PAT", "PRJ")),
+    _alnum("neon-key", "napi_", "[a-z0-9]{60,}"),
+    _word("tavily-key", "tvly-", "(?:(?:dev|prod)-)?[A-Za-z0-9-]{24,}"),
+    _alnum("elevenlabs-key", "sk_", "[a-f0-9]{48}"),
+    _word("cohere-key", "co_", "[A-Za-z0-9]{38,}"),
+    _alnum("fireworks-key", "fw_", "[A-Za-z0-9]{22,}"),
+    _word("adobe-secret", "p8e-", "[A-Za-z0-9_-]{32}"),
+    _word("typeform-token", "tfp_", "[A-Za-z0-9_.=-]{40,}"),
+    *(
+        _word("flutterwave-key", f"FLWSECK{kind}-", "[A-Za-z0-9]{12,}(?:-X)?")
+        for kind in ("", "_TEST", "_LIVE")
+    ),
+    _alnum("octopus-key", "API-", "[A-Z0-9]{26}"),
+    _alnum("huggingface-token", "api_org_", "[A-Za-z]{30,}"),
+    _alnum("infracost-key", "ico-", "[A-Za-z0-9]{32}"),
+    _alnum("readme-key", "rdme_", "[a-z0-9]{70}"),
+    _alnum("prefect-key", "pn", "[ub]_[A-Za-z0-9]{36}"),
+    *(_alnum("settlemint-token", f"sm_{kind}at_", "[A-Za-z0-9]{16}") for kind in "aps"),
+    *(_alnum("shippo-token", f"shippo_{kind}_", "[A-Fa-f0-9]{40}") for kind in ("live", "test")),
+    *(_alnum("easypost-key", f"EZ{kind}K", "[A-Za-z0-9]{54}") for kind in "AT"),
+    *(_word("duffel-token", f"duffel_{kind}_", "[A-Za-z0-9_=-]{40,}") for kind in ("live", "test")),
+    _word("frameio-token", "fio-u-", "[A-Za-z0-9_=-]{60,}"),
+    _word("sourcegraph-token", "sgp_", "(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40}"),
+    _word("scalingo-token", "tk-us-", r"[\w-]{46,}"),
+    *(_alnum("intra42-secret", f"s-s4t2{kind}-", "[a-f0-9]{64}") for kind in ("ud", "af")),
+    _alnum("clojars-token", "CLOJARS_", "[A-Za-z0-9]{60}"),
+    _alnum("clickhouse-key", "4b1d", "[A-Za-z0-9]{38}"),
+    _alnum("artifactory-token", "cmVmd", "[A-Za-z0-9]{59}"),
+    _word("1password-key", "A3-", "[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    _word("1password-token", "ops_eyJ", "[A-Za-z0-9+/]{200,}={0,3}"),
+    _word("cloudflare-origin-key", "v1.0-", "[a-f0-9]{24}-[a-f0-9]{146}"),
+    _alnum("gitlab-session", "_gitlab_session=", "[0-9a-z]{32}"),
+    _word("harness-key", "sat.", r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    _word("harness-key", "pat.", r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    _word("openshift-token", "sha256~", r"[\w-]{43}(?![\w-])"),
+    Rule("maxmind-key", "_mmk", ALNUM_START + r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk" + ALNUM_END, (36,)),
+    *(_word("fly-token", f"fm{kind}_", "[A-Za-z0-9+/]{100,}={0,3}") for kind in ("1a", "1r", "2")),
+    _word("facebook-token", "EAA", "[MC][A-Za-z0-9]{100,}"),
+    _word("dropbox-token", "sl.", "[A-Za-z0-9_=-]{120,}"),
+    _word("yandex-key", "AQVN", r"[\w-]{35,38}(?![\w-])"),
+    _word(
+        "plaid-token",
+        "access-",
+        "(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
+    _alnum("new-relic-key", "NRII-", "[A-Za-z0-9-]{32}"),
+    _alnum("defined-networking-key", "dnkey-", "[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}"),
+    _alnum("jwt-base64", "ZXlK", "[A-Za-z0-9+/]{60,}={0,2}"),
+    Rule(
+        "teams-webhook",
+        ".webhook.office.com/webhookb2/",
+        r"\.webhook\.office\.com/webhookb2/(?P<value>[a-z0-9@-]{70,}/IncomingWebhook/[a-z0-9]{32}/[a-z0-9-]{36})",
+    ),
+    # The head of a private key in base64, as in a kubeconfig or a secret of Kubernetes; a certificate has another.
+    *(
+        _alnum("private-key-base64", "LS0tLS1CRUdJTi" + kind, "[A-Za-z0-9+/]{20,}={0,2}")
+        for kind in (
+            "BSU0EgUFJJVkFURSB",
+            "BFQyBQUklWQVRFIE",
+            "BQUklWQVRFIEtFW",
+            "BPUEVOU1NIIFBSSVZBVEUg",
+            "BFTkNSWVBURUQgUFJJ",
+        )
+    ),
     _word("jwt", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{20,}"),
 )
 
+
+# Secrets without a shape of their own, by what stands before them: the words (lower case, one has to occur), and
+# the pattern that is tried there.
+_QUOTE = r"[\"'`]?"
+_HEX32 = r"(?P<value>[0-9a-f]{32})(?![0-9A-Za-z])"
+_TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
+
+
+class Beside(NamedTuple):
+    """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
+
+    `needs` is what is looked for first, in lower case; nothing where the words stand just before a long run of the
+    characters of tokens.
+    """
+
+    name: str
+    words: tuple[bytes, ...]
+    pattern: str
+    needs: bytes = b""
+
+
+BESIDE: tuple[Beside, ...] = (
+    Beside(
+        "azure-devops-token",
+        (b"azure", b"visualstudio", b"vsts"),
+        _TO_VALUE + r"(?P<value>[a-z2-7]{52})(?![A-Za-z0-9])",
+    ),
+    Beside(
+        "netrc-password",
+        (b"machine ",),
+        r"(?s:machine[ \t]+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
+        b"machine ",
+    ),
+    Beside(
+        "kubeconfig-key",
+        (b"client-key-data",),
+        r"client-key-data[\"']?\s*:\s*" + _QUOTE + r"(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
+    ),
+    Beside("twilio-auth-token", (b"twilio",), _TO_VALUE + r"(?i:auth|token|secret)" + _TO_VALUE + _HEX32),
+    Beside(
+        "pinecone-key",
+        (b"pinecone",),
+        _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
+    ),
+    Beside("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
+    Beside(
+        "circleci-token",
+        (b"circle",),
+        _TO_VALUE + r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])",
+    ),
+    Beside(
+        "buildkite-token",
+        (b"buildkite",),
+        r"[^\n]{0,30}?(?i:token)" + _TO_VALUE + r"(?P<value>[0-9a-zA-Z]{40,50})(?![0-9A-Za-z])",
+    ),
+    Beside(
+        "putty-key",
+        (b"private-lines:",),
+        r"(?i:private-lines):[ \t]*[0-9]{1,3}\s+(?P<value>(?:[A-Za-z0-9+/=]{16,80}\s+){1,80})",
+    ),
+    Beside(
+        "command-password",
+        (b"mysql", b"mariadb"),
+        r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
+        b" -p",
+    ),
+    Beside(
+        "command-password",
+        (b" login ", b"mongo", b"htpasswd", b"sqlcmd"),
+        r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
+        r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
+        b" -p",
+    ),
+)
+# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one.
+PROSE = (
+    r"(?i:pass(?:word|phrase|code|wd)|pwd)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
+    r"(?i:\b(?:is|was|are|to)(?:[ \t]+(?:still|now|just|currently))?):?[ \t]+[*_]{0,2}[\"'`\u201c]?"
+    r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
+)
 
 # Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
 KEY_OWNERS = tuple(
@@ -166,6 +316,14 @@ STAND_INS = frozenset(
         "tokens true type undefined unset use user username value var variable varchar with x xx xxx y yes "
         "you your yours sha md utf oauth http ipv ec rsa hmac bcrypt scrypt argon pbkdf aes gcm cbc hs rs "
         "es jwt base64 url encoded random field input number length "
+    )
+)
+# Words with numbers that are said of passwords and are none.
+NO_PASSWORDS = STAND_INS | frozenset(
+    _words(
+        "base hex ascii ansi tls ssl ntlm kerberos ldap step line version column row level option page day days hour "
+        "hours minute minutes python node web v k kb mb bit bits byte bytes step figure table section chapter port "
+        "blake crypt srp sql db part rfc iso crc lm nt x p round rounds plus min max at least most about"
     )
 )
 REFERENCE = (
@@ -231,13 +389,16 @@ def _holds_sample(value: str) -> bool:
     return any(sample in lowered for sample in SAMPLES)
 
 
-def is_stand_in(value: str) -> bool:
-    """Return whether a value is a placeholder for a secret: a reference, template, hash, path, or word like "changeme"."""
+def is_stand_in(value: str, *, uuid: bool = True) -> bool:
+    """Return whether a value is a placeholder for a secret: a reference, template, hash, path, or word like "changeme".
+
+    `uuid` says that an id is none, either.
+    """
     if len(set(value)) < 4 or value.lower() in COMMON_PASSWORDS:
         return True
     if _holds_sample(value) or compiled(REFERENCE).search(value):
         return True
-    if compiled(UUID_OR_ULID).fullmatch(value) or _is_path(value):
+    if (uuid and compiled(UUID_OR_ULID).fullmatch(value)) or _is_path(value):
         return True
     if value.isalpha() and compiled("(?i)passw|secret|token").search(value):
         return True
@@ -265,7 +426,8 @@ def is_wordy(value: str, least: float) -> bool:
     Random base 62 averages 1.7, random hex 1.9, random lower-case base 36 2.5; identifiers 4 and more.
     """
     found = chunks(value)
-    return not found or sum(map(len, found)) >= least * len(found)
+    # A long number says nothing of the words around it.
+    return not found or sum(min(len(one), 4 if one.isdigit() else 99) for one in found) >= least * len(found)
 
 
 def is_random(value: str) -> bool:
@@ -278,7 +440,8 @@ def is_random(value: str) -> bool:
         return False
     if compiled("[0-9a-fA-F]{20,}").fullmatch(value):
         return True
-    scattered = value.isalnum() and len(compiled("[0-9]+").findall(value)) >= 3
+    runs = len(compiled("[0-9]+").findall(value)) if value.isalnum() else 0
+    scattered = runs >= 3 or (runs == 2 and len(value) >= 15 and not value[-1].isdigit())
     return not is_wordy(value, 4.6 if scattered else 3.2 if has_digit else 2.6)
 
 
@@ -302,6 +465,32 @@ def is_password(value: str, *, sure: bool) -> bool:
     return value.isdigit() or kinds(value) >= 2
 
 
+def is_beside(value: str, rule: str) -> bool:
+    """Return whether a value at the right place for a rule of `BESIDE` is a secret rather than a stand-in for one."""
+    if rule.endswith("-password"):
+        return (
+            is_password(value, sure=True) and not is_stand_in(value) and not value.startswith(("$", "%", "-"))
+        )
+    return not is_sample(value)
+
+
+def is_told(value: str) -> bool:
+    """Return whether a word in a sentence on a password is the password: of letters with digits or unusual signs."""
+    if len(value) < 6 or kinds(value) < 2 or _DIGITS.isdisjoint(value) or _LETTERS.isdisjoint(value):
+        return False
+    words = {chunk for chunk in chunks(value.lower()) if not chunk.isdigit()}
+    if is_stand_in(value) or words <= NO_PASSWORDS:
+        return False
+    if compiled(r"[0-9]+[a-z%-]+|[0-9]{4}-.*").fullmatch(value):  # 90days, a date
+        return False
+    return (
+        "/" not in value
+        and "(" not in value
+        and "." not in value
+        and not value.startswith(("-", "$", "@", "#"))
+    )
+
+
 def rule_of(text: str, hit: re.Match[str]) -> str:
     """Return the rule that a match of ASSIGNMENT falls under, or "" if its name or its value is no secret's."""
     before, word = text[max(0, hit.start() - 40) : hit.start()], hit["word"].lower()
@@ -319,7 +508,17 @@ def rule_of(text: str, hit: re.Match[str]) -> str:
         )
     else:
         strong = _is_strong_password(text, hit, value, sure=sure)
-    return rule if strong and not is_stand_in(value) else ""
+    return rule if strong and not is_stand_in(value, uuid=not _names_uuid(before, hit["word"])) else ""
+
+
+def _names_uuid(before: str, word: str) -> bool:
+    """Return whether a name is that of a secret even where the value is a UUID, as the keys of some hosts are."""
+    if word == "TOKEN" and before.endswith("_"):
+        return True
+    owner = before.lower().rstrip(" _-.")
+    return owner.endswith(
+        ("api", "client") if word.lower() in ("key", "secret") else ("api", "access", "auth")
+    )
 
 
 def is_secret_option(name: str, value: str) -> bool:

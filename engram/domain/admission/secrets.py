@@ -21,9 +21,10 @@ MOST_REMEMBERED = 1000
 _RUN = b"x" * 20
 _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+%"
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
-_BEFORE_RUN = 70  # a webhook's address ends in one, after ids too short to be one
+_BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
+_NEEDS = frozenset(rule.needs for rule in rules.BESIDE if rule.needs)
 _PASS = rb"p(?=ass|wd)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
@@ -180,11 +181,13 @@ def _scan(text: str) -> list[_Span]:
     for scheme in (b"bearer", b"basic"):
         if scheme in lowered:
             spans += _headers(text, lowered, scheme)
-    if b"@" in raw and b"://" in raw:
+    if b"://" in raw:
         spans += _login_urls(text)
+    spans += _all_beside(text, lowered, runs.lower().encode("ascii", "replace"))
     names = _names(lowered)
     if names:
         spans += _assignments(text, names)
+        spans += _prose(text, names)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
         spans += _options(text)
     return spans
@@ -249,10 +252,40 @@ def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
 
 
 def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
-    """Yield the 40 characters that follow a key id in the CSV file and the console's output, named or not."""
-    for hit in rules.compiled(_AWS_VALUE).finditer(text, after, after + 160):
+    """Yield the 40 characters beside a key id, as in the CSV file and the console's output, named or not."""
+    for hit in rules.compiled(_AWS_VALUE).finditer(text, max(0, after - 300), after + 300):
         if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
             yield _Span(*hit.span(), "aws-secret-access-key", True)
+
+
+def _all_beside(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
+    there = {need: lowered if need in lowered else b"" for need in _NEEDS} | {b"": runs}
+    for rule in rules.BESIDE:
+        for word in rule.words:
+            if word in there[rule.needs]:
+                yield from _beside(text, lowered, word, rule)
+
+
+def _beside(text: str, lowered: bytes, word: bytes, rule: rules.Beside) -> Iterator[_Span]:
+    """Yield what follows a word that makes it a secret."""
+    match = rules.compiled(rule.pattern).match
+    at = lowered.find(word)
+    while at >= 0:
+        hit = match(text, at)
+        if hit and rules.is_beside(hit["value"], rule.name):
+            yield _Span(*hit.span("value"), rule.name, True)
+        at = lowered.find(word, hit.end() if hit else at + len(word))
+
+
+def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
+    """Yield passwords in sentences."""
+    match = rules.compiled(rules.PROSE).match
+    for at in names:
+        hit = match(text, at) if text[at] in "pP" else None
+        if hit:
+            value = hit["value"].rstrip(".,;:)*_")
+            if rules.is_told(value):
+                yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
 def _key_blocks(text: str) -> Iterator[_Span]:
@@ -319,7 +352,9 @@ def _options(text: str) -> Iterator[_Span]:
         if hit["login"]:
             if rules.is_password(hit["login"], sure=True) and not rules.is_stand_in(hit["login"]):
                 yield _Span(*hit.span("login"), "option-password", False)
-        elif rules.is_secret_option(hit["name"], hit["value"]):
+        elif rules.is_secret_option(hit["name"], hit["value"]) or (
+            hit["name"] == "a" and "redis-cli" in text[max(0, hit.start() - 120) : hit.start()]
+        ):
             yield _Span(*hit.span("value"), "option-password", False)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from engram.domain.admission.safe_paths import impostor, unsafe_name
+from engram.domain.admission.safe_paths import acted_upon, impostor, is_attack, unsafe_name
 from engram.domain.entry.named_files import FOLDERS, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -78,11 +78,25 @@ def three_way(base: File, one: File, other: File) -> tuple[File, bool]:
     return one, True
 
 
-def refusal(path: str, mode: str, size: int, folder: str) -> str:
-    """Return why a file of a remote is refused; "" if it is not. `size` in bytes."""
-    odd = unsafe_name(path) or impostor(path, folder)
-    if odd:
-        return odd
+class Refusal(NamedTuple):
+    """Why a file may not travel, as the end of a sentence; `stops` says that nothing of its commit is taken."""
+
+    why: str
+    stops: bool
+
+
+def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
+    """Judge a file that comes in or goes out, the same both ways; None where it may. `size` in bytes."""
+    why = (
+        unsafe_name(path)
+        or impostor(path, folder)
+        or acted_upon(path)
+        or _refused_kind(path, mode, size, folder)
+    )
+    return Refusal(why, is_attack(path, folder)) if why else None
+
+
+def _refused_kind(path: str, mode: str, size: int, folder: str) -> str:
     if mode not in REGULAR:
         return f"is {WHAT.get(mode, 'not a regular file')}"
     limit = LARGEST_LORE if path.startswith(f"{folder}/") else LARGEST_OTHER

@@ -9,12 +9,13 @@ from engram.domain.errors import SecretFoundError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500
+_PEOPLE = ("author ", "committer ")
 LARGEST = 1024 * 1024  # bytes; larger files are not text that a person wrote
 
 
@@ -40,7 +41,9 @@ def check_outgoing(
         if len(raw) <= LARGEST:
             _check(store, theirs, path, raw)
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
+    _check_commits(store, commits)
     paths = introduced(repo, commits)
+    _check_names(store, paths.values())
     small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if report is not None:
@@ -48,6 +51,47 @@ def check_outgoing(
         for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
             _check(store, theirs, paths[oid], raw)
     return commits
+
+
+def _check_commits(store: Store, commits: Sequence[str]) -> None:
+    """Search what commits say, and the names of who made them."""
+    read = objects.read(store.repository, [oid.encode() for oid in commits])
+    for oid, found in zip(commits, read, strict=True):
+        if found is None:
+            continue
+        head, _, message = found.content.decode("utf-8", "replace").partition("\n\n")
+        people = [
+            line.partition(" ")[2].rpartition("> ")[0]
+            for line in head.split("\n")
+            if line.startswith(_PEOPLE)
+        ]
+        for text, what in ((message, "message"), ("\n".join(people), "author's name")):
+            secrets = find_secrets(text, store.allowed_secrets)
+            if secrets:
+                raise _refused(
+                    f"The {what} of commit {oid[:10]}",
+                    secrets,
+                    "Write that commit anew (`git commit --amend`, `git rebase`)",
+                )
+
+
+def _check_names(store: Store, paths: Iterable[str]) -> None:
+    for path in paths:
+        secrets = find_secrets(path, store.allowed_secrets)
+        if secrets:
+            raise _refused(
+                "The name of a file in a commit that the remote does not have",
+                secrets,
+                "Rename the file, in the history too",
+            )
+
+
+def _refused(what: str, found: Sequence[Finding], do: str) -> SecretFoundError:
+    return SecretFoundError(
+        f"{what} holds what looks like a secret ({found[0].rule} {found[0].preview}); nothing was pushed.",
+        f"Revoke the secret. {do}, or add a false positive to `secrets.allow`.",
+        tuple(one.as_dict() for one in found),
+    )
 
 
 def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:

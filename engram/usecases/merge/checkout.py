@@ -8,13 +8,15 @@ from engram.adapters.files import config_file
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences, sizes
+from engram.adapters.git.write import staging
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import incoming_paths
+from engram.usecases.store import travel
 from engram.usecases.store.accepted_settings import GUARDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from engram.adapters.git.run.layout import Repository
 
@@ -52,25 +54,36 @@ def store_settings(
 
 def check(
     repo: Repository,
-    commit: str,
     entries: Mapping[str, objects.Entry],
     folder: str,
     so: str,
     whose: str = "The remote's",
+) -> dict[str, str]:
+    """Return which of a commit's files (all of them) stay out of the work tree, each with why; `so` ends an error's message.
+
+    Raises SyncBlockedError if nothing of it may be written here.
+    """
+    left_out = incoming_paths.check_files(repo, entries, folder, so, whose)
+    return left_out | travel.find_twins(repo, None, [path for path in entries if path not in left_out])
+
+
+def write_files(
+    repo: Repository, entries: Mapping[str, objects.Entry], left_out: Collection[str] = ()
 ) -> None:
-    """Raise SyncBlockedError if one of the commit's files may not be written here; `so` ends its message."""
-    incoming_paths.check_files(repo, entries, folder, so, whose)
-    incoming_paths.check_names(repo, commit, entries, so)
-
-
-def write_files(repo: Repository, entries: Mapping[str, objects.Entry]) -> None:
-    """Write these files into the repository's work tree, where none of them is yet. Raises OSError."""
+    """Write these files, but those `left_out`, into the repository's work tree, where none of them is yet. Raises OSError."""
+    entries = {path: entry for path, entry in entries.items() if path not in left_out}
     size_of = sizes(repo, (entry.oid for entry in entries.values()))
     for some in _batches(entries, size_of):
         contents = blobs(repo, (entries[path].oid for path in some))
         for path in some:
             file = os.path.join(repo.worktree, *path.split("/"))
             _write(file, contents[entries[path].oid], entries[path].mode)
+
+
+def leave_out(repo: Repository, state_folder: str, found: Mapping[str, str]) -> None:
+    """Note which files of the branch stay out of the work tree, and mark them in git's index, which holds them."""
+    travel.note_left_out(state_folder, found)
+    staging.leave_out(repo, found)
 
 
 def _batches(entries: Mapping[str, objects.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:

@@ -15,7 +15,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import incoming_paths
 from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
-from engram.usecases.store import judgements
+from engram.usecases.store import judgements, travel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,10 @@ class ReadAhead:
 
 
 class Plan(NamedTuple):
-    """What merging the commit `theirs` (None: there is none) into our head means, as differences from their base."""
+    """What merging the commit `theirs` (None: there is none) into our head means, as differences from their base.
+
+    `left_out` are files of theirs that may not be written here, each with why.
+    """
 
     ours: str | None
     theirs: str | None
@@ -55,6 +58,7 @@ class Plan(NamedTuple):
     base: str | None
     ours_changed: dict[str, Difference]
     theirs_changed: dict[str, Difference]
+    left_out: Mapping[str, str] = {}
 
     @property
     def paths(self) -> sync_plan.Plan:
@@ -71,7 +75,7 @@ class Merge(NamedTuple):
     `merged` are the paths that both sides had changed; `conflicts` counts the versions that are left for a person;
     `contents` has the bytes that are new with the merge, by path, `known` all that need not be read again, by object id;
     `held` counts entries that were quarantined; `notes` say what happened to files that were changed here and are not
-    committed.
+    committed. `left_out` are all files of the commit that stay out of the work tree, each with why.
     """
 
     commit: str
@@ -82,6 +86,7 @@ class Merge(NamedTuple):
     known: Mapping[str, bytes] = {}
     held: int = 0
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = {}
 
 
 def plan_merge(
@@ -97,8 +102,9 @@ def plan_merge(
     ours_changed = differences(repo, base, ours) if ours else {}
     theirs_changed = differences(repo, base, theirs)
     known = read_ahead.contents if read_ahead is not None else {}
-    _check_incoming_files(store, {path: found.after for path, found in theirs_changed.items()}, known)
-    return Plan(ours, theirs, bases, base, ours_changed, theirs_changed)
+    files = {path: found.after for path, found in theirs_changed.items()}
+    left_out = _check_incoming_files(store, files, known)
+    return Plan(ours, theirs, bases, base, ours_changed, theirs_changed, left_out)
 
 
 def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None) -> Merge | None:
@@ -111,7 +117,7 @@ def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None)
     if theirs is None or theirs in plan.bases:
         return None
     if ours is None or ours in plan.bases:
-        return _check_names(store, Merge(theirs, plan.theirs_changed, known=read_ahead.contents))
+        return _with_left_out(store, plan, Merge(theirs, plan.theirs_changed, known=read_ahead.contents))
     changed = {theirs: dict(plan.theirs_changed)}
     commit, made = _commit(store, ours, theirs, plan.base, changed, read_ahead)
     _learn(repo, (ours, theirs), plan.base, commit, made)
@@ -122,7 +128,8 @@ def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None)
         if entry and path in made.contents
     }
     known = read_ahead.contents | new
-    return _check_names(store, Merge(commit, changes, made.merged, made.conflicts, made.contents, known))
+    merge = Merge(commit, changes, made.merged, made.conflicts, made.contents, known)
+    return _with_left_out(store, plan, merge)
 
 
 def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: str, made: Tree) -> None:
@@ -175,8 +182,11 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
 
 def _check_incoming_files(
     store: Store, files: Mapping[str, Entry | None], known: Mapping[str, bytes]
-) -> None:
-    """Raise SyncBlockedError if a file of a remote may not be written here, or none would be left to be a store."""
+) -> dict[str, str]:
+    """Return which files of a remote may not be written here, each with why.
+
+    Raises SyncBlockedError if nothing of it may, or none would be left to be a store.
+    """
     if CONFIG_NAME in files and files[CONFIG_NAME] is None:
         raise SyncBlockedError(
             f"The remote deleted {CONFIG_NAME}, which makes a folder a store; nothing was changed here.",
@@ -184,14 +194,28 @@ def _check_incoming_files(
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
     repo, so = store.repository, incoming_paths.NOT_SYNCED
-    incoming_paths.check_files(repo, found, store.places.folder, so, known=known)
+    return incoming_paths.check_files(repo, found, store.places.folder, so, known=known)
 
 
-def _check_names(store: Store, merge: Merge) -> Merge:
-    """Raise SyncBlockedError if the merge adds a path that some file systems take for another one."""
-    added = [path for path, found in merge.changes.items() if found.before is None]
-    incoming_paths.check_names(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
-    return merge
+def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
+    """Return the merge with what it leaves out of the work tree, and with files that need not stay out any more."""
+    repo, known = store.repository, travel.left_out(store.places.state)
+    files = {path: found.after for path, found in merge.changes.items() if found.after is not None}
+    left_out = {path: why for path, why in plan.left_out.items() if path in files}
+    before = objects.entries(repo, merge.commit, [path for path in known if path not in merge.changes])
+    left_out |= incoming_paths.check_files(repo, before, store.places.folder, incoming_paths.NOT_SYNCED)
+    # A file that was left out is none of this work tree: it is weighed as if it came in.
+    new = {path for path in files if merge.changes[path].before is None} | (known.keys() & files.keys())
+    gone = {path for path, found in merge.changes.items() if found.after is None} | known.keys()
+    left_out |= travel.find_twins(repo, plan.ours, {*new, *before} - left_out.keys(), gone)
+    again = {path: Difference(None, entry) for path, entry in before.items() if path not in left_out}
+    changes = {path: _as_new(found) if path in known else found for path, found in merge.changes.items()}
+    return merge._replace(changes=changes | again, left_out=left_out)
+
+
+def _as_new(found: Difference) -> Difference:
+    """Return the difference for a work tree that has no such file."""
+    return Difference(None, found.after)
 
 
 def _single_base(store: Store, bases: tuple[str, ...]) -> str | None:

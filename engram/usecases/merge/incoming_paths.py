@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read.differences import check_countable, commit_sizes, names_in, sizes
+from engram.adapters.git.read.differences import check_countable, commit_sizes, sizes
 from engram.adapters.git.write import merging
-from engram.domain.admission import safe_paths
 from engram.domain.errors import GitError, SyncBlockedError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
@@ -29,46 +28,44 @@ def check_files(
     so: str,
     whose: str = "The remote's",
     known: Mapping[str, bytes] | None = None,
-) -> None:
-    """Raise SyncBlockedError if one of these files (or all together) may not be written.
+) -> dict[str, str]:
+    """Return which of these files stay out of the work tree, each with why: by name, kind or size.
 
     `folder` is the lore folder; `so` ends the message with the consequence, such as `NOT_SYNCED`; `whose` begins it.
-    `known` has contents, by object id, whose size need not be asked for.
+    `known` has contents, by object id, whose size need not be asked for. Raises SyncBlockedError for a file that no
+    mistake makes, and for more bytes than may come in at once.
     """
-    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"), known)
-    total = 0
-    for path, entry in sorted(files.items()):
-        size = size_of.get(entry.oid, 0)
-        why = sync_plan.refusal(path, entry.mode, size, folder)
-        if why:
-            raise SyncBlockedError(f"{whose} {path[:200]!r} {why}; {so}.", _HINT)
-        total += size
+    size_of = _sizes(repo, files, known)
+    left_out: dict[str, str] = {}
+    for path, found in _judged(files, size_of, folder):
+        if found.stops:
+            raise SyncBlockedError(f"{whose} {path[:200]!r} {found.why}; {so}.", _HINT)
+        left_out[path] = found.why
+    total = sum(size_of.get(entry.oid, 0) for path, entry in files.items() if path not in left_out)
     if total > sync_plan.LARGEST_SUM:
         limit = f"{sync_plan.LARGEST_SUM:,}"
         raise SyncBlockedError(
             f"{whose} files have {total:,} bytes together, more than the {limit} allowed; {so}.", _HINT
         )
+    return left_out
 
 
-def check_names(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
-    """Raise SyncBlockedError if a path that `commit` adds equals another path of it on some file systems (case, form)."""
-    new: dict[str, set[str]] = {}
-    for path in added:
-        rest = path
-        while rest:
-            folder, _, name = rest.rpartition("/")
-            if name in new.setdefault(folder, set()):
-                break
-            new[folder].add(name)
-            rest = folder
-    for folder, names in sorted(names_in(repo, commit, new).items() if new else ()):
-        for same in safe_paths.colliding_names(names).values():
-            if new[folder].intersection(same):
-                one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
-                raise SyncBlockedError(
-                    f"{one!r} and {other!r} are the same path on many file systems; {so}.",
-                    "Rename one of them, here or on the remote's branch, then try again.",
-                )
+def judge_files(repo: Repository, files: Mapping[str, Entry], folder: str) -> dict[str, sync_plan.Refusal]:
+    """Return which of these files others would refuse, each with why."""
+    return dict(_judged(files, _sizes(repo, files, None), folder))
+
+
+def _sizes(repo: Repository, files: Mapping[str, Entry], known: Mapping[str, bytes] | None) -> dict[str, int]:
+    return sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"), known)
+
+
+def _judged(
+    files: Mapping[str, Entry], size_of: Mapping[str, int], folder: str
+) -> Iterator[tuple[str, sync_plan.Refusal]]:
+    for path, entry in sorted(files.items()):
+        found = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
+        if found is not None:
+            yield path, found
 
 
 def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> None:

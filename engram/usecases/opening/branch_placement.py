@@ -14,9 +14,10 @@ from engram.adapters.git.write import hidden_tree, ledger_branch, lore_branch
 from engram.domain.errors import RemoteError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
+from engram.usecases.store import travel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from engram.adapters.git.read import objects
     from engram.adapters.git.run.layout import Repository
@@ -100,7 +101,7 @@ def put_in_place(repo: Repository) -> Repository:
     commit = hidden_tree.tip(repo)
     if commit is None:
         raise lore_branch.gone(repo)
-    entries, folder = _checked(repo, commit)
+    entries, folder, left_out = _checked(repo, commit)
     elsewhere = hidden_tree.checked_out_at(repo)
     if elsewhere is not None:
         raise StoreError(
@@ -109,8 +110,9 @@ def put_in_place(repo: Repository) -> Repository:
         )
     try:
         made = hidden_tree.add(repo)
-        _write_missing(made, entries, repo.common_dir)
+        _write_missing(made, entries, repo.common_dir, left_out)
         os.makedirs(lore_branch.state_in(repo.common_dir), exist_ok=True)
+        checkout.leave_out(made, lore_branch.state_in(repo.common_dir), left_out)
         install_merge_driver(made, folder, made.worktree, attributes=False)
         return hidden_tree.move_into_place(made)
     except OSError as error:
@@ -133,7 +135,8 @@ def restore(common_dir: str) -> Repository:
             commit = layout.read_head(found).oid
             if commit is None:
                 raise lore_branch.gone(found)
-            _write_missing(found, checkout.files_of(found, commit), common_dir)
+            left_out = travel.left_out(lore_branch.state_in(common_dir))
+            _write_missing(found, checkout.files_of(found, commit), common_dir, left_out)
         return found
 
 
@@ -186,8 +189,11 @@ def _chosen(known: dict[str, str]) -> str:
     )
 
 
-def _checked(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str]:
-    """Return the files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
+def _checked(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str, dict[str, str]]:
+    """Return the files of a commit, its lore folder, and which of the files stay out of the work tree.
+
+    Raises StoreError, SyncBlockedError where it may not be checked out.
+    """
     incoming_paths.check_commits(repo, None, commit, incoming_paths.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_WRITTEN)
@@ -197,11 +203,12 @@ def _checked(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], s
             f"If it is somebody's, rename it: git branch -m {lore_branch.BRANCH} NAME",
         )
     folder = str(found.get("store.folder", "lore"))
-    checkout.check(repo, commit, entries, folder, incoming_paths.NOT_WRITTEN)
-    return entries, folder
+    return entries, folder, checkout.check(repo, entries, folder, incoming_paths.NOT_WRITTEN)
 
 
-def _write_missing(made: Repository, entries: dict[str, objects.Entry], common_dir: str) -> None:
+def _write_missing(
+    made: Repository, entries: dict[str, objects.Entry], common_dir: str, left_out: Collection[str]
+) -> None:
     """Write the files of the commit that are not there, and what waits in the journal of a store that vanished."""
     there = {path for path in entries if os.path.lexists(os.path.join(made.worktree, *path.split("/")))}
     waiting = {
@@ -210,7 +217,7 @@ def _write_missing(made: Repository, entries: dict[str, objects.Entry], common_d
         for change in operation.changes
     }
     missing = {path: entry for path, entry in entries.items() if path not in there and path not in waiting}
-    checkout.write_files(made, missing)
+    checkout.write_files(made, missing, left_out)
     for path, content in waiting.items():
         file = os.path.join(made.worktree, *path.split("/"))
         if content is not None and not os.path.lexists(file):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.files import places
@@ -87,6 +88,9 @@ def make_state(state: str, *, outside_git: bool) -> None:
     """Make a private state folder, with a file that keeps it out of any git around it. Raises StoreError."""
     try:
         os.makedirs(state, exist_ok=True)
+        if os.stat(state).st_mode & 0o077:
+            with contextlib.suppress(OSError):  # it is another's
+                os.chmod(state, 0o700)
     except OSError as error:
         raise StoreError(
             f"The private folder {state} cannot be made: {error.strerror}.", "Check its permissions."

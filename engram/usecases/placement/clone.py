@@ -20,18 +20,22 @@ from engram.usecases.store import accepted_settings
 from engram.usecases.store.store import DEDICATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from engram.adapters.git.read import objects
     from engram.adapters.git.run.layout import Head, Repository
 
 
 class Cloned(NamedTuple):
-    """The new store: its root, the number of its lore files, and whether the remote was empty."""
+    """The new store: its root, the number of its lore files, and whether the remote was empty.
+
+    `left_out` are files of the remote that may not be written, each with why.
+    """
 
     root: str
     lore: int
     empty: bool
+    left_out: Mapping[str, str] = {}
 
 
 def clone(
@@ -71,9 +75,9 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     incoming_paths.check_commits(repo, None, head.oid, incoming_paths.NOT_CLONED)
     entries = checkout.files_of(repo, head.oid)
     folder = _lore_folder(repo, entries)
-    checkout.check(repo, head.oid, entries, folder, incoming_paths.NOT_CLONED)
+    left_out = checkout.check(repo, entries, folder, incoming_paths.NOT_CLONED)
     report("writing files")
-    checkout.write_files(repo, entries)
+    checkout.write_files(repo, entries, left_out)
     run(repo, "read-tree", head.oid)
     from engram.usecases.merge.install_driver import install_merge_driver
 
@@ -81,11 +85,13 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     state = state_folder(root, repo)
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
+    checkout.leave_out(repo, state, left_out)
     accepted_settings.in_force(root, state)
     from engram.usecases.opening.first_quarantine import quarantine_new_store
 
     quarantine_new_store(root)
-    return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
+    lore = sum(sync_plan.is_lore(path, folder) for path in entries if path not in left_out)
+    return Cloned(root, lore, empty=False, left_out=left_out)
 
 
 def _head_of_lore(repo: Repository) -> Head:

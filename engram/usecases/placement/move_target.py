@@ -90,10 +90,12 @@ def to_dedicated(store: Store, root: str) -> str:
     repo = init(draft, store.places.folder)
     atomic.discard(os.path.join(draft, ".gitattributes"))  # comes with the commit
     tip = _last_commit(store, repo, DEDICATED)
+    files = checkout.files_of(repo, tip)
+    left_out = checkout.check(repo, files, store.places.folder, incoming_paths.NOT_MOVED, "The store's")
     run(repo, "update-ref", "-m", "engram move", _MAIN, tip)
     run(repo, "symbolic-ref", "HEAD", _MAIN)
     copying.forget(repo)
-    checkout.write_files(repo, checkout.files_of(repo, tip))
+    checkout.write_files(repo, files, left_out)
     run(repo, "read-tree", tip)
     from engram.usecases.merge.install_driver import install_merge_driver
 
@@ -101,6 +103,7 @@ def to_dedicated(store: Store, root: str) -> str:
     source.bring_judgements(store, repo)
     state = state_folder(draft, repo)
     source.carry_state(store, state, DEDICATED)
+    checkout.leave_out(repo, state, left_out)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move")
     if os.path.isdir(root):
         os.rmdir(root)
@@ -148,7 +151,4 @@ def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     moment = int(store.clock.now().timestamp())
     agent = store.caller.who
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
-    tip = copying.commit_on(repo, history, changes, text, moment)
-    files = checkout.files_of(repo, tip)
-    checkout.check(repo, tip, files, store.places.folder, incoming_paths.NOT_MOVED, whose="The store's")
-    return tip
+    return copying.commit_on(repo, history, changes, text, moment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from engram.adapters.state.activity_table import NO_COUNTS, QUERY, LiveEntry, Withheld
+from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -35,13 +36,14 @@ def note(
 ) -> None:
     """Record an action in the session's state or in `state`, unless `recall.log` is off.
 
-    Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
+    A secret in the `query` is masked. Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
     """
     if not store.settings.flag("recall.log"):
         return
     caller, now = store.caller, store.clock.now().timestamp()
+    masked = redact(query, find_secrets(query, store.allowed_secrets)) if query else ""
     entry = LiveEntry(
-        now, caller.session, query, strategy, strength, tuple(ids[:_MOST_IDS]), tuple(scores[:_MOST_IDS]), took_ms,
+        now, caller.session, masked, strategy, strength, tuple(ids[:_MOST_IDS]), tuple(scores[:_MOST_IDS]), took_ms,
         action, caller.via, caller.agent, tokens, tuple(withheld), details,
     )  # fmt: skip
     try:

@@ -130,7 +130,7 @@ def message(operation: Operation) -> str:
 
 
 def _commit_outside(store: Store) -> int:
-    """Commit what people changed by hand, as far as the index found it to be good."""
+    """Commit what people changed by hand, but for files that others could not take, which are noted."""
     listed = store.outside_path
     try:
         os.replace(listed, listed + _TAKEN)
@@ -140,21 +140,25 @@ def _commit_outside(store: Store) -> int:
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.run.author import environment_author
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
+    from engram.usecases.store import travel
     from engram.usecases.store.outside_changes import record_outside_changes
 
     repository = store.repository
-    changes: list[FileChange] = []
     differing = outside_changes(repository, store.places.folder)
     # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
     record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     edited = [found for found in differing if found.path not in waiting]
-    contents = {found.path: _safe_content(store, found.path) for found in edited if not found.deleted}
-    contents |= _dated(store, {path: raw for path, raw in contents.items() if raw is not None})
-    for found in edited:
-        content = contents.get(found.path)
-        if found.deleted or content is not None:
-            changes.append(FileChange(found.path, content))
+    read = {found.path: _content(store, found.path) for found in edited if not found.deleted}
+    refused = travel.refused_files(store, read)
+    contents = {path: raw for path, raw in read.items() if raw is not None and path not in refused}
+    contents |= _dated(store, contents)
+    never_here = travel.left_out(store.places.state)
+    changes = [
+        FileChange(found.path, contents.get(found.path))
+        for found in edited
+        if found.path in contents or (found.deleted and found.path not in never_here)
+    ]
     if changes:
         moment = int(store.clock.now().timestamp())
         what = changes[0].path if len(changes) == 1 else f"{len(changes)} files"
@@ -165,20 +169,17 @@ def _commit_outside(store: Store) -> int:
             store.clock.new_id(),
             store.places.state,
         )
+    travel.note_stays(store, travel.stays_as_links(store) | refused)
     atomic.discard(listed + _TAKEN)
     return len(changes)
 
 
-def _safe_content(store: Store, path: str) -> bytes | None:
-    """Return the bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
-    from engram.domain.admission.secrets import find_secrets
-
+def _content(store: Store, path: str) -> bytes | None:
+    """Return the bytes of a file that was edited by hand; None where it cannot be read, or is gone."""
     try:
-        raw = store.files.read(path)
-        text = raw.decode()
-    except (EngramError, UnicodeDecodeError):
+        return store.files.read(path)
+    except EngramError:
         return None
-    return None if find_secrets(text, store.allowed_secrets) else raw
 
 
 def _dated(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ def record_outside_changes(store: Store, paths: Sequence[str]) -> None:
     if not lines:
         return
     try:
-        with open(store.outside_path, "a", encoding="utf-8") as file:
+        with open(store.outside_path, "a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(lines)
     except OSError:
         return

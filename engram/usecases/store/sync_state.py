@@ -66,10 +66,10 @@ def remote_names(store: Store) -> list[str]:
         return []
 
 
-def replace(path: str, content: bytes) -> None:
+def replace(path: str, content: bytes, mode: int = 0o600) -> None:
     """Write a file that only who holds a lock writes: what a killed one left goes with the next. Raises StoreError."""
     discard_draft(path)
-    atomic.put(atomic.prepare(path, content, DRAFT), path)
+    atomic.put(atomic.prepare(path, content, DRAFT, mode), path)
 
 
 def discard_draft(path: str) -> None:

@@ -18,13 +18,14 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import staging
 from engram.adapters.git.write.merging import advance
-from engram.domain.errors import ConflictError, NotFoundError, StoreError
+from engram.domain.errors import ConflictError, GitError, NotFoundError, StoreError
 from engram.domain.merge.text_merge import merge_text
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.tree_merge import LARGEST_TEXT
-from engram.usecases.store import entry_writer, sync_state
+from engram.usecases.store import entry_writer, sync_state, travel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -60,6 +61,8 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
     if update.in_the_way:
         return Applied(False, update.in_the_way)
     changes = _write_binary(store, update.changes)
+    # Before the branch moves: nobody may take the absence of a file that is left out for its deletion.
+    travel.note_left_out(store.places.state, {**travel.left_out(store.places.state), **merge.left_out})
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
@@ -71,6 +74,12 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
         return Applied(False)
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _remove_mark(store)
+    if moved:
+        travel.note_left_out(store.places.state, merge.left_out)
+        with contextlib.suppress(
+            GitError
+        ):  # without the mark git calls them deleted, and nothing else goes wrong
+            staging.leave_out(repo, merge.left_out)
     if moved:  # the journal is committed next: this shows at once that it changes nothing
         objects.learn(repo, merge.commit, _entries(merge.changes))
     kept = {found.path for found in update.kept}
@@ -119,6 +128,9 @@ def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Updat
     wanted: list[tuple[str, objects.Entry | None, str | None]] = []
     kept: list[tuple[str, bytes | None]] = []
     for path, found in merge.changes.items():
+        after = None if path in merge.left_out else found.after
+        if path in merge.left_out and found.before is None:
+            continue
         keeps = path in uncommitted or is_left_to_git(path, store.places.folder)
         try:
             raw, oid = _read(store, path)
@@ -130,10 +142,10 @@ def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Updat
                 kept.append((path, None))
             else:
                 in_the_way.append(path)
-        elif oid == _oid(found.after):
+        elif oid == _oid(after):
             continue
         elif oid == _oid(found.before) or (keeps and raw is None):  # git writes a deleted file anew, too
-            wanted.append((path, found.after, None if raw is None else atomic.digest(raw)))
+            wanted.append((path, after, None if raw is None else atomic.digest(raw)))
         elif keeps:
             kept.append((path, raw))
         else:
@@ -344,5 +356,5 @@ def _write_other_version(store: Store, path: str, content: bytes) -> str:
     name = sync_plan.other_version_path(path, content)
     file = store.files.absolute(name)
     if not os.path.lexists(file):
-        sync_state.replace(file, content)
+        sync_state.replace(file, content, 0o644)
     return os.path.basename(name)

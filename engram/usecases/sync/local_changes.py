@@ -7,11 +7,16 @@ import os
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import objects
+from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import merging
+from engram.adapters.git.write.commits import Commit, FileChange, commit_all
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
+from engram.usecases.merge.incoming_paths import judge_files
+from engram.usecases.store import travel
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply
@@ -45,6 +50,42 @@ def find_hand_edits(store: Store) -> None:
         not is_fresh
     ):  # the index is in use or cannot be written, which must not stop a sync: git looks instead
         record_outside_changes(store, [store.places.folder])
+    elif _has_problems(store):  # what the index passes over may still have changed
+        record_outside_changes(store, [store.places.folder])
+
+
+def _has_problems(store: Store) -> bool:
+    with contextlib.suppress(EngramError):
+        generation = store.index.look()
+        return generation is not None and bool(generation.catalog.problems())
+    return False
+
+
+def keep_back(store: Store, theirs: str | None) -> None:
+    """Take files out of our branch that `theirs` lacks and others could not take; they stay in the work tree, and are noted.
+
+    They came with a commit that Engram did not make. Raises GitError, StoreError.
+    """
+    repo = store.repository
+    head = layout.read_head(repo).oid
+    if head is None or head == theirs:
+        return
+    shared = merging.bases(repo, theirs, head) if theirs else ()
+    changed = differences(repo, shared[0] if len(shared) == 1 else theirs, head)
+    files = {path: found.after for path, found in changed.items() if found.after is not None}
+    found = judge_files(repo, files, store.places.folder)
+    refused = {path: one.why for path, one in found.items()}
+    added = [path for path in files if changed[path].before is None and path not in refused]
+    refused |= travel.find_twins(repo, theirs, added)
+    if not refused:
+        return
+    names = ", ".join(travel.shown(path) for path in sorted(refused)[:3])
+    text = f"keep back: {names if len(refused) <= 3 else f'{len(refused)} files'}\n\nEngram-Agent: {store.caller.who}\n"
+    changes = tuple(FileChange(path, None) for path in sorted(refused))
+    moment = int(store.clock.now().timestamp())
+    with committing(store):
+        commit_all(repo, [Commit(text, changes, None, moment)], store.clock.new_id(), store.places.state)
+        travel.note_stays(store, travel.stays(store) | refused)
 
 
 @contextlib.contextmanager
@@ -62,7 +103,6 @@ def committing(store: Store) -> Iterator[None]:
 def _commit_settings(store: Store) -> None:
     """Commit the store's own configuration file where a person or `engram config` changed it."""
     from engram.adapters.files.places import CONFIG_NAME
-    from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.domain.admission.secrets import find_secrets
 
     repo = store.repository

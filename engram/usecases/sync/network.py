@@ -9,7 +9,7 @@ from collections import deque
 
 from engram.adapters.files.merge.merge_canonical import parse_canonical
 from engram.adapters.git.read.differences import blobs, differences
-from engram.adapters.git.remote import remotes
+from engram.adapters.git.remote import pre_push, remotes
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.tree_edit import read_folders
 from engram.domain.errors import EngramError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram.usecases.merge.commit_merge import ReadAhead
 
 FETCHING, PUSHING, SCANNING = "fetching from {}", "pushing to {}", "looking for secrets"
+HOOKS = "sync.hooks"
 _POLL_SECONDS = 0.1
 
 
@@ -70,7 +71,8 @@ def push(
 ) -> Result:
     """Push a commit to the remote, which has `theirs`, unless it holds a secret; the branch and that commit.
 
-    Raises SecretFoundError, RemoteError.
+    Where the person asked for it, the repository's own hook is run in between. Raises SecretFoundError,
+    SyncBlockedError, RemoteError.
     """
     report(SCANNING)
     check_outgoing(
@@ -82,9 +84,18 @@ def push(
         vetted.clean,
     )
     step = PUSHING.format(other.remote)
+    hook = own_hook(store) if store.settings.flag(HOOKS) else None
+    if hook is not None:
+        report(f"running {hook}")
+        pre_push.run_hook(hook, store.repository, other, theirs, commit, timeout)
     report(step)
     remotes.push(store.repository, other, commit, deadline=timeout, report=_progress_of(step, report))
     return other.branch, commit
+
+
+def own_hook(store: Store) -> str | None:
+    """Return the repository's own pre-push hook; None where there is none."""
+    return pre_push.find_hook(store.repository)
 
 
 def _progress_of(step: str, report: Report) -> Report:

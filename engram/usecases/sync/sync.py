@@ -22,7 +22,14 @@ from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.commits import UNFINISHED
-from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
+from engram.domain.errors import (
+    EngramError,
+    GitError,
+    RemoteError,
+    StayedBehindError,
+    SyncBlockedError,
+    UsageError,
+)
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.incoming_quarantine import mark_checked
@@ -30,7 +37,7 @@ from engram.usecases.judgements.exchange import REFUSALS, TRIES, exchange, pause
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
-from engram.usecases.store import activity_log, sync_consent, sync_state
+from engram.usecases.store import activity_log, sync_consent, sync_state, travel
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
     Step = Callable[[str], None]
 
 PUBLISH = "engram config judgements.publish true --user"
+NAMED, MOST_BEHIND = 5, 25  # files that came in, and that stayed behind, of which the answer names as many
 
 
 class Options(NamedTuple):
@@ -153,7 +161,8 @@ def _synced(store: Store, options: Options, step: Step | None) -> Synced:
     ):
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
-    errors = (*(() if error is None else (error,)), *unreadable)
+    behind = [StayedBehindError(travel.shown(path), why) for path, why in sorted(travel.stays(store).items())]
+    errors = (*(() if error is None else (error,)), *unreadable, *behind[:MOST_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
@@ -250,7 +259,9 @@ class _Sync:
         if not self._options.pull:
             if first:
                 self._commit_local_changes()
-            return remotes.tracked(self._repo, self._counterpart())
+            theirs = remotes.tracked(self._repo, self._counterpart())
+            local_changes.keep_back(self._store, theirs)
+            return theirs
         with self._start_fetch() as fetching:
             if first:
                 self._commit_local_changes()
@@ -258,7 +269,10 @@ class _Sync:
             known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
             if known and head:
                 self._clean.update(prefetch(self._store, known, head, self._read_ahead))
-            return self._finish_fetch(fetching)
+            theirs = self._finish_fetch(fetching)
+        if self._options.push:
+            local_changes.keep_back(self._store, theirs)
+        return theirs
 
     def _repair_own_branch(self) -> None:
         """Merge again, by Engram's rules, what others merged without them in our own branch."""
@@ -307,7 +321,11 @@ class _Sync:
             self._merges[merge.commit] = merge.contents
         if CONFIG_NAME in merge.changes:
             self._read_settings()
-        paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
+        paths = [
+            path
+            for path in merge.changes
+            if path.startswith(f"{self._store.places.folder}/") and path not in merge.left_out
+        ]
         self.came_in.update(path for path in paths if is_lore(path, self._store.places.folder))
         done = self.done
         self.done = done._replace(
@@ -315,7 +333,7 @@ class _Sync:
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
             held=done.held + merge.held,
-            notes=(*done.notes, *merge.notes),
+            notes=(*done.notes, *merge.notes, *_left_out(merge)),
         )
         return paths
 
@@ -396,7 +414,15 @@ class _Sync:
         pushed = sum(path.startswith(folder) for path in sent)
         self.went_out.update(path for path in sent if is_lore(path, self._store.places.folder))
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
+        self._name_passed_hook()
         return commit
+
+    def _name_passed_hook(self) -> None:
+        """Say, once, that a hook of the repository was not run for the push."""
+        hook = None if self._store.settings.flag(network.HOOKS) else network.own_hook(self._store)
+        note = f"{hook} was not run for this push. To run it: `engram config {network.HOOKS} true --user`"
+        if hook is not None and note not in self.done.notes:
+            self.done = self.done._replace(notes=(*self.done.notes, note))
 
     # 7. Judgements
 
@@ -438,6 +464,17 @@ class _Sync:
     def _use(self, other: Counterpart) -> None:
         self._other = other
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
+
+
+def _left_out(merge: Merge) -> list[str]:
+    """Return sentences on files that came in and stay out of the work tree."""
+    found = [path for path in sorted(merge.left_out) if path in merge.changes]
+    said = [
+        f"{travel.shown(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
+        for path in found[:NAMED]
+    ]
+    more = len(found) - NAMED
+    return said + ([f"{more} more files that came in are not written here."] if more > 0 else [])
 
 
 def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:

@@ -81,8 +81,39 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         reported = {one.where for one in merges}
         files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
         others = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
-        others += [*_agents(store), *_sync(store), *_kept_versions(store), *_disputes(store)]
+        others += [
+            *_agents(store),
+            *_sync(store),
+            *_kept_versions(store),
+            *_disputes(store),
+            *_not_travelling(store),
+        ]
         return [*found, *merges, *files, *others, *_settings(store), *_degraded(store)]
+
+
+def _not_travelling(store: Store) -> list[Finding]:
+    """Find files that stay behind here, and files of the branch that stay out of the work tree."""
+    from engram.usecases.store import travel
+
+    behind = [
+        Finding(
+            "stays",
+            travel.shown(path),
+            f"it is not sent to others: it {why}",
+            "Mend or rename it; the next sync takes it.",
+        )
+        for path, why in sorted(travel.stays(store).items())
+    ]
+    out = [
+        Finding(
+            "left out",
+            travel.shown(path),
+            f"it is in the branch and not written here: it {why}",
+            "Whoever added it can rename it; then it comes in.",
+        )
+        for path, why in sorted(travel.left_out(store.places.state).items())
+    ]
+    return behind + out
 
 
 def _disputes(store: Store) -> list[Finding]:

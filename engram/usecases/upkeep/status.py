@@ -32,6 +32,9 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             trouble = error.message
         generation = store.index.look()
         counts = standing(generation.catalog) if generation else None
+        # Before anything else looks at the index, which may have been made anew by then.
+        index = _index(store, generation, counts.unadopted if counts else 0, trouble)
+        embedding = _embedding(store, generation)
         places = store.places
         return {
             "store": {
@@ -45,16 +48,16 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "by_category": counts.by_category if counts else {},
             "by_status": counts.by_status if counts else {},
             "entities": _entities(store),
-            "index": _index(store, generation, counts.unadopted if counts else 0, trouble),
+            "index": index,
             "git": {
                 **_git(store),
                 "conflicts": counts.conflicts if counts else 0,
                 **_proposals(store),
             },
-            "embedding": _embedding(store, generation),
+            "embedding": embedding,
             "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
-            "review": _waiting(store, generation, thorough=thorough),
+            "review": _waiting(store, store.index.look(), thorough=thorough),
             "settings": {
                 "ok": not store.notes and not store.held_back,
                 "message": " ".join(store.notes),
@@ -124,12 +127,13 @@ def _git(store: Store) -> dict[str, object]:
             "head": None,
             "message": "not in git",
             "unsigned": "",
+            "unsigned_merges": False,
             "remotes": [],
             "sync": None,
             "auto": None,
         }
     from engram.adapters.git.run.layout import read_head
-    from engram.adapters.git.write.signing import trouble
+    from engram.adapters.git.write.signing import is_wanted, trouble
     from engram.usecases.store.sync_state import distance, last, remote_names
     from engram.usecases.sync.auto_state import auto_state
 
@@ -143,6 +147,7 @@ def _git(store: Store) -> dict[str, object]:
         "head": head.oid,
         "message": why_waiting(store),
         "unsigned": trouble(store.places.state),
+        "unsigned_merges": store.places.owns_branch and is_wanted(repository),
         "remotes": remote_names(store),
         "sync": synced,
         "auto": auto_state(store)._asdict(),

@@ -14,6 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+READABLE = 0o644
 PREFIX = "."
 SUFFIX = ".engram-tmp"
 DIGEST_BYTES = 16
@@ -68,16 +69,20 @@ def holds(path: str, expected: str | None) -> bool:
         return False
 
 
-def prepare(path: str, content: bytes, token: str, mode: int = 0o644, *, synced: bool = True) -> str:
+def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, synced: bool = True) -> str:
     """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
 
-    `mode` is the file's mode, as far as the process' umask allows it. Who says not to have it `synced` calls `sync_files`.
+    `mode` is the file's mode, as far as the process' umask allows it, and without one its folder: what lies in a private
+    folder is private. Who says not to have it `synced` calls `sync_files`.
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
     temporary = _beside(path, token)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        folder = os.path.dirname(path)
+        os.makedirs(folder, exist_ok=True)
+        if mode == READABLE:
+            mode &= os.stat(folder).st_mode
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -170,7 +175,7 @@ def sync_folder(folder: str) -> None:
         os.close(handle)
 
 
-def write(path: str, content: bytes, token: str, mode: int = 0o644) -> None:
+def write(path: str, content: bytes, token: str, mode: int = READABLE) -> None:
     """Replace or create `path` durably, whatever stood there, with this mode. Raises StoreError."""
     token = f"{token}-{os.getpid()}"
     discard(_beside(path, token))  # left by a killed process that had the same number

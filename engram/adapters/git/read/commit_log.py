@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from engram.adapters.git.read.history import parse_trailers
 from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
@@ -96,4 +94,5 @@ def _change(facts: bytes, path: bytes) -> FileChange:
         oid if mode in REGULAR else None
         for mode, oid in zip(words[:count], words[count : 2 * count], strict=True)
     )
-    return FileChange(os.fsdecode(path), tuple(before), after)
+    # A name that is not UTF-8 goes into a table and onto screens; nobody opens the file by it.
+    return FileChange(path.decode("utf-8", "backslashreplace"), tuple(before), after)

@@ -35,7 +35,11 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
     found = []
     for path in candidates:
         entry = committed.get(path)
-        content = _content(os.path.join(repo.worktree, path))
+        try:
+            content = _content(os.path.join(repo.worktree, path))
+        except PermissionError:  # whoever reads it next says so
+            found.append(OutsideChange(path, deleted=False))
+            continue
         if content is None:
             if entry and not os.path.lexists(os.path.join(repo.worktree, path)):
                 found.append(OutsideChange(path, deleted=True))

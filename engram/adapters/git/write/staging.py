@@ -49,6 +49,13 @@ def match_head(repo: Repository, paths: Iterable[str]) -> None:
     replace_entries(repo, {path: entries.get(path) for path in wanted})
 
 
+def leave_out(repo: Repository, paths: Iterable[str]) -> None:
+    """Mark paths of the index as not in the work tree, so that their absence is no deletion. Raises GitError."""
+    batch = os.fsencode("".join(f"{path}\0" for path in paths))
+    if batch:
+        run(repo, "update-index", "-z", "--skip-worktree", "--stdin", stdin=batch)
+
+
 def index_lock(repo: Repository) -> str:
     """Return the file by whose existence git locks this work tree's index."""
     return os.path.join(repo.git_dir, "index.lock")

@@ -1,0 +1,77 @@
+"""The repository's own pre-push hook, which Engram runs where the person asked for it: every other git here runs none."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git.run import configuration, failures
+from engram.adapters.git.run.process import safe_environment, stop
+from engram.adapters.git.write import lore_branch
+from engram.domain.errors import SyncBlockedError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.git.remote.remotes import Counterpart
+    from engram.adapters.git.run.layout import Repository
+
+_NAME = "pre-push"
+_LONGEST = 500  # characters of what a hook says
+
+
+def find_hook(repo: Repository) -> str | None:
+    """Return the path of the hook, where git's configuration has it (`core.hooksPath`); None where there is none to run."""
+    folder = configuration.value(repo, "core.hookspath")
+    top = lore_branch.top_of(repo)
+    folder = os.path.expanduser(folder) if folder else os.path.join(repo.common_dir, "hooks")
+    path = os.path.join(top, folder, _NAME)
+    return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+
+
+def run_hook(
+    hook: str, repo: Repository, other: Counterpart, known: str | None, commit: str, deadline: float
+) -> None:
+    """Run the hook as git does before it pushes `commit` upon `known`. Raises SyncBlockedError where it declines."""
+    import subprocess
+
+    ref, nothing = f"refs/heads/{other.branch}", "0" * len(commit)
+    line = f"{ref} {commit} {ref} {known or nothing}\n"
+    url = (
+        configuration.value(repo, f"remote.{other.remote}.pushurl")
+        or configuration.value(repo, f"remote.{other.remote}.url")
+        or other.remote
+    )
+    try:
+        process = subprocess.Popen(
+            [hook, other.remote, url],
+            cwd=lore_branch.top_of(repo),
+            env=safe_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SyncBlockedError(
+            f"The repository's {_NAME} hook cannot be started: {error.strerror}; nothing was pushed.",
+            _hint(hook),
+        ) from None
+    try:
+        said, _ = process.communicate(line.encode(), timeout=deadline)
+    except subprocess.TimeoutExpired:
+        stop(process)
+        raise SyncBlockedError(
+            f"The repository's {_NAME} hook was stopped at its time limit of {deadline:g} s; nothing was pushed.",
+            _hint(hook),
+        ) from None
+    except BaseException:
+        stop(process)
+        raise
+    if process.returncode:
+        text = failures.without_credentials(" ".join(said.decode("utf-8", "replace").split())[:_LONGEST])
+        raise SyncBlockedError(
+            f"The repository's {_NAME} hook declined the push{f': {text}' if text else '.'}", _hint(hook)
+        )
+
+
+def _hint(hook: str) -> str:
+    return f"See {hook}, then sync again; `engram config sync.hooks false --user` passes it by."
