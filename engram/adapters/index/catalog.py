@@ -251,6 +251,9 @@ class Catalog:
 
     def children(self, folder: str) -> list[str]:
         """Return the paths of the files directly in `folder`."""
+        if not folder:
+            found = self.connection.execute("SELECT path FROM files WHERE instr(path, '/') = 0")
+            return [path for (path,) in found]
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
         values = (folder + "/", folder + "0", len(folder) + 2)
         return [path for (path,) in self.connection.execute(query, values)]

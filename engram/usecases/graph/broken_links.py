@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.scan import SKIPPED_AT_TOP
+from engram.domain.entry.named_files import FOLDERS
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
@@ -180,11 +180,11 @@ def _ambiguous(name: str, leads: Sequence[str]) -> str:
 
 def _other_files(store: Store) -> Iterator[str]:
     """List the files in the reserved folders of the lore folder, readable or not."""
-    for folder in sorted(SKIPPED_AT_TOP):
-        absolute = store.files.absolute(f"{store.places.folder}/{folder}")
+    for folder in sorted(FOLDERS):
+        absolute = store.files.absolute(f"{store.places.home}/{folder}")
         if os.path.isdir(absolute) and not os.path.islink(absolute):
             names = sorted(name for name in os.listdir(absolute) if name.endswith(".md"))
-            yield from (f"{store.places.folder}/{folder}/{name}" for name in names)
+            yield from (f"{store.places.home}/{folder}/{name}" for name in names)
 
 
 def _stem(path: str) -> str:

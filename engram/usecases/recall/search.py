@@ -287,7 +287,7 @@ def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[
     words = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
-    for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
+    for path, stamp in walk.scan(store.places.root, store.places.folder, store.ignore_rules()).files.items():
         lore = _read_entry(store, path)
         if lore is None:
             continue

@@ -83,7 +83,7 @@ def update(
         if after == file.lore and file.adopted and not keys:
             return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
-        check(after, store.categories)
+        check(after, store.categories, codec.limit_after(file.lore))
         content = _with_keys(rewritten(store, file, after), keys)
         operation = operation_for(
             store,
@@ -194,7 +194,7 @@ def _keep_accounts(store: Store, change: Change) -> None:
 
 def new_path(store: Store, lore: Lore) -> str:
     """`lore/YYYY/MM/DD/<slug>--<ULID>.md`, by the UTC date of the ULID."""
-    return f"{store.places.folder}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
+    return f"{store.places.home}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
 
 
 def operation_for(

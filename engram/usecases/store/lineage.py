@@ -25,7 +25,7 @@ def repository_of(store: Store) -> Repository:
 def in_git(store: Store, path: str) -> str:
     """Return the store path as git knows it: relative to the work tree, which may be above the store."""
     top = os.path.realpath(repository_of(store).worktree)
-    full = os.path.realpath(store.files.absolute(path))
+    full = os.path.realpath(store.files.absolute(path) if path else store.places.root)
     return os.path.relpath(full, top).replace(os.sep, "/")
 
 
