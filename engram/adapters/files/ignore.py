@@ -41,7 +41,11 @@ class IgnoreRules:
         while True:
             folder, rest = full[: max(at, 0)], full[at + 1 :]
             for rule in self._rules_in(folder):
-                if rule.ignored != found and (is_folder or not rule.only_folders) and rule.pattern.fullmatch(rest):
+                if (
+                    rule.ignored != found
+                    and (is_folder or not rule.only_folders)
+                    and rule.pattern.fullmatch(rest)
+                ):
                     found = rule.ignored
             at = full.find("/", at + 1)
             if at < 0:

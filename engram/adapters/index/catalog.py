@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
+    from engram.domain.entry.note_markup import NoteMarkup
 
-FORMAT = 16
+FORMAT = 17
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -91,7 +92,7 @@ class Entry(NamedTuple):
     """The state of one file: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
 
     Anything but a regular file has the reason in place of a digest. `row` numbers its text in the word index and
-    the vectors; `text_digest` tells whether that text changed.
+    the vectors; `text_digest` tells whether that text changed. `markup` is that of a note in place, or with aliases.
     """
 
     path: str
@@ -104,6 +105,13 @@ class Entry(NamedTuple):
     row: int | None = None
     text_digest: str = ""
     vector_check: int = 0
+    markup: NoteMarkup | None = None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the entry is found by."""
+        own = self.lore.tags if self.lore is not None else ()
+        return own if self.markup is None else (*own, *self.markup.tags)
 
 
 class Known(NamedTuple):
@@ -263,9 +271,13 @@ class Catalog:
         if not new:
             self._forget_beside([(entry.path,) for entry in entries])
         self.connection.executemany(_INSERT, map(_checked_values, entries))
-        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
+        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
-        row_details.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
+        row_details.put_names(
+            self.connection,
+            [(entry.row, entry.lore) for entry in entries],
+            {entry.row: entry.markup for entry in entries if entry.markup},
+        )
 
     def fade(self, day: int) -> None:
         """Give every entry the confidence that it has on a day (since 1970, UTC): 0.01 less for each month unvalidated."""
@@ -432,7 +444,7 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, line_check(values, entry.lore.tags if entry.lore else (), row_details.names(entry.lore)))
+    return (*values, line_check(values, entry.tags, row_details.names(entry.lore, entry.markup)))
 
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:

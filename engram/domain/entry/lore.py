@@ -262,9 +262,7 @@ def check_content(content: str, most: int = MAX_CONTENT) -> None:
         raise ValidationError("content", "The content is empty.", _SAY)
     if not shows(content):
         raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
-    check_text(
-        "content", content, most, "Split it: `engram import` cuts long notes by their headings."
-    )
+    check_text("content", content, most, "Split it: `engram import` cuts long notes by their headings.")
 
 
 def shows(content: str) -> bool:

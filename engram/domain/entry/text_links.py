@@ -26,9 +26,14 @@ class TextLink(NamedTuple):
 
 def text_links(text: str) -> list[TextLink]:
     """Return the links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
-    for pattern in (_FIELDS, _FENCED, _CODE):
+    return sorted(_found(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
+
+
+def without_code(text: str) -> str:
+    """Return a text with as many lines and nothing of its code."""
+    for pattern in (_FENCED, _CODE):
         text = pattern.sub(_blank, text)
-    return sorted(_found(text), key=lambda link: link.line)
+    return text
 
 
 def _found(text: str) -> Iterator[TextLink]:

@@ -128,7 +128,13 @@ def scan_folders(
         paths = {path for path in settled if _folder(path) in looked} | gone
     else:
         paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
-    found.files.update({path: stamp for path, stamp in there.items() if _folder(path) not in looked and not (rules and rules.ignores(path))})
+    found.files.update(
+        {
+            path: stamp
+            for path, stamp in there.items()
+            if _folder(path) not in looked and not (rules and rules.ignores(path))
+        }
+    )
     found.folders.update(dict.fromkeys(passed - looked, 0))
     known = generation.catalog.known(sorted((paths | set(found.files)).difference(found.same)))
     return _compare(generation, found, known, now, paths & set(known), looked)

@@ -113,7 +113,9 @@ def place_at(top: str, path: str) -> tuple[str, str]:
     root = _root_at(top, path)
     full = os.path.join(top, *path.split("/"))
     folder = _setting(root, "store.folder")
-    return os.path.relpath(full, root).replace(os.sep, "/"), lore_folder(folder if isinstance(folder, str) else HOME)
+    return os.path.relpath(full, root).replace(os.sep, "/"), lore_folder(
+        folder if isinstance(folder, str) else HOME
+    )
 
 
 def _root_at(top: str, path: str) -> str:

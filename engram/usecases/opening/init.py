@@ -103,8 +103,12 @@ def init_here(path: str) -> Initialised:
         _accept_settings(root)
     why = "In place: every note in this folder is lore; Engram changes a file only when you edit that note through it."
     if placement == IN_TREE:
-        return Initialised(root, placement, is_store, f"{why} It never commits.", "Commit .engram.toml with your notes.")
-    return Initialised(root, placement, is_store, why, "For history and sync: git init, then commit your notes.")
+        return Initialised(
+            root, placement, is_store, f"{why} It never commits.", "Commit .engram.toml with your notes."
+        )
+    return Initialised(
+        root, placement, is_store, why, "For history and sync: git init, then commit your notes."
+    )
 
 
 def config_text(placement: str, folder: str = FOLDER) -> str:

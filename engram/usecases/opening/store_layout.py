@@ -121,7 +121,11 @@ def placement_of(root: str, folder: str, state: str, configured: str, repository
         return PLAIN
     if _is_on_branch(root, repository):
         return BRANCH
-    if not folder or configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
+    if (
+        not folder
+        or configured != DEDICATED
+        or os.path.realpath(repository.worktree) != os.path.realpath(root)
+    ):
         return IN_TREE
     if os.path.exists(os.path.join(state, DEDICATED)) or _holds_only_lore(root, folder):
         return DEDICATED

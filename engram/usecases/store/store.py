@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import ParsedFiles
-    from engram.adapters.files.watch import FolderWatch
     from engram.adapters.files.ignore import IgnoreRules
+    from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.index import Generation
     from engram.adapters.state.durable import DurableDatabase

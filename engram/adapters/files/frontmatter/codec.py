@@ -257,7 +257,9 @@ def _read_note(text: str, raw: bytes, path: str, categories: Categories, modifie
     def built(said: dict[str, Any]) -> Lore:
         return _lore(document, said, created, path, categories, modified)
 
-    said, own = own_properties.parse(entries, categories, lambda said: check(built(said), categories, MAX_NOTE))
+    said, own = own_properties.parse(
+        entries, categories, lambda said: check(built(said), categories, MAX_NOTE)
+    )
     lore = built(said)
     _check(lore, document, entries, categories, MAX_NOTE)
     return LoreFile(lore, raw, bool(said.get("id")), aliases_of(entries), tuple({*own, *apart}))
@@ -272,7 +274,9 @@ def aliases_of(entries: list[Entry]) -> tuple[str, ...]:
     from engram.adapters.files.frontmatter import fields
 
     said = [entry.value for entry in entries if entry.key in ("aliases", "alias")]
-    return tuple(dict.fromkeys(name.strip() for value in said for name in fields.words(value) if name.strip()))
+    return tuple(
+        dict.fromkeys(name.strip() for value in said for name in fields.words(value) if name.strip())
+    )
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
@@ -334,7 +338,12 @@ def _keys(
     said = canonical.canonical_fields(lines, categories) if lines else None
     if said is not None:
         names = [line.partition(":")[0] for line in lines]
-        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(names)], said, frozenset()
+        return (
+            document,
+            [Entry(key, "", number, number + 1) for number, key in enumerate(names)],
+            said,
+            frozenset(),
+        )
     from engram.adapters.files.frontmatter import fields, keys, own_properties
 
     try:
@@ -370,9 +379,7 @@ def _lore(
     return build_lore(said, content, provisional_id(path), created, categories)
 
 
-def _check(
-    lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int
-) -> None:
+def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int) -> None:
     """The rules of every entry, told with the line of the field that breaks one."""
     if not lore.content:
         raise Problem(document.body_line, "there is no text", "Write what was learned below the fields.")

@@ -54,7 +54,9 @@ def run(call: Call) -> int:
     path = os.path.expanduser(given.path)
     if given.here:
         if given.placement:
-            raise UsageError("--here has no placement.", "The files stay in your folder: leave out --placement.")
+            raise UsageError(
+                "--here has no placement.", "The files stay in your folder: leave out --placement."
+            )
         done = init_here(path)
     else:
         with steps(call.output) as step:
