@@ -27,6 +27,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.note_text import markup_of, said_by
+from engram.usecases.index.renames import follow_renames
 from engram.usecases.store import judgements
 from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
 from engram.usecases.store.no_collections import no_collections
@@ -151,7 +152,9 @@ class Indexer:
     def _take(self, path: str, stamp: FileStamp, digest: str, raw: bytes, before: Known | None) -> None:
         modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
         try:
-            file = codec.read(raw, path, self._store.categories, modified, self._store.parsed)
+            file = codec.read(
+                raw, path, self._store.categories, modified, self._store.parsed, self._store.first_seen(path)
+            )
         except LoreFileError as error:
             self._bad(path, stamp, digest, error.reason, error.hint, error.line)
             return
@@ -286,6 +289,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         and (not sweep or (small and generation.head == freshness.head_commit(store)))
     ):
         return Refreshed()
+    follow_renames(store, generation, delta)
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
@@ -412,7 +416,7 @@ def _follow_owners(
         if known.row is None or atomic.digest(raw) != known.digest:  # it is read again when that is noticed
             continue
         modified = datetime.fromtimestamp(known.stamp[0] / 1e9, UTC)
-        file = codec.read(raw, path, store.categories, modified, store.parsed)
+        file = codec.read(raw, path, store.categories, modified, store.parsed, store.first_seen(path))
         lore = judgements.with_tally(store, file.lore, owners=owners)
         found.append(
             Entry(

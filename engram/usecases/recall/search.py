@@ -455,7 +455,12 @@ def _read_entry(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
         own = codec.read_own(raw, store.categories)
-        lore = own or codec.read(raw, path, store.categories, _modified(store, path)).lore
+        lore = (
+            own
+            or codec.read(
+                raw, path, store.categories, _modified(store, path), first_seen=store.first_seen(path)
+            ).lore
+        )
         return judgements.with_tally(store, lore)
     except EngramError:
         return None

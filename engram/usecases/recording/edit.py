@@ -155,7 +155,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     that is no lore, ConflictError, SecretFoundError.
     """
     try:
-        file = codec.read(after, path, store.categories, store.clock.now())
+        file = codec.read(after, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
     except LoreFileError as error:
         where = f"line {error.line} of it: " if error.line else ""
         raise ValidationError(
@@ -184,14 +184,18 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
 
 def _has_id(store: Store, path: str, raw: bytes) -> bool:
     try:
-        return codec.read(raw, path, store.categories, store.clock.now()).adopted
+        return codec.read(
+            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
+        ).adopted
     except LoreFileError:
         return False
 
 
 def _read_before(store: Store, path: str, raw: bytes) -> Lore | None:
     try:
-        return codec.read(raw, path, store.categories, store.clock.now()).lore
+        return codec.read(
+            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
+        ).lore
     except LoreFileError:
         return None
 

@@ -43,6 +43,10 @@ def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
     from engram.adapters.files.frontmatter import codec
 
     try:
-        return codec.read(raw, path, store.categories, store.clock.now(), store.parsed)
+        if store.places.folder or store.places.repository is None:
+            return codec.read(raw, path, store.categories, store.clock.now(), store.parsed)
+        path = in_store(store, path)
+        first = store.first_seen(path)
+        return codec.read(raw, path, store.categories, store.clock.now(), store.parsed, first)
     except EngramError:
         return None

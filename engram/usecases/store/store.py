@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.adapters.files.ignore import IgnoreRules
+    from engram.adapters.files.note_ids import NoteIds
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.index import Generation
@@ -304,6 +305,17 @@ class Store:
         self._meaning_notes: list[str] = []
         self._source_id = ""
         self.original: Store | None = None  # the store that this is a copy of, for a rehearsal or of the past
+
+    @property
+    def note_ids(self) -> NoteIds:
+        """Where notes without an id were first seen."""
+        from engram.adapters.files.note_ids import NoteIds
+
+        return NoteIds(self.places.root)
+
+    def first_seen(self, path: str) -> str:
+        """Return where a note in place was first seen; "" where that is its path."""
+        return "" if self.places.folder else self.note_ids.first_seen(path)
 
     def ignore_rules(self) -> IgnoreRules | None:
         """Return what says which files of a whole store are no entries, as it is now; None for a folder of lore alone."""

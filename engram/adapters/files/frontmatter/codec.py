@@ -183,9 +183,16 @@ class LoreFile(NamedTuple):
 
 
 def read(
-    raw: bytes, path: str, categories: Categories, modified: datetime, parsed: ParsedFiles | None = None
+    raw: bytes,
+    path: str,
+    categories: Categories,
+    modified: datetime,
+    parsed: ParsedFiles | None = None,
+    first_seen: str = "",
 ) -> LoreFile:
     """Read a lore file. `path` is relative to the store, `modified` the time of the file.
+
+    A file without an id gets a provisional one from where it was `first_seen`, "" for its path.
 
     Raises LoreFileError with the line and what to do; nothing else.
     """
@@ -195,7 +202,9 @@ def read(
     try:
         text = frontmatter.decode(raw)
         lore = read_canonical(text, categories)
-        return LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified)
+        return (
+            LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified, first_seen)
+        )
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
 
@@ -226,20 +235,24 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     return lore if lore.type in TYPES else None
 
 
-def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+def read_any(
+    text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str = ""
+) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
     from engram.adapters.files.frontmatter import fields, keys
 
     if categories.in_place:
-        return _read_note(text, raw, path, categories, modified)
+        return _read_note(text, raw, path, categories, modified, first_seen)
     document, entries = keys.load(text)
     said = fields.parse(entries, categories)
-    lore = _lore(document, said, fields.foreign_date(entries), path, categories, modified)
+    lore = _lore(document, said, fields.foreign_date(entries), first_seen or path, categories, modified)
     _check(lore, document, entries, categories, MAX_CONTENT)
     return LoreFile(lore, raw, adopted=bool(said.get("id")), aliases=aliases_of(entries))
 
 
-def _read_note(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+def _read_note(
+    text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str
+) -> LoreFile:
     """Read a note of a store in place: what is no value of a field is its own, and it may be long. Raises Problem."""
     from engram.adapters.files.frontmatter import fields, keys, own_properties
 
@@ -255,7 +268,7 @@ def _read_note(text: str, raw: bytes, path: str, categories: Categories, modifie
         document = document._replace(body=_stem(path))
 
     def built(said: dict[str, Any]) -> Lore:
-        return _lore(document, said, created, path, categories, modified)
+        return _lore(document, said, created, first_seen or path, categories, modified)
 
     said, own = own_properties.parse(
         entries, categories, lambda said: check(built(said), categories, MAX_NOTE)
@@ -367,7 +380,7 @@ def _lore(
     document: Document,
     said: dict[str, Any],
     dated: datetime | None,
-    path: str,
+    first_seen: str,
     categories: Categories,
     modified: datetime,
 ) -> Lore:
@@ -376,7 +389,7 @@ def _lore(
     if lore_id:
         return build_lore(said, content, lore_id, None, categories)
     created = dated or times.whole_seconds(modified)
-    return build_lore(said, content, provisional_id(path), created, categories)
+    return build_lore(said, content, provisional_id(first_seen), created, categories)
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int) -> None:

@@ -35,10 +35,9 @@ def engrams(entries: Sequence[Entry], own: Collection[str] = ()) -> tuple[list[E
     for entry in entries:
         plain = entry.key.removeprefix(PREFIX)
         if entry.key in apart:
-            entry = entry._replace(key=_OWN + entry.key)
-        elif plain in apart and entry.key != plain:
-            entry = entry._replace(key=plain)
-        found.append(entry)
+            found.append(entry._replace(key=_OWN + entry.key))
+        else:
+            found.append(entry._replace(key=plain) if plain in apart else entry)
     return found, apart
 
 
