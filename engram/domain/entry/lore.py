@@ -256,6 +256,11 @@ def check(lore: Lore, categories: Categories, most: int = MAX_CONTENT) -> None:
         check_fraction("importance", lore.importance)
 
 
+def limit_after(*before: str) -> int:
+    """Return how long a text may become that follows on these: one that is longer than Engram's may, as a file holds."""
+    return MAX_NOTE if max(map(len, before)) > MAX_CONTENT else MAX_CONTENT
+
+
 def check_content(content: str, most: int = MAX_CONTENT) -> None:
     """1 to 4000 (or `most`) characters of text, of which at least one can be seen."""
     if not content.strip():

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FIELDS = re.compile(r"\A---\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_FIELDS = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t\r]*$", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`{1,4})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 _WIKI = re.compile(r"(?<!\[)\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\](?!\])")

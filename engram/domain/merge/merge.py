@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
-from engram.domain.entry.lore import MAX_CONTENT, MAX_ITEMS, MAX_NOTE, Conflict, Lore
+from engram.domain.entry.lore import MAX_ITEMS, Conflict, Lore, limit_after
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.settlements import conflict_key, merge_settlements, unsettled
 from engram.domain.merge.text_merge import common, merge_versions
@@ -261,7 +261,7 @@ def _content(
     one, other = winner.lore.content, loser.lore.content
     if one == other:
         return one
-    most = MAX_NOTE if max(len(one), len(other)) > MAX_CONTENT else MAX_CONTENT
+    most = limit_after(one, other)
     before = base.content if base else None
     swapped = clash is not None and not clash.winner_is_later
     if clash is not None:

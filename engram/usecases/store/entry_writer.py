@@ -10,7 +10,7 @@ from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
-from engram.domain.entry.lore import check, slug
+from engram.domain.entry.lore import check, limit_after, slug
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -83,9 +83,10 @@ def update(
         if after == file.lore and file.adopted and not keys:
             return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
-        check(after, store.categories, codec.limit_after(file.lore))
+        check(after, store.categories, limit_after(file.lore.content))
         more = keys
-        if after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
+        named_by_us = path.endswith(f"--{lore_id}.md")  # a person's note has the name that they gave it
+        if named_by_us and after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
             more = {
                 **keys,
                 "aliases": (*file.aliases, after.title),

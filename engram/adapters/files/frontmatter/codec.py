@@ -7,7 +7,7 @@ from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, normal
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
-from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, MAX_NOTE, NO_VOTES, Lore, check, shows
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, MAX_NOTE, NO_VOTES, Lore, check, limit_after, shows
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -309,7 +309,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     """Return the file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
     if lore == file.lore:
         return file.raw
-    lore = _valid(lore, categories, limit_after(file.lore))
+    lore = _valid(lore, categories, limit_after(file.lore.content))
     if lore == file.lore:
         return file.raw
     from engram.adapters.files.frontmatter import edit
@@ -331,11 +331,6 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     if not closing:
         closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
     return encode(block, document.bom + opening, closing + body)
-
-
-def limit_after(lore: Lore) -> int:
-    """Return how long the text of an entry may become by an edit: that of a note that is longer, as long as a file holds."""
-    return MAX_NOTE if len(lore.content) > MAX_CONTENT else MAX_CONTENT
 
 
 def _keys(
