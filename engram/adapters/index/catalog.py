@@ -257,6 +257,15 @@ class Catalog:
         found = self.connection.execute(query) if paths is None else self.where_in(query, "path", paths)
         return list(found)
 
+    def lengths_beyond(self, length: int) -> dict[int, int]:
+        """Return the characters of the texts that are longer, by row."""
+        return dict(self.connection.execute("SELECT row, length FROM files WHERE length > ?", (length,)))
+
+    def mean_length(self) -> float:
+        """Return how many characters a text has on average."""
+        found = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()[0]
+        return float(found or 0)
+
     def children(self, folder: str) -> list[str]:
         """Return the paths of the files directly in `folder`."""
         if not folder:

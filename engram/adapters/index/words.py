@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 K1 = 1.2
+B = 0.75
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
