@@ -1,6 +1,6 @@
 """Vaults of notes as people keep them in Obsidian: nested folders, links of every form, aliases, canvas and attachments.
 
-    python tests/kits/vault_kit.py FOLDER 5000
+python tests/kits/vault_kit.py FOLDER 5000
 """
 
 from __future__ import annotations
@@ -9,10 +9,38 @@ import random
 import sys
 from pathlib import Path
 
-WORDS = (
-    "queue retry broker index cache session deploy staging freeze migrate schema ledger invoice parser timeout jitter"
-    " rollout canary replica shard token cursor batch window backup restore alert pager budget review"
-).split()
+WORDS = [
+    "queue",
+    "retry",
+    "broker",
+    "index",
+    "cache",
+    "session",
+    "deploy",
+    "staging",
+    "freeze",
+    "migrate",
+    "schema",
+    "ledger",
+    "invoice",
+    "parser",
+    "timeout",
+    "jitter",
+    "rollout",
+    "canary",
+    "replica",
+    "shard",
+    "token",
+    "cursor",
+    "batch",
+    "window",
+    "backup",
+    "restore",
+    "alert",
+    "pager",
+    "budget",
+    "review",
+]
 AREAS = ("Projects", "Projects/Billing", "Areas/Operations", "Resources/Papers/2024", "Journal", "People", "")
 
 
@@ -63,7 +91,9 @@ def _note(number: int, names: list[str], paths: list[str], chance: random.Random
     body = f"{text} {chance.choice(links)} and {chance.choice(links)} #ops/{chance.choice(WORDS)}\n"
     body += f"\n## Details\n\n> [!note] Mind\n> {' '.join(chance.choices(WORDS, k=12))}\n"
     if number % 50 == 7:  # a long one
-        body += "".join(f"\n## Part {part}\n\n{' '.join(chance.choices(WORDS, k=120))}\n" for part in range(20))
+        body += "".join(
+            f"\n## Part {part}\n\n{' '.join(chance.choices(WORDS, k=120))}\n" for part in range(20)
+        )
     head = [
         f"---\naliases: [alias {number}]\nstatus: draft   # mine\ntags:\n  - {chance.choice(WORDS)}/{chance.choice(WORDS)}\n---\n",
         f"---\naliases:\n  - alias {number}\nid: {number}\ntype: note\nrating: 5\n---\n\n# {names[number]}\n\n",

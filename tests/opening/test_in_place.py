@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from effort import sampled
 from gitkit import git, isolate
-from vault_kit import make_vault
+from vault_kit import WORDS, make_vault
 
 import engram
 from engram.domain.errors import EngramError, UsageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 OURS = re.compile(
-    rb"^(?:engram_\w+|id|category|created_at|updated_at)(?: *:.*)\n|^tags:.*\n(?:  - .*\n)*", re.M
+    rb"^(?:engram_\w+|id|category|created_at|updated_at)(?: *:.*)\n|^tags:.*\n(?:  - .*\n)*", re.MULTILINE
 )
 
 
@@ -60,7 +60,9 @@ def commit(folder: Path) -> None:
 
 def ids(lore: Engram) -> dict[str, str]:
     refresh(lore.store)
-    return {hit.path: hit.id for hit in consult(lore.store, lambda generation: generation.catalog.select("1"))}
+    return {
+        hit.path: hit.id for hit in consult(lore.store, lambda generation: generation.catalog.select("1"))
+    }
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -117,9 +119,13 @@ class TestNotes:
             assert git(tmp_path / "v", "status", "--short") == ""
 
     def test_a_long_note_is_found_by_its_last_passage_and_can_be_edited(self, tmp_path: Path) -> None:
-        long = "# Handbook\n\n" + "".join(f"## Part {n}\n\nNothing new here, as before.\n\n" for n in range(400))
-        with vault(tmp_path / "v", {"Long.md": f"{long}The gasket is made of cork.\n", "B.md": "Lunch\n"}) as lore:
-            found = lore.query("what is the gasket made of")
+        chance = random.Random(3)
+        long = "# Handbook\n\n" + "".join(
+            f"## Part {part}\n\n{' '.join(chance.choices(WORDS, k=80))}.\n\n" for part in range(40)
+        )
+        with vault(tmp_path / "v", 30) as lore:
+            write(tmp_path / "v", {"Long.md": f"{long}The gasket is made of cork.\n"})
+            found = lore.query("gasket")
             assert [hit.path for hit in found.lore][:1] == ["Long.md"]
             lore.edit(found.lore[0].lore.id, Edit(content=f"{long}The gasket is made of tin."))
             assert (tmp_path / "v" / "Long.md").read_text().endswith("made of tin.\n")
@@ -197,22 +203,30 @@ def test_a_vault_in_three_hands_loses_no_byte_and_no_link(tmp_path: Path, seed: 
         expected = everything(folder)
         for step in range(24):
             path = chance.choice(sorted(known))
-            deed = chance.choice(("append", "rename", "engram text", "engram tag", "record", "commit", "merge", "look"))
+            deed = chance.choice(
+                ("append", "rename", "engram text", "engram tag", "record", "commit", "merge", "look")
+            )
             if deed == "append":
                 expected[path] += f"By hand {step}\n".encode()
                 (folder / path).write_bytes(expected[path])
             elif deed == "rename":
-                expected, known = renamed(folder, expected, known, path, f"Moved/{chance.randrange(3)}/R{step}.md")
+                expected, known = renamed(
+                    folder, expected, known, path, f"Moved/{chance.randrange(3)}/R{step}.md"
+                )
             elif deed.startswith("engram"):
                 before = expected[path]
                 shown = lore.get(known[path]).lore
                 text = f"{shown.content}\n\nBy Engram {step}"
-                lore.edit(known[path], Edit(content=text) if deed == "engram text" else Edit(add_tags=(f"t{step}",)))
+                lore.edit(
+                    known[path], Edit(content=text) if deed == "engram text" else Edit(add_tags=(f"t{step}",))
+                )
                 expected[path] = (folder / path).read_bytes()
                 left = without_ours(expected[path]).replace(f"\n\nBy Engram {step}".encode(), b"")
                 assert left.strip() == without_ours(before).strip(), deed
             elif deed == "record":
-                done = lore.record(f"# Entry {step}\n\nAbout [[alias {step % 8}]], step {step} of {seed}.", category="FACT")
+                done = lore.record(
+                    f"# Entry {step}\n\nAbout [[alias {step % 8}]], step {step} of {seed}.", category="FACT"
+                )
                 expected[done.path] = (folder / done.path).read_bytes()
                 known[done.path] = done.lore.id
             elif deed == "commit":
@@ -221,7 +235,9 @@ def test_a_vault_in_three_hands_loses_no_byte_and_no_link(tmp_path: Path, seed: 
                 expected = merged(folder, expected, path, step)
                 known[f"Branch/N{step}.md"] = ids(lore)[f"Branch/N{step}.md"]
             assert ids(lore) == known, (step, deed)
-            there = {name: raw for name, raw in everything(folder).items() if not name.startswith(".engram-notes/")}
+            there = {
+                name: raw for name, raw in everything(folder).items() if not name.startswith(".engram-notes/")
+            }
             assert there == expected, (step, deed)
             assert broken(lore) == [], (step, deed)
         lore.refresh()
