@@ -6,41 +6,15 @@ python tests/kits/vault_kit.py FOLDER 5000
 from __future__ import annotations
 
 import random
+import re
 import sys
 from pathlib import Path
 
-WORDS = [
-    "queue",
-    "retry",
-    "broker",
-    "index",
-    "cache",
-    "session",
-    "deploy",
-    "staging",
-    "freeze",
-    "migrate",
-    "schema",
-    "ledger",
-    "invoice",
-    "parser",
-    "timeout",
-    "jitter",
-    "rollout",
-    "canary",
-    "replica",
-    "shard",
-    "token",
-    "cursor",
-    "batch",
-    "window",
-    "backup",
-    "restore",
-    "alert",
-    "pager",
-    "budget",
-    "review",
-]
+WORDS = re.findall(
+    r"\w+",
+    "queue retry broker index cache session deploy staging freeze migrate schema ledger invoice parser timeout jitter"
+    " rollout canary replica shard token cursor batch window backup restore alert pager budget review",
+)
 AREAS = ("Projects", "Projects/Billing", "Areas/Operations", "Resources/Papers/2024", "Journal", "People", "")
 
 
@@ -103,5 +77,4 @@ def _note(number: int, names: list[str], paths: list[str], chance: random.Random
 
 
 if __name__ == "__main__":
-    made = make_vault(Path(sys.argv[1]), int(sys.argv[2]))
-    print(f"{len(made):,} notes")
+    make_vault(Path(sys.argv[1]), int(sys.argv[2]))

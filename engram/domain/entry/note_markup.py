@@ -17,6 +17,10 @@ _ATTACHMENT = re.compile(
 )
 
 
+RULES_TAG = "agent-rules"  # of what agents read anyway: a brief does not repeat it
+_RULES = ("claude.md", "claude.local.md", "agents.md", "gemini.md", "copilot-instructions.md")
+
+
 class NoteMarkup(NamedTuple):
     """The names that a note answers to besides its title, its tags with those they are below, and the notes it links to."""
 
@@ -37,6 +41,7 @@ class Named(NamedTuple):
 def read_markup(path: str, content: str, aliases: Iterable[str], tags: Iterable[str]) -> NoteMarkup:
     """Return what the text and the properties of the note at a path say; `tags` are those of its properties."""
     found = [tag.strip("#/") for tag in (*tags, *inline_tags(content))]
+    found += [RULES_TAG] if path.rpartition("/")[2].lower() in _RULES else []
     above = {"/".join(tag.split("/")[:depth]) for tag in found for depth in range(1, tag.count("/") + 2)}
     links = [link for link in text_links(content) if link.is_wiki or link.target.endswith(".md")]
     named = {_target(link.target) for link in links if not is_attachment(link.target)}
