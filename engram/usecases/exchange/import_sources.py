@@ -218,8 +218,11 @@ def _with_properties(source: Source, said: Mapping[str, object], *, is_known: bo
     left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
     tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(said.get("tags")))
     draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
+    created = source.created or time_of(said.get("date")) or time_of(said.get("created"))
     called = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
-    return source._replace(keys=keys, author=who, names=called, left=tuple(left), draft=draft)
+    return source._replace(
+        keys=keys, author=who, names=called, left=tuple(left), draft=draft, created=created
+    )
 
 
 def _fields(head: str, relative: str, modified: datetime, categories: Categories) -> LoreFile | None:
