@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import cli
 from effort import sampled
 from gitkit import git, isolate
+from storekit import PROJECT
 from vault_kit import WORDS, make_vault
 
 import engram
@@ -274,3 +277,21 @@ def merged(folder: Path, expected: dict[str, bytes], path: str, step: int) -> di
     there = {name: raw for name, raw in everything(folder).items() if not name.startswith(".engram-notes/")}
     added = {f"Branch/N{step}.md": there[f"Branch/N{step}.md"]}
     return {**expected, path: expected[path] + b"Meanwhile\n", **added}
+
+
+def test_the_commands_of_the_page_work_in_a_vault(tmp_path: Path) -> None:
+    page = (PROJECT / "docs/vault.md").read_text("utf-8")
+    commands = [
+        line.partition("  #")[0]
+        for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    folder = tmp_path / "v"
+    folder.mkdir()
+    git(folder, "-c", "init.defaultBranch=main", "init", "-q")
+    write(folder, {"Deploy.md": "# Deploy\n\nFreeze the queue first.\n"})
+    for command in commands:
+        assert command.startswith("engram ")
+        done = cli(*shlex.split(command)[1:], cwd=folder)
+        assert done.code == 0, (command, done.out, done.err)
+    assert "tags: [deploy]" in (folder / "Deploy.md").read_text()
