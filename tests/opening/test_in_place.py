@@ -295,3 +295,22 @@ def test_the_commands_of_the_page_work_in_a_vault(tmp_path: Path) -> None:
         done = cli(*shlex.split(command)[1:], cwd=folder)
         assert done.code == 0, (command, done.out, done.err)
     assert "tags: [deploy]" in (folder / "Deploy.md").read_text()
+
+
+def test_titles_become_aliases_of_entries_where_that_is_wanted(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "s")
+    root = tmp_path / "s"
+    assert cli("init", "--placement", "in-tree", cwd=root).code == 0
+    cli("record", "# Old entry\n\nText.", "--category", "fact", cwd=root)
+    assert cli("config", "store.aliases", "true", cwd=root).code == 0
+    new = cli("record", "# New entry\n\nSee [[Old entry]].", "--category", "fact", "--json", cwd=root).json[
+        "lore"
+    ]
+    assert "\naliases: [New entry]\n" in (root / new["path"]).read_text()
+    assert cli("edit", new["id"], "--content", "# Renamed\n\nSee [[Old entry]].", cwd=root).code == 0
+    assert "\naliases: [New entry, Renamed]\n" in (root / new["path"]).read_text()
+    assert cli("adopt", "--aliases", "--json", cwd=root).code == 0
+    texts = [file.read_text() for file in root.rglob("lore/**/*.md")]
+    assert sum("\naliases: [Old entry]\n" in text for text in texts) == 1
+    assert cli("adopt", "--aliases", "--json", cwd=root).json == {"aliases": []}
+    assert cli("doctor", cwd=root).code == 0
