@@ -247,6 +247,7 @@ def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired
     file = tmp_path / "memories.json"
     row = {
         "memory": "Likes tea",
+        "id": "m-1",
         "user_id": "ada",
         "expiration_date": "2024-05-01",
         "metadata": {"topic": ["food"], "n": 3},
@@ -254,11 +255,18 @@ def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired
     file.write_text(json.dumps([row]))
     done = imported(store, file)
     text = (Path(store.path) / done.paths[0]).read_text()
-    for line in ("user_id: ada", "topic: [food]", "expires_at: 2024-05-01T00:00:00Z", 'n: "3"'):
+    for line in (
+        "user_id: ada",
+        "imported_id: m-1",
+        "topic: [food]",
+        "expires_at: 2024-05-01T00:00:00Z",
+        'n: "3"',
+    ):
         assert f"\n{line}\n" in text
     assert not store.query("tea").lore
     assert {(one.what, one.where) for one in done.left_out} == {
-        (f"`{name}`", "kept as a property of the entry's file") for name in ("user_id", "topic", "n")
+        (f"`{name}`", "kept as a property of the entry's file")
+        for name in ("imported_id", "user_id", "topic", "n")
     }
 
 

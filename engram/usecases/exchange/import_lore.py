@@ -209,8 +209,8 @@ class _Run:
             try:
                 entry_writer.create(self._store, lore, "", keys=keys)
             except ValidationError as error:
-                self.left.append(LeftOut(where, f"{len(keys)} properties: {error.message}", STAYS))
-                keys = {}
+                self.left.append(LeftOut(where, f"its properties: {error.message}", STAYS))
+                keys = {name: said for name, said in keys.items() if name == "aliases"}
         if earlier is None:
             return (lore, *entry_writer.create(self._store, lore, "", keys=keys))
         path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "", keys=keys)

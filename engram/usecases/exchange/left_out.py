@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 STAYS = "stays where it is"
 AS_PROPERTY = "kept as a property of the entry's file"
-_LONGEST = 1000
 
 
 class LeftOut(NamedTuple):
@@ -55,8 +54,7 @@ def as_keys(said: Mapping[str, object], own: Collection[str]) -> Keys:
             continue
         key = f"imported_{key}" if key in own or key[0].isdigit() else key
         if isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value):
-            found[key] = tuple(" ".join(str(one).split())[:_LONGEST] for one in value)
+            found[key] = tuple(map(str, value))
         else:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            found[key] = " ".join(text.split())[:_LONGEST]
+            found[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return found

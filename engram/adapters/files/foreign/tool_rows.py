@@ -38,6 +38,19 @@ _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation"
 _OF_ENTITIES = {
     "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
 }  # fmt: skip
+_OF_MEM0 = (
+    *(
+        "memory",
+        "metadata",
+        "categories",
+        "created_at",
+        "updated_at",
+        "expires_at",
+        "expiration_date",
+        "agent_id",
+    ),
+    "score",
+)
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
@@ -184,7 +197,9 @@ def _memory(row: Row) -> object:
     fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}
     tags = row.get("categories")
     more = meta if isinstance(meta, Mapping) else {}
-    said = {key: row[key] for key in ("user_id", "app_id", "run_id", "actor_id", "role") if row.get(key)}
+    said = {
+        key: value for key, value in row.items() if key not in _OF_MEM0 and value not in (None, "", [], {})
+    }
     said |= {str(key): value for key, value in more.items() if key not in ("category", "type")}
     until = row.get("expires_at") or row.get("expiration_date")
     return {
