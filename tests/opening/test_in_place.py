@@ -12,9 +12,9 @@ from apikit import cli
 from effort import sampled
 from gitkit import git, isolate
 from storekit import PROJECT
-from vault_kit import WORDS, make_vault
 
 import engram
+from benchmarks.vault import WORDS, make_vault
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.index.index_query import consult
