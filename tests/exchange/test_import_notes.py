@@ -285,7 +285,7 @@ def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp
     for line in (
         'rating: "5"',
         "imported_status: done",
-        "aliases: [Work queue, Jobs]",
+        "aliases: [Jobs, Work queue]",
         'nested: "{\\"a\\": \\"1\\"}"',
     ):
         assert f"\n{line}\n" in text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from engram.domain.entry.lore import RELATION_KINDS, Lore, Relation, check_fraction, check_words
 from engram.domain.entry.refs import fold
+from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
@@ -104,6 +105,7 @@ def import_lore(
     found = [_named(source, place) for place, some in zip(places, read, strict=True) for source in some]
     with store.lock:
         run = _Run(store, options, problems)
+        run.linked = {fold(link.target) for one in found for part in one.parts for link in text_links(part)}
         for one in places:
             run.left += passed_over(one.path, (*MARKDOWN, ".mdc"))
         for number, source in enumerate(found):
@@ -153,6 +155,7 @@ class _Run:
         self._seen: list[Seen] = []
         self._entities = Entities(store)
         self.left: list[LeftOut] = []
+        self.linked: Collection[str] = ()  # folded names that links in the texts lead to
         self._called: dict[str, str] = {}  # ids by the folded names of what was read
         self._related: list[
             tuple[int, Source, Mapping[str, str | tuple[str, ...]]]
@@ -169,7 +172,7 @@ class _Run:
             here = {lore.id: self._present.id_of(lore) for lore in family}
             fresh = [_pointing(lore, here) for lore in family if not here[lore.id]]
             versions = self._present.earlier(fresh, family)
-            keys = _keys_of(source, family)
+            keys = _keys_of(source, family, self.linked)
             made = [
                 self._made(lore, versions.get(lore.id), keys if lore.id == family[0].id else {}, source.where)
                 for lore in fresh
@@ -310,10 +313,14 @@ class _Run:
         return source.restored(lore, confidence_given=options.confidence is not None)
 
 
-def _keys_of(source: Source, family: Sequence[Lore]) -> Mapping[str, str | tuple[str, ...]]:
-    """Return the keys of the file of a document's first entry: its properties, and the names it is linked to by."""
-    names = tuple(name for name in source.names if fold(name) != fold(family[0].title))
-    return {**source.keys, **({"aliases": names} if names else {})}
+def _keys_of(
+    source: Source, family: Sequence[Lore], linked: Collection[str]
+) -> Mapping[str, str | tuple[str, ...]]:
+    """Return the keys of the file of a document's first entry: its properties, its aliases, and names `linked` to."""
+    own = {fold(family[0].title)}
+    names = [name for name in source.names if fold(name) in linked]
+    aliases = [name for name in (*source.keys.get("aliases", ()), *names) if fold(name) not in own]
+    return {**source.keys, **({"aliases": tuple(dict.fromkeys(aliases))} if aliases else {})}
 
 
 def _with_origin(source: Source) -> tuple[str, ...]:

@@ -92,13 +92,16 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         agent=known.agent if known else "",
     )
     keys = as_keys({name: said for name, said in note.head.items() if name not in _TAKEN}, KEYS)
+    left = tuple([LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys])
+    aliases = tuple(tool_notes.listed(note.head.get("aliases", "")))
+    keys |= {"aliases": aliases} if aliases else {}
     own_names = (named, os.path.splitext(os.path.basename(relative))[0], note.head.get("permalink", ""))
     return Source(
         relative, draft, parts, created=time_of(_when(kind, note, relative)), kind=kind, keys=keys,
         author=note.head.get("author", "")[:200],
         names=tuple(dict.fromkeys([*filter(None, own_names), *tool_notes.listed(note.head.get("aliases", ""))])),
         related=tuple(tool_notes.relations(text)) if kind == BASIC_MEMORY else (),
-        left=tuple([LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys]),
+        left=left,
     )  # fmt: skip
 
 

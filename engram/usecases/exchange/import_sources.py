@@ -216,6 +216,8 @@ def _with_properties(source: Source, said: Mapping[str, object], *, is_known: bo
         rest.pop("authors", None)
     keys = as_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
     left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
+    aliases = _texts(said.get("aliases") or said.get("alias"))
+    keys |= {"aliases": tuple(one for one in aliases if one)} if any(aliases) else {}
     tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(said.get("tags")))
     draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
     created = source.created or time_of(said.get("date")) or time_of(said.get("created"))
