@@ -14,7 +14,7 @@ from gitkit import git, isolate
 from storekit import PROJECT
 
 import engram
-from benchmarks.vault import WORDS, make_vault
+from benchmarks.vaults.notes import WORDS, make_vault
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.index.index_query import consult

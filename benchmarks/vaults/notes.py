@@ -1,6 +1,6 @@
 """Vaults of notes as people keep them in Obsidian: nested folders, links of every form, aliases, canvas and attachments.
 
-python benchmarks/vault.py FOLDER 5000
+python benchmarks/vaults/notes.py FOLDER 5000
 """
 
 from __future__ import annotations
