@@ -44,7 +44,8 @@ class Key(NamedTuple):
 
 KEYS = (
     Key("store.placement", "", "Where lore is kept: `dedicated` (a separate repository; every change is committed), `branch` (the branch `engram/lore` of your code repository; every change is committed there) or `in-tree` (files of your code repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
-    Key("store.folder", "lore", "The folder of lore, relative to the store."),
+    Key("store.folder", "lore", "The folder of lore, relative to the store; `.` is all markdown below it (`engram init --here`)."),
+    Key("store.aliases", False, "Whether the title of an entry is also written into its `aliases`, so that Obsidian follows `[[Title]]`; always so where `store.folder` is `.`."),
     Key("store.categories", {}, "Additional categories: a table of name = type (`episodic`, `semantic`, `procedural` or `working`)."),
     Key("record.category", "", "The default category of `record` (empty: guessed from the text, `fact` where nothing suggests another)."),
     Key("record.confidence", 0.7, "The initial confidence of new entries.", low=0, high=1),
@@ -308,6 +309,8 @@ _CHECKS_OF_TABLES = {
 
 def _check_folder(value: str, where: str) -> None:
     parts = value.split("/")
+    if value == ".":
+        return
     if (
         not value
         or value.startswith("/")

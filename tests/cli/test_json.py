@@ -143,6 +143,7 @@ def test_import(root: Path) -> None:
         "problems": [],
         "redacted": 0,
         "superseded": [],
+        "left_out": [],
     }
 
 

@@ -353,7 +353,8 @@ def test_the_command_reports_problems_and_exits_1_only_when_nothing_came_of_it(
     (notes / "bad.md").write_bytes(b"\xff")
     some = ok("import", str(notes), cwd=root)
     assert "bad.md" in some.out
-    assert some.out.splitlines()[-1].endswith(", 1 long note split, 1 problem")
+    assert ", 1 long note split, 1 problem\n" in some.out
+    assert some.out.splitlines()[-1] == "  1 .txt file (notes): stays where it is"
     none = cli("import", str(notes / "bad.md"), "--json", cwd=root)
     assert none.code == 1
     assert none.json["imported"] == 0

@@ -16,6 +16,7 @@ from engram.adapters.files.foreign.interchange import (
     write_json,
     write_jsonl,
 )
+from engram.adapters.files.foreign.tool_rows import EntityRow
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Lore, Relation, Settlement, lore_as_dict
 
@@ -238,6 +239,8 @@ def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
             "entities": ["ada"],
         },
         {"content": "nobody owns billing"},
+        {"entity": EntityRow("billing", "", "", (("kind", "service"),))},
+        {"entity": EntityRow("ada", "", "person", (), (("billing", "owns", ""),))},
     ]
     graph = {"entities": lines[:2], "relations": lines[2:]}
     for data, name in (

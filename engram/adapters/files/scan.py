@@ -1,7 +1,7 @@
 """Walking the lore folder: which files there are, with what a change shows (mtime, size, inode).
 
 Not followed and not opened here: symbolic links (reported), hidden names, and the folders that hold
-other things than lore.
+other things than lore; in a whole store also what its ignore files name.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import stat
 from types import MappingProxyType
 
 from engram.adapters.files.durable.atomic import SUFFIX
+from engram.domain.entry.named_files import below, may_hold_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engram.adapters.files.ignore import IgnoreRules
+
     Settled = Mapping[str, tuple[str, int, int, int]]  # by path: it again, and the three of a FileStamp
 
-SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
 _LINK = "this is a symbolic link, which Engram does not follow; put the file itself here"
 SIGNED = (1 << 63) - 1  # the largest number that SQLite holds
@@ -70,27 +72,36 @@ def folder_mtime(absolute: str) -> int:
     return max(0, min(found.st_mtime_ns, SIGNED)) if stat.S_ISDIR(found.st_mode) else -1
 
 
-def scan(root: str, top: str) -> Scan:
-    """Everything under the lore folder `top` (relative to `root`)."""
+def scan(root: str, top: str, rules: IgnoreRules | None = None) -> Scan:
+    """Everything under the lore folder `top` (relative to `root`) but for what the `rules` leave out."""
     result = Scan({}, {}, {}, [], [])
     pending = [top]
     while pending:
         folder = pending.pop()
-        pending += scan_folder(root, folder, folder == top, result)
+        pending += scan_folder(root, folder, top, result, rules=rules)
     return result
 
 
 def scan_folder(
-    root: str, folder: str, is_top: bool, into: Scan, settled: Settled = MappingProxyType({})
+    root: str,
+    folder: str,
+    top: str,
+    into: Scan,
+    settled: Settled = MappingProxyType({}),
+    rules: IgnoreRules | None = None,
 ) -> list[str]:
-    """Read one folder into `into`; returns its sub-folders, which are not read. `settled` is how files are known to look."""
-    absolute = os.path.join(root, *folder.split("/"))
+    """Read one folder into `into`; returns its sub-folders, which are not read.
+
+    `top` is the lore folder, `settled` how files are known to look.
+    """
+    absolute = os.path.join(root, *folder.split("/")) if folder else root
     mtime = folder_mtime(absolute)
     if mtime < 0:
         _no_folder(absolute, folder, into)
         return []
     into.folders[folder] = mtime
     inner: list[str] = []
+    before = below(folder)
     try:
         entries = os.scandir(absolute)
     except OSError as error:
@@ -98,11 +109,13 @@ def scan_folder(
         return []
     with entries:
         for entry in entries:
-            path = f"{folder}/{entry.name}"
+            path = before + entry.name
             known = settled.get(path)
+            if rules is not None and not entry.name.startswith(".") and _is_left_out(rules, entry, path):
+                continue
             if known is not None and _is_same(entry, known):
                 into.same.append(path)
-            elif _entry(entry, path, into) and not (is_top and entry.name in SKIPPED_AT_TOP):
+            elif _entry(entry, path, into) and may_hold_lore(path, top):
                 inner.append(path)
     return inner
 
@@ -152,6 +165,11 @@ def _is_same(entry: os.DirEntry[str], known: tuple[str, int, int, int]) -> bool:
         and seen.st_size == known[2]
         and (seen.st_ino ^ seen.st_ctime_ns) & SIGNED == known[3]
     )
+
+
+def _is_left_out(rules: IgnoreRules, entry: os.DirEntry[str], path: str) -> bool:
+    is_folder = entry.is_dir(follow_symlinks=False)
+    return (is_folder or entry.name.endswith(_EXTENSION)) and rules.ignores(path, is_folder=is_folder)
 
 
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from engram.domain.entry.named_files import below
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -100,14 +101,14 @@ class FolderWatch:
             del self._numbers[event.wd]
             self._followed.discard(folder)
         elif not name or mask & self._folder:
-            self.folders |= {folder, f"{folder}/{name}"} if name else {folder}
+            self.folders |= {folder, below(folder) + name} if name else {folder}
         else:
             self._take_file(folder, name, made=bool(mask & self._made))
 
     def _take_file(self, folder: str, name: str, *, made: bool) -> None:
         hidden = name.startswith(".")
         if name.endswith(_EXTENSION) and not hidden:
-            self.files.add(f"{folder}/{name}")
+            self.files.add(below(folder) + name)
         elif made and not hidden:  # it may be a link to a folder
             self.folders.add(folder)
         if made:

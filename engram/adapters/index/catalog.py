@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
+    from engram.domain.entry.note_markup import NoteMarkup
 
 FORMAT = 17
 
@@ -91,7 +92,7 @@ class Entry(NamedTuple):
     """The state of one file: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
 
     Anything but a regular file has the reason in place of a digest. `row` numbers its text in the word index and
-    the vectors; `text_digest` tells whether that text changed.
+    the vectors; `text_digest` tells whether that text changed. `markup` is that of a note in place, or with aliases.
     """
 
     path: str
@@ -104,6 +105,13 @@ class Entry(NamedTuple):
     row: int | None = None
     text_digest: str = ""
     vector_check: int = 0
+    markup: NoteMarkup | None = None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the entry is found by."""
+        own = self.lore.tags if self.lore is not None else ()
+        return own if self.markup is None else (*own, *self.markup.tags)
 
 
 class Known(NamedTuple):
@@ -261,8 +269,20 @@ class Catalog:
         found = self.connection.execute(query) if paths is None else self.where_in(query, "path", paths)
         return list(found)
 
+    def lengths_beyond(self, length: int) -> dict[int, int]:
+        """Return the characters of the texts that are longer, by row."""
+        return dict(self.connection.execute("SELECT row, length FROM files WHERE length > ?", (length,)))
+
+    def mean_length(self) -> float:
+        """Return how many characters a text has on average."""
+        found = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()[0]
+        return float(found or 0)
+
     def children(self, folder: str) -> list[str]:
         """Return the paths of the files directly in `folder`."""
+        if not folder:
+            found = self.connection.execute("SELECT path FROM files WHERE instr(path, '/') = 0")
+            return [path for (path,) in found]
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
         values = (folder + "/", folder + "0", len(folder) + 2)
         return [path for (path,) in self.connection.execute(query, values)]
@@ -272,9 +292,13 @@ class Catalog:
         if not new:
             self._forget_beside([(entry.path,) for entry in entries])
         self.connection.executemany(_INSERT, map(_checked_values, entries))
-        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
+        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
-        row_details.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
+        row_details.put_names(
+            self.connection,
+            [(entry.row, entry.lore) for entry in entries],
+            {entry.row: entry.markup for entry in entries if entry.markup},
+        )
 
     def fade(self, day: int) -> None:
         """Give every entry the confidence that it has on a day (since 1970, UTC): 0.01 less for each month unvalidated."""
@@ -444,7 +468,7 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, line_check(values, entry.lore.tags if entry.lore else (), row_details.names(entry.lore)))
+    return (*values, line_check(values, entry.tags, row_details.names(entry.lore, entry.markup)))
 
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:

@@ -41,6 +41,14 @@ def all_lore(catalog: Catalog, now: float) -> list[LoreRow]:
     return [LoreRow._make(line) for line in catalog.connection.execute(f"{_LORE} ORDER BY id", (now,))]
 
 
+def own_names(catalog: Catalog) -> dict[int, tuple[str, ...]]:
+    """Return the names of notes besides their titles and the ways to their files, by row."""
+    found: dict[int, tuple[str, ...]] = {}
+    for row, name in catalog.connection.execute("SELECT row, name FROM row_names ORDER BY row, name"):
+        found[row] = (*found.get(row, ()), name)
+    return found
+
+
 def names(catalog: Catalog) -> list[tuple[int, str]]:
     """Return row and entity of all names in `entities`, by row."""
     return list(catalog.connection.execute("SELECT row, entity FROM row_entities ORDER BY row, entity"))

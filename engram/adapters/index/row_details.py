@@ -9,9 +9,10 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.domain.entry.lore import Lore
+    from engram.domain.entry.note_markup import NoteMarkup
 
 # `row_links` leaves out some relations: an entry that replaces or contradicts another is no evidence for it.
 SCHEMA = """
@@ -20,6 +21,7 @@ CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, P
 CREATE TABLE row_entities (row INTEGER, entity TEXT NOT NULL, PRIMARY KEY (row, entity)) WITHOUT ROWID;
 CREATE TABLE row_merged (row INTEGER, id TEXT NOT NULL, PRIMARY KEY (row, id)) WITHOUT ROWID;
 CREATE TABLE row_mentions (row INTEGER, name TEXT NOT NULL, PRIMARY KEY (row, name)) WITHOUT ROWID;
+CREATE TABLE row_names (row INTEGER, name TEXT NOT NULL, PRIMARY KEY (row, name)) WITHOUT ROWID;
 CREATE TABLE ranks (node TEXT PRIMARY KEY, importance REAL NOT NULL) WITHOUT ROWID;
 CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_also', 'refines', 'caused_by');
 """
@@ -27,12 +29,13 @@ INDEXES = """
 CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);
 CREATE INDEX IF NOT EXISTS row_merged_id ON row_merged (id);
 """
-TABLES = ("row_tags", "row_merged", "row_relations", "row_entities", "row_mentions")
+TABLES = ("row_tags", "row_merged", "row_relations", "row_entities", "row_mentions", "row_names")
 # The part that `line_check` covers, in the form of `names`.
 NAMES = (
     "SELECT row, name FROM (SELECT row, kind || ' ' || id AS name FROM row_relations"
     " UNION ALL SELECT row, 'entity ' || entity FROM row_entities"
-    " UNION ALL SELECT row, 'mention ' || name FROM row_mentions)"
+    " UNION ALL SELECT row, 'mention ' || name FROM row_mentions"
+    " UNION ALL SELECT row, 'name ' || name FROM row_names)"
 )
 _PART = 400
 _LINKS = "[["
@@ -47,17 +50,23 @@ class Link(NamedTuple):
     status: str
 
 
-def names(lore: Lore | None) -> list[str]:
-    """Return the entries, entities and wiki links that an entry names, each once: the kind of relation, and the name."""
-    if lore is None or not (lore.relations or lore.entities or _LINKS in lore.content):
+def names(lore: Lore | None, markup: NoteMarkup | None = None) -> list[str]:
+    """Return the entries, entities and wiki links that an entry names, each once: the kind of relation, and the name.
+
+    Of a note with `markup` also its own names.
+    """
+    if lore is None or not (lore.relations or lore.entities or _LINKS in lore.content or markup):
         return []
     named = [f"{kind} {other}" for kind, other in lore.relations]
     named += [f"entity {entity}" for entity in lore.entities]
-    return sorted({*named, *(f"mention {name}" for name in mentions(lore))})
+    named += [f"name {name}" for name in (markup.names if markup else ())]
+    return sorted({*named, *(f"mention {name}" for name in mentions(lore, markup))})
 
 
-def mentions(lore: Lore) -> list[str]:
+def mentions(lore: Lore, markup: NoteMarkup | None = None) -> Sequence[str]:
     """Return the targets of the wiki links of an entry, each once."""
+    if markup is not None:
+        return markup.links
     if _LINKS not in lore.content:
         return []
     from engram.domain.entry.text_links import text_links  # few entries have any
@@ -65,18 +74,26 @@ def mentions(lore: Lore) -> list[str]:
     return sorted({link.target for link in text_links(lore.content) if link.is_wiki})
 
 
-def put_names(connection: sqlite3.Connection, lore: Sequence[tuple[int | None, Lore | None]]) -> None:
-    """Store what the entries of these rows name."""
-    linking = [(row, one) for row, one in lore if one is not None and _LINKS in one.content]
+def put_names(
+    connection: sqlite3.Connection,
+    lore: Sequence[tuple[int | None, Lore | None]],
+    markup: Mapping[int | None, NoteMarkup],
+) -> None:
+    """Store what the entries of these rows name; `markup` is that of notes, by row."""
+    linking = [
+        (row, one) for row, one in lore if one is not None and (row in markup or _LINKS in one.content)
+    ]
     naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
     related = [(row, *relation) for row, one in naming for relation in one.relations]
     connection.executemany("INSERT OR IGNORE INTO row_relations VALUES (?, ?, ?)", related)
     entities = [(row, entity) for row, one in naming for entity in one.entities]
     connection.executemany("INSERT OR IGNORE INTO row_entities VALUES (?, ?)", entities)
-    mentioned = [(row, name) for row, one in linking for name in mentions(one)]
+    mentioned = [(row, name) for row, one in linking for name in mentions(one, markup.get(row))]
     merged = [(row, other) for row, one in lore if one is not None for other in one.merged_from]
     connection.executemany("INSERT OR IGNORE INTO row_merged VALUES (?, ?)", merged)
     connection.executemany("INSERT OR IGNORE INTO row_mentions VALUES (?, ?)", mentioned)
+    called = [(row, name) for row, one in markup.items() for name in one.names]
+    connection.executemany("INSERT OR IGNORE INTO row_names VALUES (?, ?)", called)
 
 
 def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[bytes]) -> None:

@@ -70,10 +70,14 @@ _OF_TYPES = {EPISODIC: "OBSERVATION", SEMANTIC: "FACT", PROCEDURAL: "WORKFLOW", 
 
 
 class Categories:
-    """The categories one store accepts: the built-in ones and those its configuration adds."""
+    """The categories one store accepts: the built-in ones and those its configuration adds.
 
-    def __init__(self, added: Mapping[str, str] | None = None) -> None:
+    `in_place` says that its files are somebody's notes: what in their properties is none of Engram's values is theirs.
+    """
+
+    def __init__(self, added: Mapping[str, str] | None = None, *, in_place: bool = False) -> None:
         """`added` maps a new category's name to its type."""
+        self.in_place = in_place
         self._types = dict(_BUILT_IN)
         for name, kind in (added or {}).items():
             self._types[fold(name)] = kind

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 HUMAN = "human"  # the agent of what no agent wrote
 ACTIVE, PENDING, ARCHIVED, SUPERSEDED = STATUSES = ("active", "pending", "archived", "superseded")
 RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also")
-MAX_CONTENT = 4000
+MAX_CONTENT = 4000  # of what Engram writes; a note that a person wrote may be longer
+MAX_NOTE = 256 * 1024
 MAX_CONTEXT = 1000
 MAX_TITLE = 120
 _CLOSING_MARKS = r"\s+#+$"  # compiled by `re` at its first use
@@ -228,9 +229,9 @@ MAX_ITEMS = 200
 _SAY = "Say what was learned, in 1 to 4000 characters."
 
 
-def check(lore: Lore, categories: Categories) -> None:
-    """Raise ValidationError at the first field that breaks its rule."""
-    check_content(lore.content)
+def check(lore: Lore, categories: Categories, most: int = MAX_CONTENT) -> None:
+    """Raise ValidationError at the first field that breaks its rule; a text may have `most` characters."""
+    check_content(lore.content, most)
     for text in lore.context:
         check_text("context", text, MAX_CONTEXT)
     if lore.category not in categories:
@@ -255,15 +256,18 @@ def check(lore: Lore, categories: Categories) -> None:
         check_fraction("importance", lore.importance)
 
 
-def check_content(content: str) -> None:
-    """1 to 4000 characters of text, of which at least one can be seen."""
+def limit_after(*before: str) -> int:
+    """Return how long a text may become that follows on these: one that is longer than Engram's may, as a file holds."""
+    return MAX_NOTE if max(map(len, before)) > MAX_CONTENT else MAX_CONTENT
+
+
+def check_content(content: str, most: int = MAX_CONTENT) -> None:
+    """1 to 4000 (or `most`) characters of text, of which at least one can be seen."""
     if not content.strip():
         raise ValidationError("content", "The content is empty.", _SAY)
     if not shows(content):
         raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
-    check_text(
-        "content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings."
-    )
+    check_text("content", content, most, "Split it: `engram import` cuts long notes by their headings.")
 
 
 def shows(content: str) -> bool:

@@ -5,16 +5,42 @@ from __future__ import annotations
 ENTITIES = "entities"  # folders directly below the lore folder
 AGENTS = "agents"
 FOLDERS = (ENTITIES, AGENTS)
+WHOLE = "."  # as `store.folder`: every markdown file of the store is an entry
+HOME = "lore"
+PASSED_OVER = frozenset({"node_modules"})  # folders of a whole store whose files nobody here wrote
+
+
+def lore_folder(setting: object) -> str:
+    """Return the lore folder that `store.folder` names, relative to the store: "" where that is the whole store."""
+    return "" if setting == WHOLE else str(setting)
+
+
+def home_of(folder: str) -> str:
+    """Return where Engram's own files go: the lore folder, in a whole store the folder `lore` in it."""
+    return folder or HOME
+
+
+def below(folder: str) -> str:
+    """Return how the paths below a folder begin."""
+    return f"{folder}/" if folder else ""
+
+
+def may_hold_lore(folder: str, lore: str) -> bool:
+    """Return whether files in a folder can be entries, where `lore` is the lore folder."""
+    top, _, name = folder.rpartition("/")
+    if name.startswith(".") or (not lore and name in PASSED_OVER):
+        return False
+    return not (top == home_of(lore) and name in FOLDERS)
 
 
 def is_entity(path: str, folder: str) -> bool:
     """Return whether a path is that of an entity's file in the lore folder `folder`."""
-    return _is_in(path, f"{folder}/{ENTITIES}")
+    return _is_in(path, f"{home_of(folder)}/{ENTITIES}")
 
 
 def is_agent(path: str, folder: str) -> bool:
     """Return whether a path is that of an agent's file in the lore folder `folder`."""
-    return _is_in(path, f"{folder}/{AGENTS}")
+    return _is_in(path, f"{home_of(folder)}/{AGENTS}")
 
 
 def is_named(path: str, folder: str) -> bool:

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FIELDS = re.compile(r"\A---\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_FIELDS = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t\r]*$", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`{1,4})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 _WIKI = re.compile(r"(?<!\[)\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\](?!\])")
@@ -26,9 +26,14 @@ class TextLink(NamedTuple):
 
 def text_links(text: str) -> list[TextLink]:
     """Return the links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
-    for pattern in (_FIELDS, _FENCED, _CODE):
+    return sorted(_found(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
+
+
+def without_code(text: str) -> str:
+    """Return a text with as many lines and nothing of its code."""
+    for pattern in (_FENCED, _CODE):
         text = pattern.sub(_blank, text)
-    return sorted(_found(text), key=lambda link: link.line)
+    return text
 
 
 def _found(text: str) -> Iterator[TextLink]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
-from engram.domain.entry.lore import MAX_CONTENT, MAX_ITEMS, Conflict, Lore
+from engram.domain.entry.lore import MAX_ITEMS, Conflict, Lore, limit_after
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.settlements import conflict_key, merge_settlements, unsettled
 from engram.domain.merge.text_merge import common, merge_versions
@@ -261,6 +261,7 @@ def _content(
     one, other = winner.lore.content, loser.lore.content
     if one == other:
         return one
+    most = limit_after(one, other)
     before = base.content if base else None
     swapped = clash is not None and not clash.winner_is_later
     if clash is not None:
@@ -268,9 +269,9 @@ def _content(
     if swapped:
         one, other = other, one
     merged, left = (one, other) if before is None else merge_versions(before, one, other)
-    if (merged != one and tight) or not 0 < len(merged.strip()) <= MAX_CONTENT:
+    if (merged != one and tight) or not 0 < len(merged.strip()) <= most:
         merged, left = one, other
-    elif not 0 < len(left.strip()) <= MAX_CONTENT:
+    elif not 0 < len(left.strip()) <= most:
         left = other
     if merged != left:
         lost = loss("content", left, loser, winner) if clash is None else _reopened(clash, left)

@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from engram.domain.admission.safe_paths import acted_upon, impostor, is_attack, unsafe_name
-from engram.domain.entry.named_files import FOLDERS, is_named
+from engram.domain.entry.named_files import FOLDERS, HOME, PASSED_OVER, below, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ LARGEST_SUM = 256 * 1024 * 1024
 LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
 OTHER_VERSION = re.compile(r"\.theirs-[0-9a-f]{8}$")  # the end of a path from `other_version_path`
+_OWN_OF_WHOLE = tuple(f"{HOME}/{name}/" for name in FOLDERS)
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -47,10 +48,12 @@ def plan(ours: Mapping[str, File], theirs: Mapping[str, File]) -> Plan:
 
 def is_lore(path: str, folder: str) -> bool:
     """Return whether a path is that of a lore file in the lore folder `folder`."""
-    prefix = f"{folder}/"
+    prefix = below(folder)
     parts = path.removeprefix(prefix).split("/")
     if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):
         return False
+    if not folder:
+        return PASSED_OVER.isdisjoint(parts[:-1]) and not path.startswith(_OWN_OF_WHOLE)
     return len(parts) == 1 or parts[0] not in FOLDERS
 
 
@@ -99,7 +102,7 @@ def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
 def _refused_kind(path: str, mode: str, size: int, folder: str) -> str:
     if mode not in REGULAR:
         return f"is {WHAT.get(mode, 'not a regular file')}"
-    limit = LARGEST_LORE if path.startswith(f"{folder}/") else LARGEST_OTHER
+    limit = LARGEST_LORE if path.startswith(below(folder)) else LARGEST_OTHER
     return f"has {size:,} bytes, more than the {limit:,} allowed" if size > limit else ""
 
 

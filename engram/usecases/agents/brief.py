@@ -38,7 +38,7 @@ _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
 # What is handed over to somebody is told to that agent alone, before the brief.
 _USABLE = (
     f"status = 'active' AND {credit.AT_MOST} >= ? AND (expires_at IS NULL OR expires_at > ?)"  # noqa: S608 - no text of a user
-    " AND row NOT IN (SELECT row FROM row_tags WHERE tag = 'handoff')"
+    " AND row NOT IN (SELECT row FROM row_tags WHERE tag IN ('handoff', 'agent-rules'))"
 )
 _TOUCHED_COMMITS = "15"
 _TOUCHED_MOST = 60

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from engram.domain.entry.lore import Lore, Relation, check_fraction, check_words
-from engram.domain.errors import EngramError
+from engram.domain.entry.lore import RELATION_KINDS, Lore, Relation, check_fraction, check_words
+from engram.domain.entry.refs import fold
+from engram.domain.entry.text_links import text_links
+from engram.domain.errors import EngramError, ValidationError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
 from engram.domain.text.counting import entries
@@ -14,6 +16,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.import_entities import Entities
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
+from engram.usecases.exchange.import_sources import MARKDOWN
+from engram.usecases.exchange.left_out import STAYS, LeftOut, passed_over
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, captured, entry_writer
@@ -27,6 +31,14 @@ if TYPE_CHECKING:
 NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"
 _BATCH = 500
 _MAX_LINKS = 100  # a frontmatter of 16 KiB holds about twice as many
+# What other tools call the relations that Engram has; the rest is `see_also`, and keeps its name in the text.
+_RELATIONS = {
+    **{kind: kind for kind in RELATION_KINDS},
+    **dict.fromkeys(("extends", "elaborates", "improves", "specializes"), "refines"),
+    **dict.fromkeys(("replaces", "obsoletes"), "supersedes"),
+    **dict.fromkeys(("conflicts_with", "disagrees_with"), "contradicts"),
+    **dict.fromkeys(("follows_from", "due_to", "resulted_from"), "caused_by"),
+}
 Progress = Callable[[int, int], None]
 
 
@@ -50,7 +62,8 @@ class Imported(NamedTuple):
     """What an import did: lore written, documents that were split, what was skipped as already there.
 
     `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order;
-    `superseded` are the ids of lore whose place was taken by a newer version of the same section.
+    `superseded` are the ids of lore whose place was taken by a newer version of the same section; `left_out` says what
+    became no field of an entry, and where it went.
     """
 
     imported: int
@@ -61,6 +74,7 @@ class Imported(NamedTuple):
     paths: tuple[str, ...]
     seen: tuple[Seen, ...] = ()
     superseded: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class Options(NamedTuple):
@@ -91,6 +105,9 @@ def import_lore(
     found = [_named(source, place) for place, some in zip(places, read, strict=True) for source in some]
     with store.lock:
         run = _Run(store, options, problems)
+        run.linked = {fold(link.target) for one in found for part in one.parts for link in text_links(part)}
+        for one in places:
+            run.left += passed_over(one.path, (*MARKDOWN, ".mdc"))
         for number, source in enumerate(found):
             run.take(source)
             if progress is not None:
@@ -137,6 +154,12 @@ class _Run:
         self._redacted = 0
         self._seen: list[Seen] = []
         self._entities = Entities(store)
+        self.left: list[LeftOut] = []
+        self.linked: Collection[str] = ()  # folded names that links in the texts lead to
+        self._called: dict[str, str] = {}  # ids by the folded names of what was read
+        self._related: list[
+            tuple[int, Source, Mapping[str, str | tuple[str, ...]]]
+        ] = []  # by place in `_new`
 
     def take(self, source: Source) -> None:
         """Turn one document or row into lore, or into a problem."""
@@ -149,11 +172,18 @@ class _Run:
             here = {lore.id: self._present.id_of(lore) for lore in family}
             fresh = [_pointing(lore, here) for lore in family if not here[lore.id]]
             versions = self._present.earlier(fresh, family)
-            made = [self._made(lore, versions.get(lore.id)) for lore in fresh]
+            keys = _keys_of(source, family, self.linked)
+            made = [
+                self._made(lore, versions.get(lore.id), keys if lore.id == family[0].id else {}, source.where)
+                for lore in fresh
+            ]
         except EngramError as error:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
+        self.left += source.left
+        for name in (*source.names, family[0].title):
+            self._called.setdefault(fold(name), here[family[0].id] or family[0].id)
         again = [(here[lore.id], lore) for lore in family if here[lore.id] not in ("", lore.id)]
         verdict, twin = self._verdict(family, fresh, [one.id for one in versions.values()])
         first = family[0]
@@ -170,19 +200,47 @@ class _Run:
         self._split += len(family) > 1
         self._present.add(fresh)
         self._superseded += [one.id for one in versions.values()]
+        if source.related and made and made[0][0].id == family[0].id:
+            self._related.append((len(self._new), source, keys))
         self._new += made
 
-    def _made(self, lore: Lore, earlier: Earlier | None) -> tuple[Lore, str, Operation]:
+    def _made(
+        self, lore: Lore, earlier: Earlier | None, keys: Mapping[str, str | tuple[str, ...]], where: str
+    ) -> tuple[Lore, str, Operation]:
         """Return what writes an entry; where it is a newer version of one, also what that one becomes."""
+        if keys:
+            try:
+                entry_writer.create(self._store, lore, "", keys=keys)
+            except ValidationError as error:
+                self.left.append(LeftOut(where, f"its properties: {error.message}", STAYS))
+                keys = {name: said for name, said in keys.items() if name == "aliases"}
         if earlier is None:
-            return (lore, *entry_writer.create(self._store, lore, ""))
-        path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "")
+            return (lore, *entry_writer.create(self._store, lore, "", keys=keys))
+        path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "", keys=keys)
         return lore, path, operation._replace(changes=(*operation.changes, earlier.superseded(self._store)))
+
+    def _relate(self) -> None:
+        """Give entries the typed relations to others that were read, by the names that these have."""
+        for place, source, keys in self._related:
+            lore, path, operation = self._new[place]
+            found = list(lore.relations)
+            for kind, name in source.related:
+                other = self._called.get(fold(name), "")
+                if other and other != lore.id:
+                    found.append(Relation(_RELATIONS.get(fold(kind).replace(" ", "_"), "see_also"), other))
+                elif not other:
+                    what = f"the relation {kind} to {name}, which is not here"
+                    self.left.append(LeftOut(source.where, what, "stays a link in the text"))
+            after = lore._replace(relations=tuple(dict.fromkeys(found))[:_MAX_LINKS])
+            written = entry_writer.create(self._store, after, "", keys=keys)[1].changes[0]
+            changes = (written, *operation.changes[1:])
+            self._new[place] = (after, path, operation._replace(changes=changes))
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken: as one deed, however many commits it takes."""
         for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
             entry_writer.check_allowed(self._store, "record", category)
+        self._relate()
         deed = self._store.deed
         if deed is None and (len(self._new) > _BATCH or self._entities.new):
             self._store.deed = Deed(self._store.clock.new_id(), {}, set())
@@ -208,7 +266,7 @@ class _Run:
             activity_log.note(self._store, "import", query=name, details=counts)
         return Imported(
             len(self._new) + made, self._split, self._skipped + known, tuple(self._problems), self._redacted, tuple(paths),
-            tuple(self._seen), tuple(self._superseded),
+            tuple(self._seen), tuple(self._superseded), tuple(self.left),
         )  # fmt: skip
 
     def _write(self, name: str) -> list[str]:
@@ -253,6 +311,16 @@ class _Run:
         lore, redacted = prepare(self._store, wanted, lore_id or source.new_id(self._store.clock.new_id()))
         self._redacted += redacted
         return source.restored(lore, confidence_given=options.confidence is not None)
+
+
+def _keys_of(
+    source: Source, family: Sequence[Lore], linked: Collection[str]
+) -> Mapping[str, str | tuple[str, ...]]:
+    """Return the keys of the file of a document's first entry: its properties, its aliases, and names `linked` to."""
+    own = {fold(family[0].title)}
+    names = [name for name in source.names if fold(name) in linked]
+    aliases = [name for name in (*source.keys.get("aliases", ()), *names) if fold(name) not in own]
+    return {**source.keys, **({"aliases": tuple(dict.fromkeys(aliases))} if aliases else {})}
 
 
 def _with_origin(source: Source) -> tuple[str, ...]:

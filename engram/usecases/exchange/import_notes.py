@@ -7,8 +7,10 @@ import re
 
 from engram.adapters.files.foreign import tool_notes
 from engram.adapters.files.frontmatter import frontmatter
+from engram.adapters.files.frontmatter.fields import KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, slug, title_of
+from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, title_from_file_name
@@ -29,6 +31,7 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     time_of,
 )
+from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -37,7 +40,11 @@ if TYPE_CHECKING:
     from engram.adapters.files.foreign.tool_notes import Note
     from engram.domain.entry.categories import Categories
 
-SECTION = 800  # characters above which rules and logs are cut at their headings: each is about many things
+SECTION = 800  # characters above which logs are cut at their headings: each is about many things
+_TAKEN = (
+    *("title", "name", "description", "tags", "created", "created_at", "date", "category", "author"),
+    *("aliases", "id"),
+)
 _INDEX = "memory.md"
 _OF_AUTO_MEMORY = {"user": "PREFERENCE", "feedback": "PREFERENCE", "project": "FACT", "reference": "FACT"}
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
@@ -71,7 +78,10 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
     if named and not text.startswith("#"):
         text = f"# {named}\n\n{text}"
     title = named or title_from_file_name(relative)
-    parts = tuple(part.content for part in split_document(text, title, MAX_CONTENT if whole else SECTION))
+    parts = tuple(
+        part.content
+        for part in split_document(text, title, MAX_CONTENT if whole or kind == RULES else SECTION)
+    )
     known = kind_named(kind)
     draft = Draft(
         content="",
@@ -81,7 +91,18 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         entities=tuple(tool_notes.linked(text)[:50]) if kind == BASIC_MEMORY else (),
         agent=known.agent if known else "",
     )
-    return Source(relative, draft, parts, created=time_of(_when(kind, note, relative)), kind=kind)
+    keys = as_keys({name: said for name, said in note.head.items() if name not in _TAKEN}, KEYS)
+    left = tuple([LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys])
+    aliases = tuple(tool_notes.listed(note.head.get("aliases", "")))
+    keys |= {"aliases": aliases} if aliases else {}
+    own_names = (named, os.path.splitext(os.path.basename(relative))[0], note.head.get("permalink", ""))
+    return Source(
+        relative, draft, parts, created=time_of(_when(kind, note, relative)), kind=kind, keys=keys,
+        author=note.head.get("author", "")[:200],
+        names=tuple(dict.fromkeys([*filter(None, own_names), *tool_notes.listed(note.head.get("aliases", ""))])),
+        related=tuple(tool_notes.relations(text)) if kind == BASIC_MEMORY else (),
+        left=left,
+    )  # fmt: skip
 
 
 def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
@@ -112,7 +133,11 @@ def _context(note: Note, title: str) -> tuple[str, ...]:
 
 
 def _tags(kind: str, note: Note, text: str) -> tuple[str, ...]:
-    tags = [*note.tags, *(tool_notes.hashtags(text) if kind == BASIC_MEMORY else [])]
+    tags = [
+        *note.tags,
+        *([RULES_TAG] if kind == RULES else []),
+        *(tool_notes.hashtags(text) if kind == BASIC_MEMORY else []),
+    ]
     return tuple(dict.fromkeys(filter(None, (slug(tag) for tag in tags))))
 
 

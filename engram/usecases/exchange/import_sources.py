@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import interchange
 from engram.adapters.files.foreign.tool_rows import EntityRow
-from engram.adapters.files.frontmatter import codec, frontmatter
+from engram.adapters.files.frontmatter import codec, frontmatter, further_keys
+from engram.adapters.files.frontmatter.fields import KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
@@ -20,6 +23,7 @@ from engram.domain.exchange.documents import split_document, tags_from_folders, 
 from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.judgements.tally import DECAY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -38,7 +42,9 @@ class Source(NamedTuple):
     """One document or row: where it was, its draft, its text in parts that each fit an entry.
 
     `id` is set where it is an entry of Engram's own export; `created` where it says when it was written; `kind` is
-    the kind of memory of another tool; `entity` where it is no text but an entity.
+    the kind of memory of another tool; `entity` where it is no text but an entity. `keys` are properties that the entry's
+    file keeps, `names` what it is called there, `related` (kind, name) of others that it is related to, `left` what was
+    not taken over.
     """
 
     where: str
@@ -50,6 +56,11 @@ class Source(NamedTuple):
     validations: int = 0
     kind: str = ""
     entity: EntityRow | None = None
+    keys: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
+    author: str = ""
+    names: tuple[str, ...] = ()
+    related: tuple[tuple[str, str], ...] = ()
+    left: tuple[LeftOut, ...] = ()
 
     def new_id(self, fresh: str) -> str:
         """Return an id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
@@ -63,8 +74,8 @@ class Source(NamedTuple):
         if self.own is not None and lore.id == self.own.id:
             return with_past(lore, self.own, confidence_given=confidence_given)
         if self.validations:
-            return lore._replace(votes={"IMPORTED": Vote(0, 0, self.validations)})
-        return lore
+            lore = lore._replace(votes={"IMPORTED": Vote(0, 0, self.validations)})
+        return lore._replace(author=self.author) if self.author else lore
 
 
 def markdown_sources(
@@ -167,12 +178,53 @@ def _document(raw: bytes, relative: str, modified: datetime, categories: Categor
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     head = text[: len(text) - len(body)]
     known = _fields(head, relative, modified, categories)
-    parts = tuple(part.content for part in split_document(body, title_from_file_name(relative)))
+    said = _properties(head)
+    title = said.get("title")
+    fallback = title if isinstance(title, str) and title else title_from_file_name(relative)
+    parts = tuple(part.content for part in split_document(body, fallback))
     if not parts:
         raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
     if known is not None and known.adopted and len(parts) == 1:
         return Source(relative, _draft_of(known.lore), (body,), known.lore.id, own=known.lore)
-    return _foreign(relative, parts, known.lore if known else None, head)
+    found = _foreign(relative, parts, known.lore if known else None, head)
+    return _with_properties(found, said, is_known=known is not None)
+
+
+def _properties(head: str) -> dict[str, object]:
+    """Return what the frontmatter of a document says; nothing where it is no YAML."""
+    if not head.strip("\ufeff"):
+        return {}
+    try:
+        return dict(further_keys.read(f"{head}\n-\n".encode(), "")[0])
+    except LoreFileError:
+        return {}
+
+
+def _with_properties(source: Source, said: Mapping[str, object], *, is_known: bool) -> Source:
+    """Return a source with the properties that are no fields of Engram's: names, the author, and all others as keys."""
+    names = [
+        PurePosixPath(source.where).stem,
+        said.get("title"),
+        *_texts(said.get("aliases") or said.get("alias")),
+    ]
+    author = said.get("author") or said.get("authors")
+    taken = ("title", "aliases", "alias", "date", "created", *(KEYS if is_known else ("tags",)))
+    rest = {name: value for name, value in said.items() if name not in taken}
+    who = ", ".join(_texts(author))[:200]
+    if who:
+        rest.pop("author", None)
+        rest.pop("authors", None)
+    keys = as_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
+    left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
+    aliases = _texts(said.get("aliases") or said.get("alias"))
+    keys |= {"aliases": tuple(one for one in aliases if one)} if any(aliases) else {}
+    tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(said.get("tags")))
+    draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
+    created = source.created or time_of(said.get("date")) or time_of(said.get("created"))
+    called = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+    return source._replace(
+        keys=keys, author=who, names=called, left=tuple(left), draft=draft, created=created
+    )
 
 
 def _fields(head: str, relative: str, modified: datetime, categories: Categories) -> LoreFile | None:
@@ -236,6 +288,8 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         when=_texts(fields.get("when")),
     )
     validations = fields.get("validation_count")
+    said = fields.get("properties")
+    keys = as_keys(said, (*KEYS, "origin", "aliases")) if isinstance(said, dict) else {}
     return Source(
         where,
         draft,
@@ -244,6 +298,8 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         time_of(fields.get("created_at")),
         own,
         validations if isinstance(validations, int) else 0,
+        keys=keys,
+        left=tuple([LeftOut(where, f"`{name}`", AS_PROPERTY) for name in keys]),
     )
 
 

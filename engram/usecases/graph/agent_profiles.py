@@ -158,7 +158,7 @@ def _default_scope(store: Store, agent_id: str) -> str:
 
 
 def _path(store: Store, agent_id: str) -> str:
-    return f"{store.places.folder}/{AGENTS}/{agent_id}{_SUFFIX}"
+    return f"{store.places.home}/{AGENTS}/{agent_id}{_SUFFIX}"
 
 
 def _raw(store: Store, agent_id: str) -> bytes | None:
@@ -170,7 +170,7 @@ def _raw(store: Store, agent_id: str) -> bytes | None:
 
 def _ids(store: Store) -> list[str]:
     try:
-        names = sorted(os.listdir(store.files.absolute(f"{store.places.folder}/{AGENTS}")))
+        names = sorted(os.listdir(store.files.absolute(f"{store.places.home}/{AGENTS}")))
     except OSError:
         return []
     return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and name[0] != "."]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
-from engram.adapters.files.scan import SKIPPED_AT_TOP
+from engram.adapters.index.graph_rows import own_names
+from engram.domain.entry.named_files import FOLDERS
+from engram.domain.entry.note_markup import Named, is_attachment, targets
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
@@ -134,6 +137,9 @@ class _Targets:
         """Describe what is wrong with a wiki link; "" if nothing is."""
         if link.target.upper() in self._ids or self._is_entity(link.target):
             return ""
+        if not self._store.places.folder and is_attachment(link.target):
+            there = link.target.rpartition("/")[2].lower() in self._attachments
+            return "" if there else f"broken link: there is no file {link.target}"
         leads = sorted(self._names.get(fold(link.target), ()))
         if not leads:
             return f"broken link: nothing here is called [[{link.target}]]"
@@ -153,15 +159,25 @@ class _Targets:
             leads = [self.entities.paths[slug] for slug in slugs]
             yield BadLink(path, _line_of(file.raw, "entities:"), _ambiguous(name, leads))
 
+    @cached_property
+    def _attachments(self) -> set[str]:
+        """The names of all files of the store, in lower case: an embed finds its file wherever that is."""
+        found = set[str]()
+        for _, folders, names in os.walk(self._store.places.root):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            found.update(name.lower() for name in names)
+        return found
+
     @property
     def _names(self) -> dict[str, set[str]]:
         """The targets of each name, folded; built on first use."""
         if self._made:
             return self._made
         names = self._made
-        for hit in self._hits:
-            for name in (hit.title, _stem(hit.path)):
-                names.setdefault(fold(name), set()).add(hit.path)
+        aliases, in_place = own_names(self._generation.catalog), not self._store.places.folder
+        notes = [Named(hit.path, hit.path, hit.title, aliases.get(hit.row, ())) for hit in self._hits]
+        for name, paths in targets(notes, in_place=in_place).items():
+            names.setdefault(name, set()).update(paths)
         for path in _other_files(self._store):
             names.setdefault(fold(_stem(path)), set()).add(path)
         for entity in self.entities.entities:
@@ -180,11 +196,11 @@ def _ambiguous(name: str, leads: Sequence[str]) -> str:
 
 def _other_files(store: Store) -> Iterator[str]:
     """List the files in the reserved folders of the lore folder, readable or not."""
-    for folder in sorted(SKIPPED_AT_TOP):
-        absolute = store.files.absolute(f"{store.places.folder}/{folder}")
+    for folder in sorted(FOLDERS):
+        absolute = store.files.absolute(f"{store.places.home}/{folder}")
         if os.path.isdir(absolute) and not os.path.islink(absolute):
             names = sorted(name for name in os.listdir(absolute) if name.endswith(".md"))
-            yield from (f"{store.places.folder}/{folder}/{name}" for name in names)
+            yield from (f"{store.places.home}/{folder}/{name}" for name in names)
 
 
 def _stem(path: str) -> str:

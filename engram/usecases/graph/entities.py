@@ -93,7 +93,7 @@ def entities_by_name(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tup
 
 def folder_of(store: Store) -> str:
     """Return the folder of the entities, relative to the store."""
-    return f"{store.places.folder}/{ENTITIES}"
+    return f"{store.places.home}/{ENTITIES}"
 
 
 def read_entities(store: Store) -> Entities:

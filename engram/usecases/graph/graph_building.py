@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.index import graph_rows
 from engram.adapters.index.catalog import RankedGraph, ranked_graph
+from engram.domain.entry.note_markup import Named, targets
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
 from engram.domain.graph.entity import by_name
@@ -86,7 +87,7 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
         lore = _without_quarantined(
             store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp())
         )
-        names.add_entries(lore)
+        names.add_entries(lore, graph_rows.own_names(generation.catalog), in_place=not store.places.folder)
     else:  # without links to entries, only those that name an entity matter
         lore = _without_quarantined(
             store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp())
@@ -142,14 +143,15 @@ class _Names:
         self._known: dict[str, str] = {}
         self.plain: dict[str, Node] = {}
 
-    def add_entries(self, lore: Iterable[LoreRow]) -> None:
-        """Let names lead to entries, too: by id, title or file name, if unambiguous."""
-        called: dict[str, set[str]] = {}
-        for one in lore:
-            self._lore[one.id] = one.id
-            for name in (one.title, one.path.rpartition("/")[2].removesuffix(".md")):
-                called.setdefault(fold(name), set()).add(one.id)
-        self._lore |= {name: next(iter(ids)) for name, ids in called.items() if len(ids) == 1}
+    def add_entries(
+        self, lore: Sequence[LoreRow], aliases: Mapping[int, tuple[str, ...]], *, in_place: bool
+    ) -> None:
+        """Let names lead to entries, too: by id, title, file name or alias (by row), if unambiguous."""
+        self._lore = {one.id: one.id for one in lore}
+        notes = [Named(one.id, one.path, one.title, aliases.get(one.row, ())) for one in lore]
+        self._lore |= {
+            name: ids[0] for name, ids in targets(notes, in_place=in_place).items() if len(ids) == 1
+        }
 
     def entity(self, name: str) -> str:
         """Return the key of the entity with that slug, name or alias."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from engram.domain.entry.named_files import WHOLE, below
 from engram.domain.errors import NotFoundError, StoreError, UsageError
+from engram.domain.sync.sync_plan import is_by_fields
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of
@@ -117,7 +119,7 @@ def _between(store: Store, start: str, end: str, lore: past.Located | None) -> D
         found = [past.path_at(store, commit, lore.id, now) for commit in (start, stop) if commit]
         paths = [path for path in dict.fromkeys([*found, now]) if path]
     else:
-        paths = [path for path in changed_paths(repository, start, stop) if path.startswith(folder + "/")]
+        paths = [path for path in changed_paths(repository, start, stop) if _is_inside(store, path, folder)]
         paths = list(dict.fromkeys([*paths, *(_uncommitted(store) if end == FILES else ())]))
     old = read_objects(repository, [f"{start}:{path}" for path in paths]) if start else [None] * len(paths)
     new = (
@@ -133,11 +135,18 @@ def _between(store: Store, start: str, end: str, lore: past.Located | None) -> D
     return Diff(start, end, tuple(_join_moves(changed)))
 
 
+def _is_inside(store: Store, name: str, folder: str) -> bool:
+    """Return whether a git path is below the lore folder; in a whole store, whether it is an entry."""
+    inside = name.startswith(below("" if folder == WHOLE else folder))
+    return inside and (bool(store.places.folder) or is_by_fields(in_store(store, name), ""))
+
+
 def _uncommitted(store: Store) -> list[str]:
     from engram.adapters.git.read.snapshot import outside_changes
 
     folder = in_git(store, store.places.folder)
-    return [found.path for found in outside_changes(repository_of(store), folder)]
+    found = [one.path for one in outside_changes(repository_of(store), folder)]
+    return [name for name in found if _is_inside(store, name, folder)]
 
 
 def _file(store: Store, name: str) -> bytes | None:

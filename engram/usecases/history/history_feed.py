@@ -15,6 +15,7 @@ from engram.adapters.git.read.history import ID, OPERATION
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
 from engram.domain.entry.lore import Lore
+from engram.domain.entry.named_files import WHOLE, below
 from engram.domain.errors import EngramError, GitError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lineage import in_git, read_lore, repository_of
@@ -144,7 +145,7 @@ class _Update:
     def __init__(self, store: Store, table: HistoryTable, step: Step) -> None:
         self._store, self._table, self._step = store, table, step
         self._repository, self._folder = repository_of(store), _folder(store)
-        self._below = f"{in_git(store, store.places.folder)}/" if self._folder else ""
+        self._below = below("" if self._folder == WHOLE else self._folder)
         self._blobs: dict[tuple[str, str], _Blob] = {}
         self._ids: dict[str, str] = {}  # by path, of events that are not in the table yet
 

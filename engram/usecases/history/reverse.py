@@ -185,7 +185,13 @@ class _Reversal:
         if raw is None or is_named(path, self._store.places.folder):
             return None
         try:
-            return codec.read(raw, path, self._store.categories, self._store.clock.now())
+            return codec.read(
+                raw,
+                path,
+                self._store.categories,
+                self._store.clock.now(),
+                first_seen=self._store.first_seen(path),
+            )
         except LoreFileError:
             return None
 

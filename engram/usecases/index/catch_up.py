@@ -19,13 +19,15 @@ from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableErro
 from engram.adapters.index.malloc_trim import give_back
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.admission.secrets import find_secrets
-from engram.domain.entry.lore import searchable, text_digest
+from engram.domain.entry.lore import text_digest
 from engram.domain.errors import EngramError, LoreFileError, NotFoundError, StoreError
 from engram.domain.judgements.tally import day_of
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
+from engram.usecases.index.note_text import markup_of, said_by
+from engram.usecases.index.renames import follow_renames
 from engram.usecases.store import judgements
 from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
 from engram.usecases.store.no_collections import no_collections
@@ -150,7 +152,9 @@ class Indexer:
     def _take(self, path: str, stamp: FileStamp, digest: str, raw: bytes, before: Known | None) -> None:
         modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
         try:
-            file = codec.read(raw, path, self._store.categories, modified, self._store.parsed)
+            file = codec.read(
+                raw, path, self._store.categories, modified, self._store.parsed, self._store.first_seen(path)
+            )
         except LoreFileError as error:
             self._bad(path, stamp, digest, error.reason, error.hint, error.line)
             return
@@ -164,9 +168,11 @@ class Indexer:
             self._bad(path, stamp, digest, message, hint, first.line)
             return
         lore = self._bulk.of(file.lore)
-        said = searchable(lore)
+        markup = markup_of(self._store, path, file)
+        said = said_by(lore, markup)
         mark = text_digest(said)
-        self._index(Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark), said, before)
+        entry = Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark, 0, markup)
+        self._index(entry, said, before)
 
     def _index(self, entry: Entry, text: str, before: Known | None) -> None:
         if before is not None and before.row is not None:
@@ -288,6 +294,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         and (not sweep or (small and generation.head == freshness.head_commit(store)))
     ):
         return Refreshed()
+    follow_renames(store, generation, delta)
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
@@ -414,11 +421,19 @@ def _follow_owners(
         if known.row is None or atomic.digest(raw) != known.digest:  # it is read again when that is noticed
             continue
         modified = datetime.fromtimestamp(known.stamp[0] / 1e9, UTC)
-        file = codec.read(raw, path, store.categories, modified, store.parsed)
+        file = codec.read(raw, path, store.categories, modified, store.parsed, store.first_seen(path))
         lore = judgements.with_tally(store, file.lore, owners=owners)
         found.append(
             Entry(
-                path, *known[:3], lore, known.adopted, None, known.row, known.text_digest, known.vector_check
+                path,
+                *known[:3],
+                lore,
+                known.adopted,
+                None,
+                known.row,
+                known.text_digest,
+                known.vector_check,
+                markup_of(store, path, file),
             )
         )
     writer.put_again(found)

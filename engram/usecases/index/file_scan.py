@@ -12,12 +12,14 @@ from types import MappingProxyType
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.scan import FileStamp, Scan
+from engram.domain.entry.named_files import below
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import freshness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
+    from engram.adapters.files.ignore import IgnoreRules
     from engram.adapters.files.scan import Settled
     from engram.adapters.index.catalog import Known
     from engram.adapters.index.index import Generation
@@ -59,9 +61,9 @@ class Refreshed(NamedTuple):
 
 def scan_all(store: Store, now: int) -> Delta:
     """Return everything on disk: what a rebuild starts from. `now` in ns."""
-    found, pending = Scan({}, {}, {}, [], []), [store.places.folder]
+    found, pending, rules = Scan({}, {}, {}, [], []), [store.places.folder], store.ignore_rules()
     while pending:
-        pending += _read(store, pending.pop(), found)
+        pending += _read(store, pending.pop(), found, rules=rules)
     _sweep_leftovers(store, found)
     return Delta(found.files, [], safe_times(found.folders, now), [], found.problems, {})
 
@@ -89,7 +91,7 @@ def _folders_of(store: Store, generation: Generation, paths: Iterable[str]) -> s
     """Return the folders to read again for paths that are gone, not a regular file, or an unreadable folder."""
     top = store.places.folder
     found = {path if path in generation.folders else _folder(path) for path in paths}
-    return {folder for folder in found if f"{folder}/".startswith(f"{top}/")}
+    return {folder for folder in found if f"{folder}/".startswith(below(top))}
 
 
 def scan_folders(
@@ -109,7 +111,7 @@ def scan_folders(
     checked, as the system may not have reported everything.
     """
     root, top = store.places.root, store.places.folder
-    found = Scan({}, {}, {}, [], [])
+    found, rules = Scan({}, {}, {}, [], []), store.ignore_rules()
     looked: set[str] = set()
     moved = set() if reported and freshness.is_watch_trusted(store) else set(_changed(generation, root))
     passed = {folder for folder in moved if folder in touched}
@@ -120,7 +122,7 @@ def scan_folders(
         folder = pending.pop()
         if folder not in looked:
             looked.add(folder)
-            inner = _read(store, folder, found, settled)
+            inner = _read(store, folder, found, settled, rules)
             pending += [
                 sub for sub in inner if sub not in generation.folders or not freshness.is_watched(store, sub)
             ]
@@ -130,7 +132,13 @@ def scan_folders(
         paths = {path for path in settled if _folder(path) in looked} | gone
     else:
         paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
-    found.files.update({path: stamp for path, stamp in there.items() if _folder(path) not in looked})
+    found.files.update(
+        {
+            path: stamp
+            for path, stamp in there.items()
+            if _folder(path) not in looked and not (rules and rules.ignores(path))
+        }
+    )
     found.folders.update(dict.fromkeys(passed - looked, 0))
     known = generation.catalog.known(sorted((paths | set(found.files)).difference(found.same)))
     return _compare(generation, found, known, now, paths & set(known), looked)
@@ -210,9 +218,9 @@ def unread_files(store: Store, generation: Generation | None, prefix: str) -> li
             with os.scandir(f"{store.places.root}/{folder}") as entries:
                 for entry in entries:
                     if entry.name.startswith(prefix) and entry.name.endswith(".md"):
-                        found.append(f"{folder}/{entry.name}")
+                        found.append(below(folder) + entry.name)
                     elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                        inner = f"{folder}/{entry.name}"
+                        inner = below(folder) + entry.name
                         folders += [inner] if inner not in known else []
         except OSError:
             continue
@@ -235,10 +243,16 @@ def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:
     return {folder: 0 if now - mtime < RACY_NS else mtime for folder, mtime in folders.items()}
 
 
-def _read(store: Store, folder: str, into: Scan, settled: Settled = MappingProxyType({})) -> list[str]:
+def _read(
+    store: Store,
+    folder: str,
+    into: Scan,
+    settled: Settled = MappingProxyType({}),
+    rules: IgnoreRules | None = None,
+) -> list[str]:
     """Read a folder and return those in it. It is watched before, so that nothing happens unseen in between."""
     freshness.watch_folder(store, folder)
-    return walk.scan_folder(store.places.root, folder, folder == store.places.folder, into, settled)
+    return walk.scan_folder(store.places.root, folder, store.places.folder, into, settled, rules)
 
 
 def _sweep_leftovers(store: Store, found: Scan) -> None:

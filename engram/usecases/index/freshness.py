@@ -147,6 +147,8 @@ def sweep_interval_ns(generation: Generation) -> int:
 def settings_digest(store: Store) -> str:
     """Return a digest of the settings that change how files are read, "" for the defaults."""
     found = [store.settings.get(key) for key in ("store.categories", "secrets.allow", "trust.mine")]
+    rules = store.ignore_rules()
+    found += [rules.stamp()] if rules is not None else []
     if not any(found):
         return ""
     from engram.adapters.files.durable.atomic import digest

@@ -10,10 +10,11 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.catalog import Waiting, waiting
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.writer import GenerationWriter
-from engram.domain.entry.lore import searchable, text_digest
+from engram.domain.entry.lore import text_digest
 from engram.domain.errors import EngramError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.index.note_text import markup_of, said_by
 
 if TYPE_CHECKING:
     import numpy
@@ -143,7 +144,8 @@ def _text(store: Store, one: Waiting) -> str | None:
     """Read the text that lacks vectors from its file; None if the file has another text by now."""
     try:
         raw = store.files.read(one.path)
-        text = searchable(codec.read(raw, one.path, store.categories, store.clock.now()).lore)
+        file = codec.read(raw, one.path, store.categories, store.clock.now())
+        text = said_by(file.lore, markup_of(store, one.path, file))
     except EngramError:
         return None
     return text if text_digest(text) == one.text_digest else None

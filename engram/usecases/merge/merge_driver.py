@@ -9,6 +9,7 @@ from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
+from engram.domain.entry.named_files import HOME, WHOLE, lore_folder
 from engram.domain.errors import ConfigError, GitError, StoreError
 from engram.domain.merge.merge import UNKNOWN, Edit, reference_time
 from engram.domain.typed import TYPE_CHECKING
@@ -101,8 +102,10 @@ def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: 
 
 def categories_at(top: str, path: str) -> Categories:
     """Return the categories of the store that `path` (relative to `top`) belongs to."""
-    own = _setting(_root_at(top, path), "store.categories")
-    return Categories({str(name): str(kind) for name, kind in own.items()} if isinstance(own, dict) else {})
+    root = _root_at(top, path)
+    own, in_place = _setting(root, "store.categories"), _setting(root, "store.folder") == WHOLE
+    added = {str(name): str(kind) for name, kind in own.items()} if isinstance(own, dict) else {}
+    return Categories(added, in_place=in_place)
 
 
 def place_at(top: str, path: str) -> tuple[str, str]:
@@ -110,7 +113,9 @@ def place_at(top: str, path: str) -> tuple[str, str]:
     root = _root_at(top, path)
     full = os.path.join(top, *path.split("/"))
     folder = _setting(root, "store.folder")
-    return os.path.relpath(full, root).replace(os.sep, "/"), folder if isinstance(folder, str) else "lore"
+    return os.path.relpath(full, root).replace(os.sep, "/"), lore_folder(
+        folder if isinstance(folder, str) else HOME
+    )
 
 
 def _root_at(top: str, path: str) -> str:

@@ -10,9 +10,10 @@ from engram.adapters.git.remote import remotes
 from engram.adapters.git.run.author import environment_author
 from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
 from engram.adapters.git.write import lore_branch
+from engram.domain.entry.named_files import WHOLE
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,9 +80,41 @@ def init(
     return Initialised(root, chosen, False, *_words(chosen))
 
 
-def config_text(placement: str) -> str:
+def init_here(path: str) -> Initialised:
+    """Make a store of a folder of markdown that is there: every note in it is an entry, and none is touched.
+
+    Raises UsageError, StoreError.
+    """
+    from engram.usecases.opening.store_layout import describe
+
+    root = os.path.abspath(path)
+    if not os.path.isdir(root):
+        raise UsageError(f"{path} is not a folder.", "Name the folder that has the notes.")
+    placement = PLAIN if repository_at(root) is None else IN_TREE
+    is_store = os.path.isfile(os.path.join(root, places.CONFIG_NAME))
+    if is_store and describe(root, "project").folder:
+        raise StoreError(
+            f"{root} is a store already, with a folder of lore.",
+            "Nothing was changed. `engram config store.folder .` makes all its markdown lore.",
+        )
+    if not is_store:
+        if placement == IN_TREE:
+            _check_no_branch(root)
+        config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(IN_TREE, WHOLE))
+        _accept_settings(root)
+    why = "In place: every note in this folder is lore; Engram changes a file only when you edit that note through it."
+    if placement == IN_TREE:
+        return Initialised(
+            root, placement, is_store, f"{why} It never commits.", "Commit .engram.toml with your notes."
+        )
+    return Initialised(
+        root, placement, is_store, why, "For history and sync: git init, then commit your notes."
+    )
+
+
+def config_text(placement: str, folder: str = FOLDER) -> str:
     """Return the settings of a new store."""
-    return _CONFIG.format(placement=placement, folder=FOLDER)
+    return _CONFIG.format(placement=placement, folder=folder)
 
 
 def _existing(root: str, placement: str) -> Initialised:

@@ -8,6 +8,7 @@ import os
 from engram.adapters.files import places
 from engram.adapters.git.run.layout import common_dir_at, find_repository
 from engram.adapters.git.write import lore_branch
+from engram.domain.entry.named_files import lore_folder
 from engram.domain.errors import StoreError
 from engram.domain.scopes import PROJECT, USER, scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -78,7 +79,8 @@ def locate_root(root: str, scope: str = "") -> Located:
     state = read_only.writable(own)
     make_state(state, outside_git=repository is None)
     settings = in_force(root, state if repository else None)
-    folder, configured = (settings.settings.text(key) for key in ("store.folder", "store.placement"))
+    folder = lore_folder(settings.settings.text("store.folder"))
+    configured = settings.settings.text("store.placement")
     placement = placement_of(root, folder, state, configured, repository)
     scope = scope or _scope_of(root, settings.settings)
     return Located(Places(root, folder, state, placement, scope, repository), settings)
@@ -123,7 +125,11 @@ def placement_of(root: str, folder: str, state: str, configured: str, repository
         return PLAIN
     if _is_on_branch(root, repository):
         return BRANCH
-    if configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
+    if (
+        not folder
+        or configured != DEDICATED
+        or os.path.realpath(repository.worktree) != os.path.realpath(root)
+    ):
         return IN_TREE
     if os.path.exists(os.path.join(state, DEDICATED)) or _holds_only_lore(root, folder):
         return DEDICATED

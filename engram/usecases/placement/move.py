@@ -67,6 +67,11 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
             "The store selected here is your personal store, which cannot be moved.",
             "Name another with --store, or make one with `engram init`; `engram import` copies lore.",
         )
+    if not places.folder:
+        raise UsageError(
+            f"All markdown of {places.root} is lore, in place: it is not moved.",
+            "Copy it instead: make another store with `engram init`, and `engram import` this folder there.",
+        )
     left = source.remembered(places.state) if places.placement == placement else None
     if left is not None:
         return _unfinished(store, left, End(places.root, placement))

@@ -57,7 +57,7 @@ def _take_out(store: Store, repository: Repository, commit: str, root: str) -> N
     temporary = f"{root}.{store.clock.new_id()}"
     try:
         os.makedirs(os.path.join(temporary, *store.places.folder.split("/")), exist_ok=True)
-        for path, content in files_at(repository, commit, prefix + store.places.folder):
+        for path, content in files_at(repository, commit, prefix + store.places.folder, ".md"):
             target = os.path.join(temporary, *path.removeprefix(prefix).split("/"))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as file:

@@ -13,7 +13,7 @@ from functools import partial
 from engram.adapters.files import scan as walk
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.damage import damage_noticed
-from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, Lore
 from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
 from engram.domain.recall.ranking import Score, Standing, Weights
@@ -118,6 +118,8 @@ def search_index(
         # Search again for every word hit if the criteria leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
+            if not store.places.folder:
+                _judge_by_passage(generation, found)
             ranked = ranked_by(found, cosines, allowed, weights.words)
             tokens = None
             if cosines is not None and embedder is not None:
@@ -128,6 +130,26 @@ def search_index(
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
+
+
+def _judge_by_passage(generation: Generation, found: WordHits) -> None:
+    """Take back what BM25 holds against the length of notes that are longer than an entry may be.
+
+    They are about many things, and are shown by the passages that answer: each counts as if it were an entry's length.
+    """
+    from engram.adapters.index.delta import K1, B  # with the library that searches
+
+    long = generation.catalog.lengths_beyond(MAX_CONTENT)
+    rows = [row for row in long if row in found.scores]
+    if not rows:
+        return
+    mean = max(1.0, generation.catalog.mean_length())
+
+    def damping(length: float) -> float:
+        return 1 + K1 * (1 - B + B * length / mean)
+
+    for row in rows:
+        found.scores[row] *= damping(long[row]) / damping(min(mean, MAX_CONTENT))
 
 
 def _best(
@@ -195,7 +217,7 @@ def scan_files(
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
     if files is None:
-        files = walk.scan(store.places.root, store.places.folder).files
+        files = walk.scan(store.places.root, store.places.folder, store.ignore_rules()).files
     for path, stamp in files.items():
         lore = _read_entry(store, path)
         if lore is None:
@@ -395,7 +417,12 @@ def _read_entry(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
         own = codec.read_own(raw, store.categories)
-        lore = own or codec.read(raw, path, store.categories, _modified(store, path)).lore
+        lore = (
+            own
+            or codec.read(
+                raw, path, store.categories, _modified(store, path), first_seen=store.first_seen(path)
+            ).lore
+        )
         return judgements.with_tally(store, lore)
     except EngramError:
         return None

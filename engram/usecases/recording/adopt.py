@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
-from engram.domain.errors import NotFoundError
+from engram.adapters.files.frontmatter.further_keys import with_keys
+from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Shown
@@ -28,8 +29,13 @@ def adoptable(store: Store) -> list[str]:
 def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> list[Shown]:
     """Give the files at `paths` (relative to the store; none: all that need it) their fields.
 
-    Raises NotFoundError for a path that is not an entry file without fields.
+    Raises NotFoundError for a path that is not an entry file without fields, UsageError for all notes of a store in place.
     """
+    if not paths and not store.places.folder:
+        raise UsageError(
+            "The notes of this folder stay as they are until you edit them.",
+            "Name those that are to get their fields now: engram adopt NOTE.md",
+        )
     with store.lock:
         waiting = adoptable(store)
         unknown = [path for path in paths if path not in waiting]
@@ -38,6 +44,28 @@ def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> lis
                 f"{unknown[0]} is not a file that can be adopted.", "`engram doctor` lists those that can."
             )
         return [_adopt(store, path, category) for path in (dict.fromkeys(paths) or waiting)]
+
+
+def add_aliases(store: Store) -> list[str]:
+    """Write the titles of entries into their `aliases` where these lack them; returns the ids of entries that changed."""
+    changed = []
+    with store.lock:
+        refresh(store)
+        generation = store.index.look()
+        for hit in generation.catalog.select("1") if generation is not None else []:
+            try:
+                file = entry_writer.load(store, hit.path)
+            except EngramError:
+                continue  # `engram doctor` reports it
+            if not file.adopted or not hit.path.endswith(f"--{hit.id}.md") or file.lore.title in file.aliases:
+                continue
+            content = with_keys(file.raw, {"aliases": (*file.aliases, file.lore.title)})
+            said = Change(hit.path, content, atomic.digest(file.raw))
+            entry_writer.write(
+                store, [entry_writer.operation_for(store, file.lore, f"alias: {hit.title}", [said])]
+            )
+            changed.append(hit.id)
+    return changed
 
 
 def _adopt(store: Store, path: str, category: str) -> Shown:

@@ -8,7 +8,7 @@ from engram.adapters.files.frontmatter import codec
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import Relation, check, check_fraction
+from engram.domain.entry.lore import Relation, check, check_fraction, limit_after
 from engram.domain.entry.moments import stated
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
@@ -155,7 +155,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     that is no lore, ConflictError, SecretFoundError.
     """
     try:
-        file = codec.read(after, path, store.categories, store.clock.now())
+        file = codec.read(after, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
     except LoreFileError as error:
         where = f"line {error.line} of it: " if error.line else ""
         raise ValidationError(
@@ -184,19 +184,24 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
 
 def _has_id(store: Store, path: str, raw: bytes) -> bool:
     try:
-        return codec.read(raw, path, store.categories, store.clock.now()).adopted
+        return codec.read(
+            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
+        ).adopted
     except LoreFileError:
         return False
 
 
 def _read_before(store: Store, path: str, raw: bytes) -> Lore | None:
     try:
-        return codec.read(raw, path, store.categories, store.clock.now()).lore
+        return codec.read(
+            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
+        ).lore
     except LoreFileError:
         return None
 
 
 def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
+    most = limit_after(lore.content)
     if wanted.content is not None:
         lore = lore._replace(content=tidy(wanted.content))
     if wanted.category is not None:
@@ -224,7 +229,7 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
         importance=_or_else(wanted, "importance", lore.importance),
         expires_at=_or_else(wanted, "expires_at", lore.expires_at),
     )
-    check(lore, store.categories)
+    check(lore, store.categories, most)
     return lore
 
 

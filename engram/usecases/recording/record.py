@@ -49,7 +49,7 @@ _MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
 def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
     """Return the given names without duplicates, followed by those of other entities that the text mentions."""
     given = tuple(dict.fromkeys(given))
-    if not os.path.isdir(f"{store.places.root}/{store.places.folder}/{_FOLDER}"):
+    if not os.path.isdir(f"{store.places.root}/{store.places.home}/{_FOLDER}"):
         return given
     if not store.settings.flag(SETTING):
         return given

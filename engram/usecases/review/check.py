@@ -207,7 +207,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
 
     Raises UsageError for a path that does not exist, GitError.
     """
-    found = walk.scan(store.places.root, store.places.folder)
+    found = walk.scan(store.places.root, store.places.folder, store.ignore_rules())
     wanted = at_paths(store, paths)
     there = {*found.files, *found.problems, *_entities(store)}
     here = sorted(path for path in there if wanted(path))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from engram.adapters.files import places
 from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.git.run.layout import find_repository
+from engram.domain.entry.named_files import lore_folder
 from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
@@ -62,7 +63,7 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
         settings = in_force(root, state if repository is not None else None)
         values = Settings({**settings.settings.items(), "embedding.provider": "bundled"})
         placement = PLAIN if repository is None else IN_TREE
-        where = Places(root, values.text("store.folder"), state, placement, PROJECT, repository)
+        where = Places(root, lore_folder(values.text("store.folder")), state, placement, PROJECT, repository)
         store = Store(where, values, Clock(), caller)
         store.files = _Untouched(root, state, journaled=False)
         store.held_back, store.notes = settings.held_back, settings.trouble

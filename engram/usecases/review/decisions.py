@@ -7,7 +7,7 @@ from types import MappingProxyType
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation, check, limit_after
 from engram.domain.errors import ConflictError, EngramError, UsageError
 from engram.domain.judgements.ledger import CONFIRMED
 from engram.domain.merge.settlements import BOTH, KEPT, OTHER
@@ -172,7 +172,7 @@ def _write(
         if lore is not None:
             stamp = times.after(store.clock.now(), file.lore.updated_at)
             dated = lore._replace(updated_at=stamp)
-            check(dated, store.categories)
+            check(dated, store.categories, limit_after(dated.content))
             content = entry_writer.rewritten(store, file, dated)
             wanted[lore_id] = judgements.with_tally(store, dated)
         changes.append(Change(path, content, atomic.digest(file.raw)))

@@ -10,7 +10,7 @@ from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
-from engram.domain.entry.lore import check, slug
+from engram.domain.entry.lore import check, limit_after, slug
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -43,7 +43,7 @@ def load(store: Store, path: str) -> LoreFile:
     raw = store.files.read(path)
     stamp = walk.stamp(store.files.absolute(path))
     modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
-    file = codec.read(raw, path, store.categories, modified, store.parsed)
+    file = codec.read(raw, path, store.categories, modified, store.parsed, store.first_seen(path))
     return file._replace(lore=judgements.with_tally(store, file.lore))
 
 
@@ -83,8 +83,15 @@ def update(
         if after == file.lore and file.adopted and not keys:
             return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
-        check(after, store.categories)
-        content = _with_keys(rewritten(store, file, after), keys)
+        check(after, store.categories, limit_after(file.lore.content))
+        more = keys
+        named_by_us = path.endswith(f"--{lore_id}.md")  # a person's note has the name that they gave it
+        if named_by_us and after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
+            more = {
+                **keys,
+                "aliases": (*file.aliases, after.title),
+            }  # the old ones stay: links go on to lead here
+        content = _with_keys(rewritten(store, file, after), more)
         operation = operation_for(
             store,
             after,
@@ -122,9 +129,16 @@ def create(
 ) -> tuple[str, Operation]:
     """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
+    if writes_aliases(store):
+        keys = {"aliases": (lore.title,), **keys}
     judgements.keep_accounts(store, accounts_of(lore))
     content = _with_keys(codec.write_new(without_accounts(lore), store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
+
+
+def writes_aliases(store: Store) -> bool:
+    """Return whether the title of an entry goes into its `aliases`, so that other programs find what `[[Title]]` means."""
+    return not store.places.folder or store.settings.flag("store.aliases")
 
 
 def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> bytes:
@@ -194,7 +208,7 @@ def _keep_accounts(store: Store, change: Change) -> None:
 
 def new_path(store: Store, lore: Lore) -> str:
     """`lore/YYYY/MM/DD/<slug>--<ULID>.md`, by the UTC date of the ULID."""
-    return f"{store.places.folder}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
+    return f"{store.places.home}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
 
 
 def operation_for(

@@ -25,7 +25,7 @@ def repository_of(store: Store) -> Repository:
 def in_git(store: Store, path: str) -> str:
     """Return the store path as git knows it: relative to the work tree, which may be above the store."""
     top = os.path.realpath(repository_of(store).worktree)
-    full = os.path.realpath(store.files.absolute(path))
+    full = os.path.realpath(store.files.absolute(path) if path else store.places.root)
     return os.path.relpath(full, top).replace(os.sep, "/")
 
 
@@ -43,6 +43,10 @@ def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
     from engram.adapters.files.frontmatter import codec
 
     try:
-        return codec.read(raw, path, store.categories, store.clock.now(), store.parsed)
+        if store.places.folder or store.places.repository is None:
+            return codec.read(raw, path, store.categories, store.clock.now(), store.parsed)
+        path = in_store(store, path)
+        first = store.first_seen(path)
+        return codec.read(raw, path, store.categories, store.clock.now(), store.parsed, first)
     except EngramError:
         return None

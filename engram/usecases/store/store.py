@@ -17,6 +17,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import HUMAN
+from engram.domain.entry.named_files import home_of
 from engram.domain.errors import StoreError
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import ParsedFiles
+    from engram.adapters.files.ignore import IgnoreRules
+    from engram.adapters.files.note_ids import NoteIds
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.index import Generation
@@ -186,7 +189,8 @@ PLAIN = "plain"
 
 
 class Places(NamedTuple):
-    """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`.
+    """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`,
+    "" where every markdown file is an entry.
 
     `placement` is `dedicated`, `branch` (`root` is the hidden work tree of a code repository's branch of lore),
     `in-tree`, or `plain` for a folder outside git.
@@ -199,6 +203,11 @@ class Places(NamedTuple):
     placement: str
     scope: str
     repository: Repository | None
+
+    @property
+    def home(self) -> str:
+        """The folder that Engram's own files go to, relative to `root`."""
+        return home_of(self.folder)
 
     @property
     def owns_branch(self) -> bool:
@@ -262,7 +271,9 @@ class Store:
         self.clock = clock
         self.caller = caller
         self.lock = RLock()  # what threading.RLock gives, without its import
-        self.categories = Categories(_text_table(settings.get("store.categories")))
+        self.categories = Categories(
+            _text_table(settings.get("store.categories")), in_place=not places.folder
+        )
         self.files = LoreFolder(places.root, places.state, journaled=places.owns_branch)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
@@ -294,6 +305,26 @@ class Store:
         self._meaning_notes: list[str] = []
         self._source_id = ""
         self.original: Store | None = None  # the store that this is a copy of, for a rehearsal or of the past
+
+    @property
+    def note_ids(self) -> NoteIds:
+        """Where notes without an id were first seen."""
+        from engram.adapters.files.note_ids import NoteIds
+
+        return NoteIds(self.places.root)
+
+    def first_seen(self, path: str) -> str:
+        """Return where a note in place was first seen; "" where that is its path."""
+        return "" if self.places.folder else self.note_ids.first_seen(path)
+
+    def ignore_rules(self) -> IgnoreRules | None:
+        """Return what says which files of a whole store are no entries, as it is now; None for a folder of lore alone."""
+        if self.places.folder:
+            return None
+        from engram.adapters.files.ignore import IgnoreRules
+
+        repository = self.places.repository
+        return IgnoreRules(self.places.root, repository.worktree if repository is not None else "")
 
     @property
     def repository(self) -> Repository:

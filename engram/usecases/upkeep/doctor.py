@@ -201,7 +201,8 @@ def _files(store: Store, reported: Collection[str]) -> list[Finding]:
         for p in generation.catalog.problems()
         if p.path not in reported
     ]
-    waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select("adopted = 0")]
+    unadopted = "adopted = 0" if store.places.folder else "0"  # in place notes stay as they are
+    waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select(unadopted)]
     return problems + waiting
 
 

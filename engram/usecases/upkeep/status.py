@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.index.statistics import standing
+from engram.domain.entry.named_files import WHOLE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import KINDS
 from engram.domain.typed import TYPE_CHECKING
@@ -39,7 +40,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
         return {
             "store": {
                 "path": places.root,
-                "folder": places.folder,
+                "folder": places.folder or WHOLE,
                 "placement": places.placement,
                 "source": store.source_id,
             },
@@ -109,7 +110,7 @@ def _index(store: Store, generation: Generation | None, unadopted: int, trouble:
         "ok": not trouble,
         "message": trouble,
         "problems": len(generation.catalog.problems()),
-        "waiting_for_adoption": unadopted,
+        "waiting_for_adoption": unadopted if store.places.folder else 0,
         "strategy": "hybrid" if store.embedder else "words",
         "path": generation.folder,
     }

@@ -203,6 +203,12 @@ def _records(value: object) -> list[dict[str, str]]:
     return [{str(k): _text(v) for k, v in item.items()} for item in value if isinstance(item, dict)]
 
 
+def _mapping(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"it is {_kind(value)}, not an object")
+    return {str(key): one for key, one in value.items() if one not in (None, "", [], {})}
+
+
 def _votes(value: object) -> dict[str, dict[str, int]]:
     if not isinstance(value, dict) or not all(isinstance(vote, dict) for vote in value.values()):
         raise ValueError("it is not {clone: {up, down, n}}")
@@ -221,6 +227,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(("confidence", "stated", "importance"), _fraction),
     **dict.fromkeys(_OWN_RECORDS, _records),
     "context": _contexts,
+    "properties": _mapping,
     "validation_count": _count,
     "pinned": _flag,
     "votes": _votes,

@@ -15,6 +15,7 @@ _ITEM = re.compile(r"\s*-[ \t]+(.+)")
 _OURS = re.compile(r"<!-- engram:begin.*?(?:<!-- engram:end -->|\Z)", re.DOTALL)
 _LINKS_A_NOTE = re.compile(r"\s*[-*][ \t]+(?:\*\*)?\[[^\]]*\]\([^)/:]+\.md\)")
 _RELATION = re.compile(r"\[\[([^\]|#]+)")
+_TYPED = re.compile(r"^\s*-[ \t]+([A-Za-z][\w -]{0,60}?)[ \t]+\[\[([^\]|#]+)", re.MULTILINE)
 _HASHTAG = re.compile(r"(?<![\w#/&(])#([A-Za-z][\w-]*)")
 _OBSERVATION = re.compile(r"^\s*-[ \t]+\[([^\]\s][^\]]*)\][ \t]+(?!\()", re.MULTILINE)
 _TASK_MARKS = ("x", "X", "-")
@@ -53,6 +54,16 @@ def says_something(text: str) -> bool:
 def linked(text: str) -> list[str]:
     """Return the names that a note links to: `[[Name]]`."""
     return list(dict.fromkeys(name.strip() for name in _RELATION.findall(text) if name.strip()))
+
+
+def relations(text: str) -> list[tuple[str, str]]:
+    """Return the typed relations of a note, each once: `- depends_on [[Name]]` as the kind and the name."""
+    return list(dict.fromkeys((kind.strip(), name.strip()) for kind, name in _TYPED.findall(text)))
+
+
+def listed(text: str) -> list[str]:
+    """Return the items of a list of the head."""
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def hashtags(text: str) -> list[str]:

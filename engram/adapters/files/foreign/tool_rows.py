@@ -38,6 +38,19 @@ _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation"
 _OF_ENTITIES = {
     "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
 }  # fmt: skip
+_OF_MEM0 = (
+    *(
+        "memory",
+        "metadata",
+        "categories",
+        "created_at",
+        "updated_at",
+        "expires_at",
+        "expiration_date",
+        "agent_id",
+    ),
+    "score",
+)
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
@@ -109,8 +122,12 @@ def _is_experience(row: object) -> bool:
 
 
 def _entities(values: Values) -> Values:
-    """Entities with what was observed of them and how they relate to others; a relation of no entity stays a row."""
+    """Entities with what was observed of them and how they relate to others; a relation of no entity stays a row.
+
+    Each is an entry of what was observed, and an entity with its typed relations.
+    """
     relations: dict[str, list[str]] = {}
+    typed: dict[str, list[tuple[str, str, str]]] = {}
     known = {str(row.get("name")) for _, row in values if isinstance(row, Mapping) and "observations" in row}
     rest: Values = []
     for where, row in values:
@@ -124,9 +141,19 @@ def _entities(values: Values) -> Values:
         ):
             line = f"{row['relationType']} [[{row['to']}]]"
             relations.setdefault(str(row["from"]), []).append(line)
+            kind = re.sub(r"\W+", "_", str(row["relationType"]).lower()).strip("_")
+            typed.setdefault(str(row["from"]), []).append((str(row["to"]), kind, ""))
         else:
             rest.append((where, row))
-    return [(where, _entity(row, relations) if isinstance(row, Mapping) else row) for where, row in rest]
+    found = [(where, _entity(row, relations) if isinstance(row, Mapping) else row) for where, row in rest]
+    for where, row in rest:
+        if isinstance(row, Mapping) and "observations" in row and isinstance(row.get("name"), str):
+            name, kind = str(row["name"]), str(row.get("entityType") or "").lower()
+            facts = (("kind", kind),) if kind and kind not in TYPES else ()
+            found.append(
+                (where, EntityRow(name, "", kind if kind in TYPES else "", facts, tuple(typed.get(name, ()))))
+            )
+    return found
 
 
 def _entity(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
@@ -169,11 +196,19 @@ def _memory(row: Row) -> object:
     kind = meta.get("category") or meta.get("type") if isinstance(meta, Mapping) else ""
     fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}
     tags = row.get("categories")
+    more = meta if isinstance(meta, Mapping) else {}
+    said = {
+        key: value for key, value in row.items() if key not in _OF_MEM0 and value not in (None, "", [], {})
+    }
+    said |= {str(key): value for key, value in more.items() if key not in ("category", "type")}
+    until = row.get("expires_at") or row.get("expiration_date")
     return {
         **fields,
+        **({"expires_at": until} if until else {}),
         "content": row.get("memory"),
         "category": kind,
         "tags": tags if isinstance(tags, list) else [],
+        "properties": said,
     }
 
 

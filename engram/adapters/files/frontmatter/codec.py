@@ -7,7 +7,7 @@ from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, normal
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
-from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, NO_VOTES, Lore, check, shows
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, MAX_NOTE, NO_VOTES, Lore, check, limit_after, shows
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -148,6 +148,7 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
     }
 
 
+_NEVER = object()  # equal to no value: a key with it is always written
 _MOST_PARSED = 8000  # files, which are a few KB each
 
 
@@ -170,18 +171,28 @@ class ParsedFiles:
 class LoreFile(NamedTuple):
     """An entry and the bytes of its file.
 
-    `adopted` is False where the file has no id yet: `lore.id` is then provisional.
+    `adopted` is False where the file has no id yet: `lore.id` is then provisional. `aliases` are other names that it
+    gives itself, `own` its properties that have the name of a field and are none.
     """
 
     lore: Lore
     raw: bytes
     adopted: bool
+    aliases: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
 
 
 def read(
-    raw: bytes, path: str, categories: Categories, modified: datetime, parsed: ParsedFiles | None = None
+    raw: bytes,
+    path: str,
+    categories: Categories,
+    modified: datetime,
+    parsed: ParsedFiles | None = None,
+    first_seen: str = "",
 ) -> LoreFile:
     """Read a lore file. `path` is relative to the store, `modified` the time of the file.
+
+    A file without an id gets a provisional one from where it was `first_seen`, "" for its path.
 
     Raises LoreFileError with the line and what to do; nothing else.
     """
@@ -191,7 +202,9 @@ def read(
     try:
         text = frontmatter.decode(raw)
         lore = read_canonical(text, categories)
-        return LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified)
+        return (
+            LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified, first_seen)
+        )
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
 
@@ -222,15 +235,61 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     return lore if lore.type in TYPES else None
 
 
-def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+def read_any(
+    text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str = ""
+) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
     from engram.adapters.files.frontmatter import fields, keys
 
+    if categories.in_place:
+        return _read_note(text, raw, path, categories, modified, first_seen)
     document, entries = keys.load(text)
     said = fields.parse(entries, categories)
-    lore = _lore(document, entries, said, raw, path, categories, modified)
-    _check(lore, document, entries, categories)
-    return LoreFile(lore, raw, adopted=bool(said.get("id")))
+    lore = _lore(document, said, fields.foreign_date(entries), first_seen or path, categories, modified)
+    _check(lore, document, entries, categories, MAX_CONTENT)
+    return LoreFile(lore, raw, adopted=bool(said.get("id")), aliases=aliases_of(entries))
+
+
+def _read_note(
+    text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str
+) -> LoreFile:
+    """Read a note of a store in place: what is no value of a field is its own, and it may be long. Raises Problem."""
+    from engram.adapters.files.frontmatter import fields, keys, own_properties
+
+    try:
+        document, entries = keys.load(text)
+    except Problem:  # templates have properties that are no YAML yet
+        document, entries = frontmatter.split(text), []
+        if frontmatter.names_id(document.block):
+            raise
+    entries, apart = own_properties.engrams(entries)
+    created = fields.foreign_date(entries)
+    if not shows(document.body):  # an empty note is about what it is called
+        document = document._replace(body=_stem(path))
+
+    def built(said: dict[str, Any]) -> Lore:
+        return _lore(document, said, created, first_seen or path, categories, modified)
+
+    said, own = own_properties.parse(
+        entries, categories, lambda said: check(built(said), categories, MAX_NOTE)
+    )
+    lore = built(said)
+    _check(lore, document, entries, categories, MAX_NOTE)
+    return LoreFile(lore, raw, bool(said.get("id")), aliases_of(entries), tuple({*own, *apart}))
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def aliases_of(entries: list[Entry]) -> tuple[str, ...]:
+    """Return the other names of a note: `aliases` or `alias`, a list or one text with commas."""
+    from engram.adapters.files.frontmatter import fields
+
+    said = [entry.value for entry in entries if entry.key in ("aliases", "alias")]
+    return tuple(
+        dict.fromkeys(name.strip() for value in said for name in fields.words(value) if name.strip())
+    )
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
@@ -250,20 +309,21 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     """Return the file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
     if lore == file.lore:
         return file.raw
-    lore = _valid(lore, categories)
+    lore = _valid(lore, categories, limit_after(file.lore.content))
     if lore == file.lore:
         return file.raw
     from engram.adapters.files.frontmatter import edit
 
-    document, entries, said = _keys(frontmatter.decode(file.raw), categories)
+    document, entries, said, apart = _keys(file, categories)
     values = edit.Values(
         said,
         file_values(lore),
-        _implied(file, lore, categories),
-        defaults(lore, categories),
+        _implied(file, lore, categories) | dict.fromkeys(apart, _NEVER),
+        defaults(lore, categories) | dict.fromkeys(apart, _NEVER),
     )
     newline = document.newline
-    block = edit.edit(document.block, entries, values, newline)
+    form = edit.form(apart)
+    block = edit.edit(document.block, entries, values, newline, form)
     body = document.body
     if lore.content != file.lore.content:
         body = frontmatter.replace_content(body, lore.content, newline)
@@ -273,66 +333,79 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     return encode(block, document.bom + opening, closing + body)
 
 
-def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dict[str, object]]:
-    """Split a file and read its keys and fields, without a YAML library where the form is our own. Raises Problem."""
+def _keys(
+    file: LoreFile, categories: Categories
+) -> tuple[Document, list[Entry], dict[str, object], frozenset[str]]:
+    """Split a file and read its keys and fields, without a YAML library where the form is our own.
+
+    The last are the fields that are written with a prefix. Raises ValidationError for properties that are not YAML.
+    """
+    text = frontmatter.decode(file.raw)
     document = frontmatter.split(text)
     lines = document.block.split("\n")[:-1]
     said = canonical.canonical_fields(lines, categories) if lines else None
     if said is not None:
         names = [line.partition(":")[0] for line in lines]
-        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(names)], said
-    from engram.adapters.files.frontmatter import fields, keys
+        return (
+            document,
+            [Entry(key, "", number, number + 1) for number, key in enumerate(names)],
+            said,
+            frozenset(),
+        )
+    from engram.adapters.files.frontmatter import fields, keys, own_properties
 
-    document, entries = keys.load(text)
-    return document, entries, fields.parse(entries, categories)
+    try:
+        document, entries = keys.load(text)
+    except Problem as problem:
+        message = f"Engram cannot add its fields to the properties of this note: line {problem.line}, {problem.message}."
+        raise ValidationError("frontmatter", message, problem.hint) from None
+    entries, apart = own_properties.engrams(entries, file.own)
+    return document, entries, fields.parse(entries, categories), apart
 
 
-def provisional_id(path: str, raw: bytes) -> str:
-    """Return the id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
+def provisional_id(path: str) -> str:
+    """Return the id (of time 0) of a file without one, by the path at which it was first seen; equal on all machines."""
     from hashlib import blake2b
 
-    digest = blake2b(path.encode(errors="surrogatepass") + b"\0" + raw, digest_size=10).digest()
+    digest = blake2b(path.encode(errors="surrogatepass"), digest_size=10).digest()
     return ulid.encode(0, int.from_bytes(digest))
 
 
 def _lore(
     document: Document,
-    entries: list[Entry],
-    said: dict[str, object],
-    raw: bytes,
-    path: str,
+    said: dict[str, Any],
+    dated: datetime | None,
+    first_seen: str,
     categories: Categories,
     modified: datetime,
 ) -> Lore:
     content = frontmatter.normalise(document.body)
     lore_id = said.get("id")
-    if isinstance(lore_id, str) and lore_id:
+    if lore_id:
         return build_lore(said, content, lore_id, None, categories)
-    from engram.adapters.files.frontmatter import fields
-
-    created = fields.foreign_date(entries) or times.whole_seconds(modified)
-    return build_lore(said, content, provisional_id(path, raw), created, categories)
+    created = dated or times.whole_seconds(modified)
+    return build_lore(said, content, provisional_id(first_seen), created, categories)
 
 
-def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
+def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int) -> None:
     """The rules of every entry, told with the line of the field that breaks one."""
     if not lore.content:
         raise Problem(document.body_line, "there is no text", "Write what was learned below the fields.")
-    if len(lore.content) > MAX_CONTENT:
-        message = f"the text has {len(lore.content):,} characters; an entry has at most {MAX_CONTENT:,}"
+    if len(lore.content) > most:
+        message = f"the text has {len(lore.content):,} characters; an entry has at most {most:,}"
         raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
     try:
-        check(lore, categories)
+        check(lore, categories, most)
     except ValidationError as error:
         lines = [entry.line for entry in entries if entry.key == error.field]
         line = lines[0] if lines else document.body_line
         raise Problem(line, error.message, error.hint or "Correct the line.") from None
 
 
-def _valid(lore: Lore, categories: Categories) -> Lore:
+def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore:
     """Return the lore in canonical form, checked. Raises ValidationError."""
     lore = normalize(lore)
-    check(lore, categories)
+    check(lore, categories, limit)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
         raise ValidationError("content", message, "Indent that line by a blank.")

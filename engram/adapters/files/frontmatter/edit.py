@@ -9,7 +9,7 @@ from engram.adapters.files.frontmatter.fields import KEYS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from engram.adapters.files.frontmatter.frontmatter import Entry
@@ -25,6 +25,15 @@ class Form(NamedTuple):
 
 
 _LORE = Form(KEYS, fields.lines)
+
+
+def form(apart: Collection[str]) -> Form:
+    """Return the form of an entry's file in which the fields `apart` are written with a prefix."""
+    if not apart:
+        return _LORE
+    from engram.adapters.files.frontmatter import own_properties
+
+    return Form(KEYS, lambda key, value: own_properties.lines(apart, key, value))
 
 
 class _Piece(NamedTuple):

@@ -189,6 +189,14 @@ def _words(value: Value) -> tuple[str, ...]:
     return _texts(value)
 
 
+def words(value: Value) -> tuple[str, ...]:
+    """Return the texts of a list, or of one text with commas; nothing of any other value."""
+    try:
+        return _words(value)
+    except ExpectedError:
+        return ()
+
+
 def _texts(value: Value) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise ExpectedError("a list of texts")

@@ -149,6 +149,12 @@ def _refuse_unclosed(text: str) -> None:
         raise Problem(1, message, "Write `---` on a line of its own between the fields and the text.")
 
 
+def names_id(block: str) -> bool:
+    """Return whether a frontmatter has a line with an id, whatever else may be wrong with it."""
+    found = re.search(_ID_LINE, block)
+    return found is not None and ulid.is_valid(found[1])
+
+
 def check_size(block: str) -> None:
     """Raise Problem where a frontmatter is larger than 16 KiB, not counting `conflicts`.
 

@@ -53,15 +53,17 @@ def changes_of(repo: Repository, folder: str, start: str, end: str) -> list[str]
     return os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split()
 
 
-def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, bytes]]:
+def files_at(repo: Repository, commit: str, folder: str, ending: str = "") -> Iterator[tuple[str, bytes]]:
     """Paths and bytes, as they are in git, of the regular files under `folder` (relative to the work tree) in a commit.
+
+    Only those whose names have that `ending`.
 
     Not by `git archive`, which runs what attributes name. A path that may not be written is left out.
     """
     files = [
         (path, entry.oid)
         for path, entry in entries_at(repo, commit, folder).items()
-        if entry.mode in REGULAR and not unsafe_name(path)
+        if entry.mode in REGULAR and path.endswith(ending) and not unsafe_name(path)
     ]
     for at in range(0, len(files), AT_ONCE):
         some = files[at : at + AT_ONCE]
@@ -71,7 +73,7 @@ def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, 
 
 def entries_at(repo: Repository, commit: str, folder: str) -> dict[str, Entry]:
     """Return all that is under `folder` (relative to the work tree) in a commit, by path: files, links and submodules."""
-    words = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
+    words = ("ls-tree", "-r", "-z", "--full-tree", commit, *(("--", folder) if folder else ()))
     found: dict[str, Entry] = {}
     for line in os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0"):
         facts, _, path = line.partition("\t")

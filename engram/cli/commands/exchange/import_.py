@@ -105,6 +105,7 @@ def _report(call: Call, done: Imported) -> None:
         "problems": list(done.problems),
         "redacted": done.redacted,
         "superseded": list(done.superseded),
+        "left_out": [one._asdict() for one in done.left_out],
     }
     if given.dry_run:
         document["seen"] = [one._asdict() for one in done.seen]
@@ -131,3 +132,16 @@ def _report(call: Call, done: Imported) -> None:
     if done.problems:
         parts.append(counted(len(done.problems), "problem"))
     call.output.line(", ".join(parts))
+    _report_left_out(call, done)
+
+
+def _report_left_out(call: Call, done: Imported) -> None:
+    """Say what became no field of an entry, and where it went: each once, with how often."""
+    counts: dict[tuple[str, str], list[str]] = {}
+    for one in done.left_out:
+        counts.setdefault((one.what, one.where), []).append(one.path)
+    if counts:
+        call.output.line("Not taken over as fields:")
+    for (what, where), paths in counts.items():
+        place = safe_text(paths[0]) if len(paths) == 1 else f"{len(paths):,} sources"
+        call.output.line(f"  {safe_text(what)} ({place}): {where}")

@@ -7,6 +7,7 @@ import os
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
 from engram.cli.syncing import ask_to_sync
+from engram.domain.errors import UsageError
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -24,6 +25,7 @@ EXAMPLES = (
     "engram init ~/notes",
     "engram init                       # here",
     "engram init --placement in-tree",
+    "engram init --here                # the notes of this folder, where they are",
 )
 
 
@@ -36,17 +38,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="dedicated (a repository of its own), branch (engram/lore of your repository) or in-tree (files you commit)",
     )
+    parser.add_argument(
+        "--here",
+        action="store_true",
+        help="make every note of this folder lore, in place: a vault of Obsidian, a folder of docs",
+    )
     timeout(parser)
 
 
 def run(call: Call) -> int:
     """Make it and say what was made."""
-    from engram.usecases.opening.init import init
+    from engram.usecases.opening.init import init, init_here
 
     given = call.arguments
-    with steps(call.output) as step:
-        path = os.path.expanduser(given.path)
-        done = init(path, placement=given.placement, timeout=given.timeout, step=step)
+    path = os.path.expanduser(given.path)
+    if given.here:
+        if given.placement:
+            raise UsageError(
+                "--here has no placement.", "The files stay in your folder: leave out --placement."
+            )
+        done = init_here(path)
+    else:
+        with steps(call.output) as step:
+            done = init(path, placement=given.placement, timeout=given.timeout, step=step)
     call.output.document(
         {
             "store": {"path": done.root, "placement": done.placement},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.cli.present import lore_json
+from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ DESCRIPTION = (
     "Add the missing fields (id, category, …) to markdown files that people put into the lore folder.\n"
     "Their text does not change. They are recalled even before that."
 )
-EXAMPLES = ("engram adopt", "engram adopt lore/notes.md --category workflow")
+EXAMPLES = ("engram adopt", "engram adopt --aliases", "engram adopt lore/notes.md --category workflow")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c", "--category", default="", help="their category (default: as written in them, else FACT)"
     )
+    parser.add_argument(
+        "--aliases",
+        action="store_true",
+        help="instead write the title of each entry into its aliases, so that Obsidian follows [[Title]]",
+    )
+
+
+def _add_aliases(call: Call) -> int:
+    from engram.usecases.recording.adopt import add_aliases
+
+    changed = add_aliases(call.store)
+    call.wrote = bool(changed)
+    call.output.document({"aliases": changed})
+    call.output.line(f"Wrote the titles of {counted(len(changed), 'entry', 'entries')} into their aliases.")
+    return 0
 
 
 def _in_store(call: Call, path: str) -> str:
@@ -42,6 +58,8 @@ def run(call: Call) -> int:
     """Adopt and report."""
     from engram.usecases.recording.adopt import adopt
 
+    if call.arguments.aliases:
+        return _add_aliases(call)
     paths = [_in_store(call, path) for path in call.arguments.paths]
     adopted = adopt(call.store, paths, category=call.arguments.category)
     call.wrote = bool(adopted)

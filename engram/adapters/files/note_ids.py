@@ -1,0 +1,54 @@
+"""Where notes without an id were first seen, as far as that is not where they are: what keeps their ids through renames.
+
+One small file for each renamed note, named by a digest of its path: two clones that rename different notes add different
+files, and two that rename one alike add the same, so that git merges them without a driver or a conflict, wherever it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from hashlib import blake2b
+
+from engram.adapters.files.durable import atomic
+
+FOLDER = ".engram-notes"
+_HEAD = "first seen as: "
+
+
+class NoteIds:
+    """The records of the store at `root`. Paths are relative to it, with `/`."""
+
+    def __init__(self, root: str) -> None:
+        """Nothing is read before it is asked for."""
+        self._root = root
+
+    def first_seen(self, path: str) -> str:
+        """Return where the note at a path was first seen; "" where that is its path."""
+        try:
+            with open(self._file(path), encoding="utf-8") as file:
+                first, now = file.readline(), file.readline()
+        except (OSError, UnicodeDecodeError):
+            return ""
+        is_sound = first.startswith(_HEAD) and now.removeprefix("now: ").rstrip("\n") == path
+        return first.removeprefix(_HEAD).rstrip("\n") if is_sound else ""
+
+    def record(self, path: str, first: str, unique: str) -> None:
+        """Note that the note at a path was first seen at another; `unique` names the temporary file. Raises StoreError."""
+        file = self._file(path)
+        if path == first and not os.path.lexists(file):
+            return
+        try:
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            atomic.write(file, f"{_HEAD}{first}\nnow: {path}\n".encode(), unique)
+        except OSError as error:
+            raise atomic.unwritable(file, error) from None
+
+    def forget(self, path: str) -> None:
+        """Drop the record of a path that has no note any more."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._file(path))
+
+    def _file(self, path: str) -> str:
+        name = blake2b(path.encode(errors="surrogatepass"), digest_size=10).hexdigest()
+        return os.path.join(self._root, FOLDER, name[:2], name[2:])

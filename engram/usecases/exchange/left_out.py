@@ -1,0 +1,60 @@
+"""What an import did not make a field of an entry, and where it went instead: nothing is dropped without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    Keys = dict[str, str | tuple[str, ...]]
+
+STAYS = "stays where it is"
+AS_PROPERTY = "kept as a property of the entry's file"
+
+
+class LeftOut(NamedTuple):
+    """Something in the source at a path, and where it went."""
+
+    path: str
+    what: str
+    where: str
+
+
+def passed_over(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:
+    """Yield the files in a folder that are none of the kinds that are read, by their endings."""
+    counts: dict[str, int] = {}
+    if not os.path.isdir(path):
+        return
+    for folder, folders, names in os.walk(path):
+        hidden = [name for name in folders if name.startswith(".") and name != ".git"]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in hidden:
+            yield LeftOut(os.path.relpath(os.path.join(folder, name), path), "a hidden folder", STAYS)
+        for name in names:
+            if name.startswith(".") or not name.lower().endswith(kinds):
+                ending = os.path.splitext(name)[1] or name
+                counts[ending] = counts.get(ending, 0) + 1
+    for ending, count in sorted(counts.items()):
+        files = "file" if count == 1 else "files"
+        yield LeftOut(os.path.basename(os.path.abspath(path)), f"{count:,} {ending} {files}", STAYS)
+
+
+def as_keys(said: Mapping[str, object], own: Collection[str]) -> Keys:
+    """Return properties of another tool as keys of an entry's file; `own` are names that Engram has fields of."""
+    found: Keys = {}
+    for name, value in said.items():
+        key = re.sub(r"\W", "_", name).strip("_")
+        if not key or value in (None, "", [], {}):
+            continue
+        key = f"imported_{key}" if key in own or key[0].isdigit() else key
+        if isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value):
+            found[key] = tuple(map(str, value))
+        else:
+            found[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return found

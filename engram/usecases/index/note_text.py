@@ -1,0 +1,31 @@
+"""What the index has of a note besides its fields: names, links and tags that only its text and its file's name say."""
+
+from __future__ import annotations
+
+from engram.domain.entry.lore import searchable
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.domain.entry.lore import Lore
+    from engram.domain.entry.note_markup import NoteMarkup
+    from engram.usecases.store.store import Store
+
+
+def markup_of(store: Store, path: str, file: LoreFile) -> NoteMarkup | None:
+    """Return the markup of a note in place, elsewhere of one with aliases; None of any other entry."""
+    if store.places.folder and not file.aliases:
+        return None
+    from engram.domain.entry.note_markup import read_markup
+
+    return read_markup(path, file.lore.content, file.aliases, file.lore.tags)
+
+
+def said_by(lore: Lore, markup: NoteMarkup | None) -> str:
+    """Return the text that words and vectors are made from."""
+    text = searchable(lore)
+    return (
+        text
+        if markup is None
+        else "\n".join([text, *(name for name in markup.names if name not in lore.content)])
+    )

@@ -1,0 +1,316 @@
+"""A folder of notes as a store, in place: a vault edited by hand, by Engram and by plain git at once."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import cli
+from effort import sampled
+from gitkit import git, isolate
+from storekit import PROJECT
+
+import engram
+from benchmarks.vaults.notes import WORDS, make_vault
+from engram.domain.errors import EngramError, UsageError
+from engram.usecases.graph.broken_links import all_bad_links
+from engram.usecases.index.index_query import consult
+from engram.usecases.index.refresh import refresh
+from engram.usecases.opening.init import init_here
+from engram.usecases.recording.edit import Edit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+OURS = re.compile(
+    rb"^(?:engram_\w+|id|category|created_at|updated_at)(?: *:.*)\n|^tags:.*\n(?:  - .*\n)*", re.MULTILINE
+)
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    isolate(monkeypatch, tmp_path)
+
+
+def vault(folder: Path, notes: dict[str, str] | int) -> Engram:
+    """A vault in a git repository, all committed, opened in place."""
+    folder.mkdir()
+    git(folder, "-c", "init.defaultBranch=main", "init", "-q")
+    if isinstance(notes, int):
+        make_vault(folder, notes)
+    else:
+        write(folder, notes)
+    init_here(str(folder))
+    commit(folder)
+    return engram.open(str(folder), background=False)
+
+
+def write(folder: Path, notes: dict[str, str]) -> None:
+    for path, text in notes.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "notes", "--allow-empty")
+
+
+def ids(lore: Engram) -> dict[str, str]:
+    refresh(lore.store)
+    return {
+        hit.path: hit.id for hit in consult(lore.store, lambda generation: generation.catalog.select("1"))
+    }
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file() and ".git" not in file.relative_to(folder).parts
+    }
+
+
+def broken(lore: Engram) -> list[str]:
+    found = consult(lore.store, lambda generation: all_bad_links(lore.store, generation))
+    return [f"{one.path}: {one.message}" for one in found]
+
+
+class TestNotes:
+    def test_only_the_note_that_is_edited_changes_and_only_by_new_lines(self, tmp_path: Path) -> None:
+        with vault(tmp_path / "v", 12) as lore:
+            before = everything(tmp_path / "v")
+            assert len(ids(lore)) == 12
+            assert lore.query("session").strength
+            assert git(tmp_path / "v", "status", "--short") == ""
+            for path, one in ids(lore).items():
+                lore.edit(one, Edit(add_tags=("seen",)))
+                after = everything(tmp_path / "v")
+                assert {name for name in after if after[name] != before.get(name)} == {path}
+                assert without_ours(after[path]) == without_ours(before[path])
+                assert ids(lore)[path] == one
+                before = after
+            assert broken(lore) == []
+
+    def test_properties_that_are_no_fields_stay_and_fields_go_beside_them(self, tmp_path: Path) -> None:
+        text = "---\nid: 2024\nstatus: done   # mine\ntype: book\ncategory: Novels\n---\nText\n"
+        with vault(tmp_path / "v", {"A.md": text}) as lore:
+            one = ids(lore)["A.md"]
+            lore.edit(one, Edit(status="archived"))
+            now = (tmp_path / "v" / "A.md").read_text()
+            for line in ("id: 2024\n", "status: done   # mine\n", "type: book\n", "category: Novels\n"):
+                assert f"\n{line}" in now
+            assert f"\nengram_id: {one}\n" in now
+            assert "\nengram_status: archived\n" in now
+            assert lore.get(one).lore.status == "archived"
+            lore.edit(one, Edit(status="active", content="Other text"))
+            assert (ids(lore)["A.md"], lore.get(one).lore.category) == (one, "FACT")
+            assert (tmp_path / "v" / "A.md").read_text().endswith("---\nOther text\n")
+
+    def test_a_note_without_text_and_a_template_are_lore_too(self, tmp_path: Path) -> None:
+        notes = {"Empty.md": "", "Template.md": "---\ntitle: {{title}}\n---\nFill this in\n"}
+        with vault(tmp_path / "v", notes) as lore:
+            assert set(ids(lore)) == {*notes}
+            assert lore.get(ids(lore)["Empty.md"]).lore.title == "Empty"
+            with pytest.raises(EngramError, match="cannot add its fields"):
+                lore.edit(ids(lore)["Template.md"], Edit(add_tags=("x",)))
+            assert git(tmp_path / "v", "status", "--short") == ""
+
+    def test_a_long_note_is_found_by_its_last_passage_and_can_be_edited(self, tmp_path: Path) -> None:
+        chance = random.Random(3)
+        long = "# Handbook\n\n" + "".join(
+            f"## Part {part}\n\n{' '.join(chance.choices(WORDS, k=80))}.\n\n" for part in range(40)
+        )
+        with vault(tmp_path / "v", 30) as lore:
+            write(tmp_path / "v", {"Long.md": f"{long}The gasket is made of cork.\n"})
+            found = lore.query("gasket")
+            assert [hit.path for hit in found.lore][:1] == ["Long.md"]
+            lore.edit(found.lore[0].lore.id, Edit(content=f"{long}The gasket is made of tin."))
+            assert (tmp_path / "v" / "Long.md").read_text().endswith("made of tin.\n")
+
+    def test_what_ignore_files_name_and_hidden_folders_are_no_lore(self, tmp_path: Path) -> None:
+        notes = {
+            "Note.md": "Text", "build/o.md": "Text", "a/Draft x.md": "Text", "a/keep/Draft y.md": "Text",
+            ".obsidian/x.md": "Text", "node_modules/p/README.md": "Text", "Private 1.md": "Text",
+            ".gitignore": "build/\n", ".engramignore": "/Private*\nDraft *\n!a/keep/Draft y.md\n",
+        }  # fmt: skip
+        with vault(tmp_path / "v", notes) as lore:
+            assert set(ids(lore)) == {"Note.md", "a/keep/Draft y.md"}
+
+    def test_new_entries_go_to_a_folder_of_their_own_with_their_title_as_alias(self, tmp_path: Path) -> None:
+        with vault(tmp_path / "v", {"Note.md": "See [[Cats sleep]].\n"}) as lore:
+            done = lore.record("# Cats sleep\n\nA lot.", category="FACT")
+            assert done.path.startswith("lore/20")
+            assert "\naliases: [Cats sleep]\n" in (tmp_path / "v" / done.path).read_text()
+            assert broken(lore) == []
+
+    def test_all_notes_are_not_adopted_at_once(self, tmp_path: Path) -> None:
+        from engram.usecases.recording.adopt import adopt
+
+        with vault(tmp_path / "v", {"Note.md": "Text\n"}) as lore, pytest.raises(UsageError):
+            adopt(lore.store)
+
+
+def without_ours(raw: bytes) -> bytes:
+    """A note without the lines that Engram may write, and with line feeds."""
+    raw = raw.replace(b"\r\n", b"\n")
+    head, fence, text = raw.partition(b"\n---\n")
+    if not raw.startswith(b"---\n"):
+        return raw
+    kept = OURS.sub(b"", head + b"\n").removesuffix(b"\n")
+    return text.removeprefix(b"\n") if kept == b"---" else kept + fence + text
+
+
+class TestRenames:
+    def test_an_id_outlives_renames_and_is_the_same_in_another_clone(self, tmp_path: Path) -> None:
+        folder, clone = tmp_path / "v", tmp_path / "w"
+        with vault(folder, {"A.md": "One\n", "B.md": "Two\n"}) as lore:
+            git(tmp_path, "clone", "-q", "v", "w")
+            first = ids(lore)["A.md"]
+            (folder / "Sub").mkdir()
+            (folder / "A.md").rename(folder / "Sub/C.md")
+            assert ids(lore)["Sub/C.md"] == first
+            write(folder, {"A.md": "Another note at the old path\n"})
+            now = ids(lore)
+            assert now["A.md"] not in (first, now["B.md"])
+            commit(folder)
+        with engram.open(str(clone), background=False) as there:
+            assert ids(there)["A.md"] == first
+            (clone / "B.md").rename(clone / "D.md")
+            assert ids(there)["D.md"] == now["B.md"]
+            commit(clone)
+            git(clone, "pull", "-q", "--no-rebase", "--no-edit")
+            assert ids(there) == {"A.md": now["A.md"], "D.md": now["B.md"], "Sub/C.md": first}
+            assert git(clone, "status", "--short") == ""
+
+    def test_a_note_that_was_renamed_and_edited_at_once_keeps_its_id(self, tmp_path: Path) -> None:
+        text = "".join(f"Line {number}\n" for number in range(8))
+        with vault(tmp_path / "v", {"A.md": text, "B.md": "Two\n"}) as lore:
+            first = ids(lore)["A.md"]
+            (tmp_path / "v/A.md").unlink()
+            write(tmp_path / "v", {"Z.md": text + "One more\n"})
+            assert ids(lore)["Z.md"] == first
+
+
+@sampled("seed", range(8))
+def test_a_vault_in_three_hands_loses_no_byte_and_no_link(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    folder = tmp_path / "v"
+    with vault(folder, 8) as lore:
+        known = ids(lore)
+        expected = everything(folder)
+        for step in range(24):
+            path = chance.choice(sorted(known))
+            deed = chance.choice(
+                ("append", "rename", "engram text", "engram tag", "record", "commit", "merge", "look")
+            )
+            if deed == "append":
+                expected[path] += f"By hand {step}\n".encode()
+                (folder / path).write_bytes(expected[path])
+            elif deed == "rename":
+                expected, known = renamed(
+                    folder, expected, known, path, f"Moved/{chance.randrange(3)}/R{step}.md"
+                )
+            elif deed.startswith("engram"):
+                before = expected[path]
+                shown = lore.get(known[path]).lore
+                text = f"{shown.content}\n\nBy Engram {step}"
+                lore.edit(
+                    known[path], Edit(content=text) if deed == "engram text" else Edit(add_tags=(f"t{step}",))
+                )
+                expected[path] = (folder / path).read_bytes()
+                left = without_ours(expected[path]).replace(f"\n\nBy Engram {step}".encode(), b"")
+                assert left.strip() == without_ours(before).strip(), deed
+            elif deed == "record":
+                done = lore.record(
+                    f"# Entry {step}\n\nAbout [[alias {step % 8}]], step {step} of {seed}.", category="FACT"
+                )
+                expected[done.path] = (folder / done.path).read_bytes()
+                known[done.path] = done.lore.id
+            elif deed == "commit":
+                commit(folder)
+            elif deed == "merge":
+                expected = merged(folder, expected, path, step)
+                known[f"Branch/N{step}.md"] = ids(lore)[f"Branch/N{step}.md"]
+            assert ids(lore) == known, (step, deed)
+            there = {
+                name: raw for name, raw in everything(folder).items() if not name.startswith(".engram-notes/")
+            }
+            assert there == expected, (step, deed)
+            assert broken(lore) == [], (step, deed)
+        lore.refresh()
+        assert ids(lore) == known
+
+
+def renamed(
+    folder: Path, expected: dict[str, bytes], known: dict[str, str], path: str, to: str
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Rename a note as Obsidian does: links to it by its name or path are written anew in the other notes."""
+    (folder / to).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).rename(folder / to)
+    expected = {(to if name == path else name): raw for name, raw in expected.items()}
+    known = {(to if name == path else name): one for name, one in known.items()}
+    name, new = path.rpartition("/")[2].removesuffix(".md"), to.rpartition("/")[2].removesuffix(".md")
+    for other, raw in expected.items():
+        if other.endswith(".md") and other in known:
+            text = raw.decode().replace(f"[[{path.removesuffix('.md')}", f"[[{new}")
+            expected[other] = text.replace(f"[[{name}", f"[[{new}").encode()
+            (folder / other).write_bytes(expected[other])
+    return expected, known
+
+
+def merged(folder: Path, expected: dict[str, bytes], path: str, step: int) -> dict[str, bytes]:
+    """Merge a branch of plain git's that added a note with a link."""
+    commit(folder)
+    git(folder, "checkout", "-qb", f"b{step}", "HEAD")
+    write(folder, {f"Branch/N{step}.md": f"From a branch, see [[{path.removesuffix('.md')}]]\n"})
+    commit(folder)
+    git(folder, "checkout", "-q", "-")
+    (folder / path).write_bytes(expected[path] + b"Meanwhile\n")
+    commit(folder)
+    git(folder, "merge", "-q", "--no-edit", f"b{step}")
+    there = {name: raw for name, raw in everything(folder).items() if not name.startswith(".engram-notes/")}
+    added = {f"Branch/N{step}.md": there[f"Branch/N{step}.md"]}
+    return {**expected, path: expected[path] + b"Meanwhile\n", **added}
+
+
+def test_the_commands_of_the_page_work_in_a_vault(tmp_path: Path) -> None:
+    page = (PROJECT / "docs/vault.md").read_text("utf-8")
+    commands = [
+        line.partition("  #")[0]
+        for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    folder = tmp_path / "v"
+    folder.mkdir()
+    git(folder, "-c", "init.defaultBranch=main", "init", "-q")
+    write(folder, {"Deploy.md": "# Deploy\n\nFreeze the queue first.\n"})
+    for command in commands:
+        assert command.startswith("engram ")
+        done = cli(*shlex.split(command)[1:], cwd=folder)
+        assert done.code == 0, (command, done.out, done.err)
+    assert "tags: [deploy]" in (folder / "Deploy.md").read_text()
+
+
+def test_titles_become_aliases_of_entries_where_that_is_wanted(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "s")
+    root = tmp_path / "s"
+    assert cli("init", "--placement", "in-tree", cwd=root).code == 0
+    cli("record", "# Old entry\n\nText.", "--category", "fact", cwd=root)
+    assert cli("config", "store.aliases", "true", cwd=root).code == 0
+    new = cli("record", "# New entry\n\nSee [[Old entry]].", "--category", "fact", "--json", cwd=root).json[
+        "lore"
+    ]
+    assert "\naliases: [New entry]\n" in (root / new["path"]).read_text()
+    assert cli("edit", new["id"], "--content", "# Renamed\n\nSee [[Old entry]].", cwd=root).code == 0
+    assert "\naliases: [New entry, Renamed]\n" in (root / new["path"]).read_text()
+    assert cli("adopt", "--aliases", "--json", cwd=root).code == 0
+    texts = [file.read_text() for file in root.rglob("lore/**/*.md")]
+    assert sum("\naliases: [Old entry]\n" in text for text in texts) == 1
+    assert cli("adopt", "--aliases", "--json", cwd=root).json == {"aliases": []}
+    assert cli("doctor", cwd=root).code == 0
