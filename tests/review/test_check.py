@@ -230,3 +230,15 @@ def test_links_in_fields_code_and_addresses_are_none() -> None:
         ("c", 4, True),
         ("g%20h.md", 8, False),
     ]
+
+
+def test_a_comment_is_never_longer_than_hosts_take_and_has_the_errors(code: Path) -> None:
+    for number in range(700):
+        put(code, f"plain-{number:03}.md", "Words without fields.\n", commit=False)
+    put(code, "bad.md", "---\nid: bad\n---\nText.\n")
+    total = len(found(code, "--since", "HEAD~1"))
+    lines = cli("check", "--since", "HEAD~1", "--markdown", cwd=code).out.splitlines()
+    assert sum(map(len, lines)) + len(lines) < 60_300
+    assert lines[2].startswith("- **error** file `lore/bad.md")
+    listed = sum(line.startswith("- **") for line in lines)
+    assert lines[-1] == f"- … and {total - listed:,} more: `engram check` lists them all."

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from apikit import git
+from apikit import cli, git
 from effort import sampled
 from sync_kit import Clones
 
@@ -176,6 +176,26 @@ def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_pa
     one = world.record("b", "One more thing that was learned afterwards.")
     assert world["b"].propose().entries == 1
     assert {entry.id for entry in world["a"].proposal(world["a"].proposals()[0].name).entries} == {one.id}
+
+
+def test_a_check_in_a_fresh_clone_of_a_proposal_is_a_comment_about_its_entries_alone(
+    world: World, tmp_path: Path
+) -> None:
+    world.record("b", "The token is in the vault, see [[no `such` entry]] @everyone.")
+    name = world["b"].propose("Token").name
+    git(tmp_path, "clone", "-q", "-b", f"engram/proposals/{name}", str(world.hub), "ci")
+    ci = tmp_path / "ci"
+    found = cli("check", "--since", "origin/main", "--markdown", cwd=ci)
+    first, gap, finding = found.out.splitlines()
+    assert (found.code, first, gap) == (0, "**Engram**: 1 file checked: 0 errors, 1 warning.", "")
+    assert finding.startswith("- **warning** link `lore/")
+    assert finding.count("`") == 4  # two spans of code, whatever the entry says
+    (ci / "lore" / "cut.md").write_text("---\nid: bad\n---\nText.\n", "utf-8")
+    found = cli("check", "--since", "origin/main", "--markdown", cwd=ci)
+    assert found.code == 1
+    assert found.out.splitlines()[2].startswith("- **error** file `lore/cut.md")
+    (ci / "lore" / "cut.md").unlink()
+    assert git(ci, "status", "--porcelain") == ""
 
 
 def test_judgements_travel_while_words_wait(world: World) -> None:

@@ -18,6 +18,7 @@ DESCRIPTION = (
     "settings that a person has to accept; warnings are duplicates, contradictions, broken and ambiguous links, and\n"
     "files without fields. Nothing is changed, and no index is left behind where there was none."
 )
+COMMENT = 60_000  # characters of a comment; GitHub takes 65,536
 EXAMPLES = (
     "engram check",
     "engram check --since HEAD",
@@ -90,16 +91,25 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
 
 
 def _markdown(found: CheckReport) -> Iterator[str]:
-    """The report as a comment: what entries and names of files say is quoted as code, so that nothing of it is a link."""
+    """The report as a comment: what entries and names of files say is quoted as code, so that nothing of it is a link.
+
+    Errors come first; the rest is counted where a host would not take so long a comment.
+    """
     from engram.domain.review.annotations import logged
 
     yield f"**Engram**: {_summary(found)}"
     if found.remarks:
         yield ""
-    for one in found.remarks:
+    room = COMMENT
+    for number, one in enumerate(found.remarks):
         where = f"{found.prefix}{one.path}" + (f":{one.line}" if one.line else "")
         said = logged(f"{one.message}. {one.hint}" if one.hint else one.message)
-        yield f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(said)}"
+        line = f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(said)}"
+        room -= len(line) + 1
+        if room < 0:
+            yield f"- … and {len(found.remarks) - number:,} more: `engram check` lists them all."
+            return
+        yield line
 
 
 def _code(text: str) -> str:
