@@ -15,6 +15,7 @@ from http_kit import asked, serving
 from sync_kit import bare
 
 import engram
+from engram.cli.output import Output
 from engram.domain.entry.people import byline, committer_line, plain_name
 
 ADA, BOB = "Ada Lovelace", "Bob Kahn"
@@ -191,6 +192,30 @@ def test_a_person_who_does_not_want_it_is_not_named_in_entries(tmp_path: Path, k
     (file,) = (tmp_path / "notes").rglob("nobody*.md")
     assert "author:" not in file.read_text("utf-8")
     assert "Engram-Machine" not in git(tmp_path / "notes", "log", "--format=%B")
+
+
+def test_an_entry_without_an_author_has_that_of_the_commit_that_added_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "notes"
+    ok("init", str(root))
+    ok("config", "record.author", "false", "--user", cwd=root)
+    git(root, "config", "user.name", ADA)
+    git(root, "config", "user.email", "ada@example.org")
+    ok("record", BY_HAND["one"], "-c", "fact", cwd=root)
+    ok("record", BY_AGENT["one"], "-c", "fact", cwd=root, ENGRAM_AGENT="claude-code")
+    git(root, "config", "user.name", BOB)
+    ids = {row["content"]: row["id"] for row in ok("list", "--json", cwd=root).json["lore"]}
+    ok("edit", ids[BY_HAND["one"]], "--add-tag", "queue", cwd=root)
+    ok("log", cwd=root)
+    monkeypatch.setattr(Output, "width", 140)
+    shown = ok("show", ids[BY_HAND["one"]], "--json", cwd=root).json["lore"]
+    assert (shown["author"], shown["origin"]["author"]) == ("", ADA)  # the file is as it was
+    assert f"from     {ADA} on" in ok("show", ids[BY_HAND["one"]], cwd=root).out
+    for command in (("query", "consumers and retries or heartbeat"), ("search", "heartbeat"), ("list",)):
+        said = ok(*command, cwd=root).out
+        assert "claude-code for Ada" in said or "Ada (claude-c" in said, command
+        assert "human" not in said, command
 
 
 def test_an_import_and_an_adopted_file_have_an_author_and_an_export_keeps_it(

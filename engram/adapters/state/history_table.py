@@ -214,6 +214,15 @@ class HistoryTable:
         )
         return dict(self._connection.execute(query))
 
+    def added_by(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return who made the first commit that has each of these entries, `name <email>`; folds do not count."""
+        query = (
+            "SELECT author FROM events JOIN commits USING (number) WHERE id = ? AND kind = 'added' "
+            "AND subject NOT LIKE 'fold: %' ORDER BY rank, number LIMIT 1"
+        )
+        found = ((one, self._connection.execute(query, (one,)).fetchone()) for one in ids)
+        return {one: row[0] for one, row in found if row}
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()

@@ -39,6 +39,11 @@ def short_byline(agent: str, author: str, length: int) -> str:
     return first if agent in ("", PERSON) else f"{first} ({agent})"
 
 
+def committer_name(author: str) -> str:
+    """Return the name of the author of a commit (`name <email>`); "" where git named nobody."""
+    return "" if author == _NOBODY else author.partition(" <")[0]
+
+
 def committer_line(agent: str, author: str) -> str:
     """Return who made a commit, by its agent and its author (`name <email>`); `Engram` for what Engram did by itself."""
     if author == _NOBODY:

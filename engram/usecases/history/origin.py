@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Origin(NamedTuple):
     """The origin of an entry and the trust that follows from it.
 
-    `author` is the person that git named where it was recorded, `machine` the name of that clone's machine, "" where it
+    `author` is the person that git named where it was recorded (of an entry without one, for the commit that added it, as
+    far as the table of the history has that), `machine` the name of that clone's machine, "" where it
     was not asked for. `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is
     in quarantine here. `trust` is its tier, `counted` its claims as far as they count.
     """
@@ -58,7 +59,8 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
     found = _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
-    return found._replace(machine=people.machine_name(store, lore.source_id))
+    (author,) = people.authors(store, [lore])
+    return found._replace(machine=people.machine_name(store, lore.source_id), author=author)
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from engram.domain.entry.people import plain_name
+from engram.domain.entry.people import committer_name, plain_name
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.state.history_table import HistoryTable
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 AUTHOR_KEY, JUDGEMENTS_KEY, MACHINE_KEY = "record.author", "judgements.name", "record.machine"
@@ -83,15 +86,31 @@ def person_of(store: Store, source: str) -> str:
         return ""
 
 
+def authors(store: Store, lore: Sequence[Lore | Hit]) -> list[str]:
+    """Return who recorded each entry: its author, else whom git names for the commit that added it; "" if unknown.
+
+    Entries of earlier versions have no author. Of the history only what its table has now is read; git is not asked.
+    """
+    missing = [one.id for one in lore if not one.author]
+    found = _in_history(store, lambda table: table.added_by(missing)) if missing else {}
+    return [one.author or committer_name(found.get(one.id, "")) for one in lore]
+
+
 def _machine_names(store: Store) -> dict[str, str]:
     """Return the names of machines by the short ids of their clones, as the table of the history has them now."""
-    from engram.adapters.state.history_table import HistoryTable
+    found = _in_history(store, lambda table: table.machines())
+    return {source: plain_name(name) for source, name in found.items()}
 
-    path = os.path.join(store.places.state, "history.db")
+
+def _in_history(store: Store, read: Callable[[HistoryTable], dict[str, str]]) -> dict[str, str]:
+    """Read the table of the history as it is; nothing where there is none."""
+    from engram.adapters.state.history_table import HistoryTable, table_path
+
+    path = table_path(store.places.state)
     if not os.path.exists(path):
         return {}
     try:
         with HistoryTable(path) as table:
-            return {source: plain_name(name) for source, name in table.machines().items()}
+            return read(table)
     except sqlite3.Error:
         return {}

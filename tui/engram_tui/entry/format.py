@@ -63,6 +63,7 @@ def facts(
 ) -> list[tuple[str, str]]:
     """Return the names and values of all fields that are set, as people read them; `last` is its latest version."""
     lore = shown.lore
+    author = provenance.origin.author if provenance else lore.author
     found = [
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"),
         ("helpful", _helpful(lore, now)),
@@ -82,7 +83,7 @@ def facts(
         ("expires", _moment(lore.expires_at, now)),
         (
             "recorded",
-            f"{_moment(lore.created_at, now)}{f' by {byline(lore.agent, lore.author)}' if lore.agent or lore.author else ''}",
+            f"{_moment(lore.created_at, now)}{f' by {byline(lore.agent, author)}' if lore.agent or author else ''}",
         ),
         ("changed", _moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
         ("disputed", describe_dispute(lore, datetime.fromtimestamp(now, UTC)).removeprefix("disputed: ")),
