@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 import engram
 from engram.domain.entry.lore import Lore
+from engram.domain.review.review import Item
 from engram_tui.browse.facets import Facets
 from engram_tui.browse.messages import counts
 from engram_tui.browse.queries import read_page
+from engram_tui.inbox.inbox_list import titles_of
 from engram_tui.shell.frame import heading_line
 from engram_tui.shell.store_watch import Heading, short_path
 from engram_tui.widgets.format import age, bar, fraction, short_category
@@ -140,3 +142,14 @@ def test_lines_of_a_long_list_are_what_the_catalog_says_and_change_in_place(tmp_
     assert [row.title for row in changed].count("Another") == 1
     assert [row.id for row in changed[:2]] == [page.rows[0].id, one.id]
     assert changed[:2][1].title == "Another"
+
+
+def test_two_titles_that_begin_alike_show_in_what_they_differ() -> None:
+    begin = "Sessions of the proxy expire after"
+    titles = (f"{begin} 12 hours.", f"{begin} 30 minutes.")
+    pair = Item("i", "contradiction", ("a", "b"), ("a.md", "b.md"), titles[0], "", "look", titles=titles)
+    assert titles_of(pair, 100) == f"{titles[0]} ⇄ {titles[1]}"
+    assert titles_of(pair, 40) == "Sessions of the proxy e… ⇄ … 30 minutes."
+    assert titles_of(pair, 24) == "Sessions of the pro… + 1"
+    apart = pair._replace(titles=("Retry with jitter.", "Orders are numbered by the database."))
+    assert titles_of(apart, 40) == "Retry with jitter. ⇄ Orders are numbered by the database."

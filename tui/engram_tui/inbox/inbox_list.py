@@ -44,7 +44,8 @@ LABELS = {
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
 KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
-SIGN_CELLS, BOTH_TITLES = 2, 44  # a kind without its word; cells from which two titles are told apart
+SIGN_CELLS, BOTH_TITLES = 2, 36  # a kind without its word; cells from which two titles are told apart
+SHARED = 8  # characters that two titles begin with from which the second is cut to what differs
 # Columns beside the titles, in the order in which they come in where a title has so many cells left.
 COLUMNS = {
     "kind": (KIND_CELLS - SIGN_CELLS, 20),
@@ -58,13 +59,22 @@ def titles_of(item: Item, cells: int) -> str:
     """Format the titles of an item in so many cells: of two both, of more the first and how many others."""
     first, *others = [safe_line(title) for title in item.titles or (item.title,)]
     if len(others) == 1 and others[0] != first and cells >= BOTH_TITLES:
-        room = cells - 3
-        left = max(room // 2, room - cell_len(others[0]))
-        return f"{fitted(first, min(left, cell_len(first)))} ⇄ {others[0]}"
+        other, room = others[0], cells - 3
+        if cell_len(first) + cell_len(other) > room:
+            other = _without_shared(first, other)
+        left = max(room // 2, room - cell_len(other))
+        return f"{fitted(first, min(left, cell_len(first)))} ⇄ {other}"
     if not others:
         return first
     more = f" + {len(others)}"
     return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
+
+
+def _without_shared(first: str, other: str) -> str:
+    """Return the other title without the words that both begin with, where they are many: the first one shows them."""
+    alike = next((at for at, (one, two) in enumerate(zip(first, other, strict=False)) if one != two), 0)
+    shared = other.rfind(" ", 0, alike + 1) + 1
+    return f"… {other[shared:]}" if SHARED <= shared < len(other) else other
 
 
 def who_of(item: Item, cells: int) -> str:
@@ -121,8 +131,11 @@ class InboxList(LineList):
         columns = self._columns(width)
         room = max(6, width - 2 - sum(columns.values()) - 1)
         kind = f"{sign} {label}" if columns["kind"] > SIGN_CELLS else sign
+        # Two titles also take the place of the name: the item itself says who wrote each.
+        is_pair = len(item.titles) == 2 and room < BOTH_TITLES <= room + columns.get("who", 0)
+        room += columns["who"] if is_pair else 0
         parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
-        if "who" in columns:
+        if "who" in columns and not is_pair:
             parts.append(Part(who_of(item, WHO_CELLS - 1), QUIET, WHO_CELLS))
         if "age" in columns:
             when = age(self.now - item.at) if item.at else "–"

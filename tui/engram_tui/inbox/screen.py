@@ -75,10 +75,10 @@ class InboxScreen(DecidingScreen):
         & #slash { width: 2; color: $text-accent; }
         & #columns { height: 1; color: $text-muted; text-wrap: nowrap; }
         & #panes { height: 1fr; }
-        & #left { width: 3fr; }
+        & #left { width: 5fr; }
         & InboxList { height: 1fr; }
         & #kinds { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
-        & #item { width: 2fr; border-left: solid $primary 40%; }
+        & #item { width: 3fr; border-left: solid $primary 40%; }
         & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; }
         & #sides { height: 1fr; }
         & .side { width: 1fr; height: 1fr; border-top: solid $primary 40%; border-title-color: $text-primary; }
@@ -308,7 +308,7 @@ class InboxScreen(DecidingScreen):
     def item_cells(self) -> int:
         """The width of the item's pane."""
         width = self.app.size.width
-        return width - 2 if self.is_narrow else width * 2 // 5 - 3
+        return width - 2 if self.is_narrow else width * 3 // 8 - 3
 
     def _text(self, name: str) -> StatusText:
         return self.query_one(f"#{name}", StatusText)
