@@ -292,6 +292,10 @@ def test_duplicates_and_contradictions_are_listed_with_the_reason(store: Engram)
     assert store.get(raised.id).lore.relations == (("supersedes", limit.id),)
     store.decide(twins.id[:6], ACCEPT)
     assert queue(store, "duplicate", "contradiction") == []
+    for number in (1, 4):
+        store.record(f"The integration tests of service {number} need the staging database.", category="FACT")
+    (services,) = review(store.store, kinds=["duplicate", "contradiction"]).items
+    assert services.proposed == "look at both"  # the newer is no replacement of the older
 
 
 def test_every_kind_can_wait() -> None:
