@@ -121,6 +121,7 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "maintain.auto": "false",
         "sync.interval": "15",
         "sync.auto": "false",
+        "sync.hooks": "true",
         "hooks.ask": "false",
         "hooks.capture": "false",
         "app.theme": '"light"',

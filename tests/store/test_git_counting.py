@@ -37,9 +37,9 @@ def asked_of_git(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> list[tuple[
     asked: list[tuple[str, ...]] = []
     start = process.start
 
-    def noted(folder: str, args: tuple[str, ...], *rest: object) -> object:
+    def noted(folder: str, args: tuple[str, ...], *rest: object, **more: object) -> object:
         asked.append(args)
-        return start(folder, args, *rest)  # type: ignore[arg-type]
+        return start(folder, args, *rest, **more)  # type: ignore[arg-type, call-overload]
 
     monkeypatch.setattr(process, "start", noted)
     done = clones["a"].sync()

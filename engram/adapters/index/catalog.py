@@ -275,16 +275,14 @@ class Catalog:
 
     def mean_length(self) -> float:
         """Return how many characters a text has on average."""
-        found = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()[0]
-        return float(found or 0)
+        found = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()
+        return float(found[0] or 0)
 
     def children(self, folder: str) -> list[str]:
         """Return the paths of the files directly in `folder`."""
-        if not folder:
-            found = self.connection.execute("SELECT path FROM files WHERE instr(path, '/') = 0")
-            return [path for (path,) in found]
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
-        values = (folder + "/", folder + "0", len(folder) + 2)
+        # "" stands for the whole: all paths are greater, and none is greater than the greatest letter.
+        values = (folder + "/", folder + "0", len(folder) + 2) if folder else ("", "\U0010ffff", 1)
         return [path for (path,) in self.connection.execute(query, values)]
 
     def put(self, entries: Sequence[Entry], *, new: bool = False) -> None:
@@ -419,10 +417,8 @@ class Catalog:
 
     def count_rows(self, before: int | None = None) -> int:
         """Count the texts (whose rows are below `before`), including those of shadowed duplicates."""
-        if before is None:
-            return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
-        query = "SELECT count(*) FROM files WHERE row < ?"
-        return int(self.connection.execute(query, (before,)).fetchone()[0])
+        query = "SELECT count(row) FROM files WHERE ? IS NULL OR row < ?"
+        return int(self.connection.execute(query, (before, before)).fetchone()[0])
 
     def count_by(self, column: str) -> dict[str, int]:
         """Count the entries for each value of a column."""

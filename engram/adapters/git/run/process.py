@@ -62,6 +62,7 @@ FIXED = {
 SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
+    "core.longpaths=true",  # a path of an entry and that of the store may be over 260 characters, which Windows asks for
     "color.ui=false",
     "credential.interactive=false",
     "fetch.fsckObjects=true",

@@ -114,9 +114,9 @@ def _read(git: subprocess.Popen[bytes], most: int) -> tuple[bytes, str]:
 def _limit_memory(git: subprocess.Popen[bytes], most: int) -> None:
     """Where the system can, let a git that collects before it prints end before it has taken everything."""
     if sys.platform == "linux":  # which alone has it
-        import resource
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            import resource
 
-        with contextlib.suppress(OSError, ValueError):
             resource.prlimit(git.pid, resource.RLIMIT_DATA, (most, most))
 
 

@@ -28,8 +28,11 @@ _FORMATS = ("openpgp", "x509", "ssh")
 
 
 def is_wanted(repo: Repository) -> bool:
-    """Return whether the person wants commits to be signed."""
-    return configuration.value(repo, "commit.gpgsign").lower() in _TRUE
+    """Return whether the person wants commits to be signed; not where git cannot be asked."""
+    try:
+        return configuration.value(repo, "commit.gpgsign").lower() in _TRUE
+    except GitError:
+        return False
 
 
 def signed(
