@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -180,6 +181,36 @@ def test_a_secret_in_a_message_or_a_name_of_an_outgoing_commit_is_refused(clones
     with pytest.raises(SecretFoundError, match="name"):
         sync(clones["a"].store, SOON)
     assert KEY not in git(clones.hub, "log", "--all", "--name-only", "--format=fuller")
+
+
+def test_a_secret_in_a_commit_by_hand_is_kept_behind_as_the_hint_says_and_the_rest_travels(
+    clones: Clones,
+) -> None:
+    a, b = clones.root("a"), clones.root("b")
+    write(a, "first.md", NOTE + "\nWritten first.\n")
+    commit_behind(a, push=False)
+    write(a, "key.md", f"{NOTE}\nIt needs {KEY} to run.\n")
+    write(a, "second.md", NOTE + "\nWritten with it.\n")
+    commit_behind(a, push=False)
+    bad = git(a, "rev-parse", "HEAD")
+    clones.record("b", "Something of another clone comes in between.")
+    clones.sync("b")
+    write(a, "third.md", NOTE + "\nWritten after it.\n")
+    commit_behind(a, push=False)
+    result = cli("sync", cwd=a)
+    assert result.code == NEEDS_HUMAN
+    assert KEY not in result.err
+    [command] = re.findall(r"`git (reset [0-9a-f]{10}~1)`", result.err)
+    assert git(a, "rev-parse", command.split()[1]) == git(a, "rev-parse", f"{bad}~1")
+    git(a, *command.split())
+    [done] = clones.sync("a")
+    assert behind(done.errors) == ["lore/key.md"]
+    assert KEY in (a / "lore/key.md").read_text()
+    clones.sync("b")
+    assert {"first.md", "second.md", "third.md"} <= lore_names(b)
+    assert "key.md" not in lore_names(b)
+    assert lore_names(b) == lore_names(a) - {"key.md"}
+    assert KEY not in git(clones.hub, "log", "-p", "--all")
 
 
 def let_out(tree: set[str], batch: list[tuple[str, str]]) -> None:
