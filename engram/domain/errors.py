@@ -71,6 +71,12 @@ class SecretFoundError(EngramError):
         return {**super().as_dict(), "findings": list(self.findings)}
 
 
+class SecretInCommitError(SecretFoundError):
+    """A commit that would be pushed holds what looks like a secret; only a person may take their own commit back."""
+
+    exit_code = NEEDS_HUMAN
+
+
 class NotFoundError(EngramError):
     """No entry, file or store has that name."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -50,7 +51,19 @@ ODD += [
     "\U000e0041",
     "\u0131",
     "K",
+    "CON",
+    "aux",
+    "Nul.tar",
+    "com¹",
+    "lpt0",
+    "?",
+    "*",
+    '"',
+    "|",
+    "<",
+    "ab",
 ]
+DEVICES = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"}
 PARTS = st.lists(st.sampled_from(ODD), min_size=1, max_size=3).map("".join)
 PATHS = st.lists(PARTS, min_size=1, max_size=3).map("/".join)
 MODES = st.sampled_from([*REGULAR, "120000", "160000"])
@@ -129,14 +142,19 @@ def test_a_commit_behind_the_back_loses_what_no_peer_could_take_before_it_is_pus
     write(a, b"caf\xe9.md")
     (a / "lore/link.md").symlink_to("Note.md")
     write(a, "Note.md")
+    write(a, "aux.md")
+    write(a, "run.md", NOTE + "\nThis one is a program, too.\n")
+    (a / "lore/run.md").chmod(0o755)
     commit_behind(a, push=False)
     [done] = clones.sync("a")
-    assert behind(done.errors) == ["lore/caf\\xe9.md", "lore/link.md"]
+    assert behind(done.errors) == ["lore/aux.md", "lore/caf\\xe9.md", "lore/link.md"]
+    assert git(clones.hub, "ls-tree", "main", "lore/run.md").startswith("100644")
+    assert "run.md" not in git(a, "status", "--porcelain")
     assert (a / "lore/link.md").is_symlink()
     assert os.path.exists(os.fsencode(a) + b"/lore/caf\xe9.md")
     clones.add("c")
-    assert "Note.md" in lore_names(clones.root("c"))
-    assert behind(clones.sync("a")[0].errors) == ["lore/caf\\xe9.md", "lore/link.md"]
+    assert {"Note.md", "run.md"} <= lore_names(clones.root("c"))
+    assert behind(clones.sync("a")[0].errors) == ["lore/aux.md", "lore/caf\\xe9.md", "lore/link.md"]
 
 
 def test_a_push_behind_the_back_stops_no_other_clone(clones: Clones) -> None:
@@ -144,13 +162,18 @@ def test_a_push_behind_the_back_stops_no_other_clone(clones: Clones) -> None:
     write(a, "Note.md")
     write(a, "note.md", NOTE + "\nAgain, in other words.\n")
     write(a, b"caf\xe9.md")
+    write(a, "con.md")
+    write(a, "run.md")
+    (a / "lore/run.md").chmod(0o755)
     (a / "lore/link.md").symlink_to("Note.md")
     commit_behind(a, push=True)
     clones.record("b", "Something of our own, which is merged with it.")
     [done] = clones.sync("b")
     assert done.errors == ()
-    assert [note.split(" ")[0] for note in done.notes] == ["lore/caf\\xe9.md", "lore/link.md", "lore/note.md"]
-    assert {"note.md", "link.md"}.isdisjoint(lore_names(b))
+    assert [note.split(" ")[0] for note in done.notes] == [
+        "lore/caf\\xe9.md", "lore/con.md", "lore/link.md", "lore/note.md", "lore/run.md",
+    ]  # fmt: skip
+    assert {"note.md", "link.md", "con.md", "run.md"}.isdisjoint(lore_names(b))
     for command in (("log",), ("log", "--json"), ("list",), ("doctor",), ("reindex",), ("status",)):
         assert cli(*command, cwd=b).code in (0, 1), command
     assert git(b, "status", "--porcelain") == ""
@@ -182,6 +205,36 @@ def test_a_secret_in_a_message_or_a_name_of_an_outgoing_commit_is_refused(clones
     assert KEY not in git(clones.hub, "log", "--all", "--name-only", "--format=fuller")
 
 
+def test_a_secret_in_a_commit_by_hand_is_kept_behind_as_the_hint_says_and_the_rest_travels(
+    clones: Clones,
+) -> None:
+    a, b = clones.root("a"), clones.root("b")
+    write(a, "first.md", NOTE + "\nWritten first.\n")
+    commit_behind(a, push=False)
+    write(a, "key.md", f"{NOTE}\nIt needs {KEY} to run.\n")
+    write(a, "second.md", NOTE + "\nWritten with it.\n")
+    commit_behind(a, push=False)
+    bad = git(a, "rev-parse", "HEAD")
+    clones.record("b", "Something of another clone comes in between.")
+    clones.sync("b")
+    write(a, "third.md", NOTE + "\nWritten after it.\n")
+    commit_behind(a, push=False)
+    result = cli("sync", cwd=a)
+    assert result.code == NEEDS_HUMAN
+    assert KEY not in result.err
+    [command] = re.findall(r"`git (reset [0-9a-f]{10}~1)`", result.err)
+    assert git(a, "rev-parse", command.split()[1]) == git(a, "rev-parse", f"{bad}~1")
+    git(a, *command.split())
+    [done] = clones.sync("a")
+    assert behind(done.errors) == ["lore/key.md"]
+    assert KEY in (a / "lore/key.md").read_text()
+    clones.sync("b")
+    assert {"first.md", "second.md", "third.md"} <= lore_names(b)
+    assert "key.md" not in lore_names(b)
+    assert lore_names(b) == lore_names(a) - {"key.md"}
+    assert KEY not in git(clones.hub, "log", "-p", "--all")
+
+
 def let_out(tree: set[str], batch: list[tuple[str, str]]) -> None:
     """Add what the gate lets out to a tree, as a commit of these files does."""
     fine = [path for path, mode in batch if path not in tree and refusal(path, mode, 1, "lore") is None]
@@ -201,7 +254,13 @@ def test_what_goes_out_in_any_order_comes_into_a_fresh_clone(batches: list[list[
     for batch in batches:
         let_out(tree, batch)
     assert twins(tree, {}) == {}
-    assert all(refusal(path, REGULAR[0], 1, "lore") is None for path in tree)
+    for part in {part for path in tree for part in path.split("/")}:
+        assert not set('<>:"|?*') & set(part)
+        assert not part.endswith((" ", "."))
+        assert part.split(".")[0].rstrip().lower() not in DEVICES
+    for path in tree:
+        assert refusal(path, REGULAR[0], 1, "lore") is None
+        assert refusal(path, REGULAR[1], 1, "lore") is not None or path == ".engram.toml"
 
 
 @pytest.mark.slow

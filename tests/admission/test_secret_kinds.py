@@ -70,6 +70,12 @@ FOUND = [
     (f"{AWS} belongs to AK" + "IA" + made(16, string.ascii_uppercase + "234567") + ": ", "", ""),
     ("AK" + "IA" + made(16, string.ascii_uppercase + "234567") + " / ", AWS, ""),
     ("HEROKU_API_KEY=", uuid(), "\n"),
+    ("deploy_token: ", uuid(), "\n"),
+    ('{"refresh_token": "', uuid(), '"}'),
+    ("webhook-secret = '", uuid(), "'"),
+    ("The api key is '", uuid(), "'"),
+    ("config.authToken = '", uuid(), "'"),
+    ("vault login ", "s" + "." + made(20) + "aB3x", "\n"),
 ]
 
 CLEAN = [
@@ -89,6 +95,9 @@ CLEAN = [
     "docker run -p 8080:80 mongo",
     "Buildkite is faster than CircleCI at commit " + made(12, HEX) + ".",
     "request_id: " + uuid(),
+    "idempotency_token: " + uuid(),
+    "next_page_token: " + uuid(),
+    "s.assertEqualWithinTolerance and vars.somethingOfTwentyFour",
     "Private-Lines: 14 is what a PuTTY file says before its lines.",
     "AKIA stands before the ids of AWS.",
 ]

@@ -219,6 +219,8 @@ def _node(kind, argument, source) -> str:
         return "".join(_node(*item, source) for item in argument[-1])
     if name == "BRANCH":
         return "".join(_node(*item, source) for item in argument[1][0])
+    if name == "ASSERT_NOT":
+        return ""
     raise AssertionError(name)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, cli, opened, plain
+from apikit import SECRET, cli, ok, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -89,6 +89,23 @@ def test_importing_everything_again_changes_nothing(everything: tuple[Engram, di
         again = imported(store, path)
         assert (again.imported, {one.verdict for one in again.seen}) == (0, {"known"})
     assert store.list(limit=None).total == before
+
+
+def test_packages_and_hidden_folders_among_notes_are_named_and_not_imported(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    for folder in ("", "node_modules/left-pad", "sub/node_modules/x", ".git/x", ".trash"):
+        (notes / folder).mkdir(parents=True, exist_ok=True)
+        (notes / folder / "note.md").write_text(
+            f"# Note\n\nThe cache of {folder or 'all'} is warmed after a deploy.\n"
+        )
+    ok("init", str(tmp_path / "store"))
+    found = ok("import", str(notes), "--json", cwd=tmp_path / "store").json
+    assert found["imported"] == 1
+    assert {one["path"]: one["what"] for one in found["left_out"]} == {
+        "node_modules": "a folder of packages",
+        "sub/node_modules": "a folder of packages",
+        ".trash": "a hidden folder",
+    }
 
 
 def test_rules_become_one_entry_marked_for_the_brief_without_what_engram_wrote(

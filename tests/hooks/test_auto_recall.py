@@ -17,6 +17,7 @@ from engram.domain.agents.framing import Framed
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents import brief as briefing
+from engram.usecases.recording.edit import Edit
 
 CLAUDE = "claude-code"
 
@@ -57,6 +58,14 @@ def test_a_prompt_that_nothing_answers_strongly_gets_nothing(prompt: str, root: 
 @pytest.mark.parametrize("source", ["system", "loop_wakeup", "sdk"])
 def test_what_no_person_typed_gets_nothing(source: str, root: Path) -> None:
     assert answer(CLAUDE, "prompt", root, source=source) is None
+
+
+def test_rules_that_the_agent_reads_anyway_come_neither_with_a_prompt_nor_at_the_start(root: Path) -> None:
+    with opened(root) as engram:
+        for shown in engram.list(limit=None).lore:
+            engram.edit(shown.lore.id, Edit(tags=("agent-rules",)))
+    assert answer(CLAUDE, "prompt", root) is None
+    assert LESSON not in said("session-start", root)
 
 
 def test_no_lore_comes_twice_in_a_session_but_again_in_another(root: Path) -> None:

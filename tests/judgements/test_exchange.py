@@ -7,14 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from apikit import git
+from apikit import SECRET, git
 from effort import examples
 from ledger_kit import BRANCH, REF, Judges, files_of, ids, judge, lines_at, opened, tree_of
 from remote_kit import allow_loopback, answering, refusing
 from storekit import start
 from sync_kit import bare, executable
 
-from engram.domain.errors import RemoteError
+from engram.domain.errors import RemoteError, SecretInCommitError
 from engram.domain.judgements import erasure, ledger
 from engram.usecases.judgements.commit_own import commit_own, private_folder
 from engram.usecases.judgements.exchange import exchange, merge
@@ -220,6 +220,22 @@ def test_a_host_that_protects_its_default_branch_takes_judgements(tmp_path: Path
     judge(judges["a"])
     assert judges.exchange("a")[0].sent
     assert len(lines_at(judges.hub)) == 1
+
+
+def test_a_secret_in_the_name_of_who_judged_is_not_pushed_until_it_is_taken_out(tmp_path: Path) -> None:
+    judges = Judges(tmp_path / "scene", "a")
+    root = judges.root("a")
+    git(root, "config", "user.name", f"Ann {SECRET}")
+    said = judge(judges["a"], 2)
+    with pytest.raises(SecretInCommitError, match="author's name") as found:
+        judges.exchange("a")
+    assert SECRET not in str(found.value.as_dict())
+    assert git(judges.hub, "branch", "--list", BRANCH) == ""
+    git(root, "config", "user.name", "Ann")
+    git(root, "branch", "-q", "-D", BRANCH)
+    judges.exchange("a")
+    assert lines_at(judges.hub).keys() == ids(said)
+    assert SECRET not in git(judges.hub, "log", "-p", "--all")
 
 
 def test_a_remote_that_declines_is_no_failure_and_lines_stay_here(tmp_path: Path) -> None:

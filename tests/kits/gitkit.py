@@ -92,7 +92,7 @@ WORK = change("work", (LORE, b"new\n"), ("lore/old.md", b"changed\n"), ("lore/go
 def apply(repo: Repository, *commits: Commit) -> None:
     """Do to the work tree's files what the commits say, as Engram has done before it commits."""
     for commit in commits:
-        for path, content in commit.changes:
+        for path, content, _ in commit.changes:
             if content is None:
                 Path(repo.worktree, path).unlink()
             else:

@@ -31,3 +31,10 @@ def test_private_state_is_for_its_owner_alone_and_masks_what_was_asked(tmp_path:
         assert os.stat(state / name).st_mode & 0o077 == 0, name
     entry = next((root / "lore").rglob("*.md"))
     assert os.stat(entry).st_mode & 0o444 == 0o444
+
+
+def test_a_fresh_clone_writes_nothing_private_that_others_may_read(tmp_path: Path) -> None:
+    clones = settled(tmp_path)[0]
+    ok("clone", str(clones.hub), str(tmp_path / "new"))
+    for name in ("dedicated", "settings.json"):
+        assert os.stat(tmp_path / "new/.git/engram" / name).st_mode & 0o077 == 0, name

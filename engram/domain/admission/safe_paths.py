@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from engram.domain.entry.named_files import DEVICES
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ ACTED_UPON = frozenset(
         ".devcontainer",
     )
 )
+_NOT_IN_WINDOWS = frozenset('<>:"|?*')
 _OUTSIDE, _IN_GIT = "leads out of the store", "would lie in a .git folder"
+_WINDOWS = "has a name that Windows has no file for"
 OWN_NAMES = (".engram.toml", ".gitattributes")  # at the top of a store
 # Names that read backwards on a screen, break lines there, or hide text: UAX #9 embeddings, overrides and
 # isolates; C1 controls; line separators; tag characters.
@@ -131,7 +134,7 @@ def folded(name: str) -> str:
 
 def _unsafe_part(part: str) -> str:
     if len(part) <= LONGEST_NAME and _PLAIN.fullmatch(part):
-        return ""
+        return _WINDOWS if _is_device(part) else ""
     plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
     if part in ("", ".", "..") or not plain:
         return _OUTSIDE
@@ -146,4 +149,10 @@ def _unsafe_part(part: str) -> str:
         return "has a name with characters that reorder or hide text"
     if part.endswith(".engram-tmp"):
         return "has the name of a temporary file of Engram"
+    if not _NOT_IN_WINDOWS.isdisjoint(part) or part.endswith((" ", ".")) or _is_device(part):
+        return _WINDOWS
     return "has a name that is too long" if len(part.encode()) > LONGEST_NAME else ""
+
+
+def _is_device(part: str) -> bool:
+    return part.partition(".")[0].rstrip(" ").casefold() in DEVICES

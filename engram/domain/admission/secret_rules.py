@@ -109,6 +109,11 @@ RULES: tuple[Rule, ...] = (
     _word("square-token", "EAAA", "[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])"),
     _word("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
     *(_word("vault-token", f"hv{kind}.", "[A-Za-z0-9_-]{24,}") for kind in "sbr"),
+    _word(
+        "vault-token",
+        "s.",
+        "(?![A-Za-z]{24})(?![a-z0-9]{24})(?![A-Z0-9]{24})[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])",
+    ),
     Rule("terraform-token", ".atlasv1.", ALNUM_START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}", (14,)),
     _alnum("grafana-token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
     _word("grafana-token", "glsa_", "[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
@@ -298,6 +303,12 @@ NOT_OWNERS = frozenset(
     _words(
         "public publickey publishable primary foreign cache partition sort site next page nextpage continuation "
         "csrf xsrf pad eos bos unk mask sep cls stop max min num pagination anti device "
+    )
+)
+# Before "token" these name an id of one request or job.
+NOT_OWNERS_OF_UUIDS = NOT_OWNERS | frozenset(
+    _words(
+        "request idempotency trace correlation message event job task run upload lock fencing cancel cancellation design"
     )
 )
 PASS_OWNERS = tuple(_words("ssh db smtp imap ftp mysql pg redis user root admin mail http proxy "))
@@ -513,9 +524,12 @@ def rule_of(text: str, hit: re.Match[str]) -> str:
 
 def _names_uuid(before: str, word: str) -> bool:
     """Return whether a name is that of a secret even where the value is a UUID, as the keys of some hosts are."""
-    if word == "TOKEN" and before.endswith("_"):
-        return True
     owner = before.lower().rstrip(" _-.")
+    last = compiled("[a-z]{0,40}$").search(owner)
+    if word.lower().startswith(("token", "secret")) and not (last and last[0] in NOT_OWNERS_OF_UUIDS):
+        is_hump = word[:1].isupper() and before[-1:].islower()
+        if last and last[0] and (is_hump or before[-1:] in {"_", "-"}):
+            return True
     return owner.endswith(
         ("api", "client") if word.lower() in ("key", "secret") else ("api", "access", "auth")
     )

@@ -9,6 +9,19 @@ WHOLE = "."  # as `store.folder`: every markdown file of the store is an entry
 HOME = "lore"
 PASSED_OVER = frozenset({"node_modules"})  # folders of a whole store whose files nobody here wrote
 
+# What Windows takes for a device, whatever ending follows.
+DEVICES = frozenset(
+    (
+        "con",
+        "prn",
+        "aux",
+        "nul",
+        "conin$",
+        "conout$",
+        *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"),
+    )
+)
+
 
 def lore_folder(setting: object) -> str:
     """Return the lore folder that `store.folder` names, relative to the store: "" where that is the whole store."""

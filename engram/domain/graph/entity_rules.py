@@ -14,6 +14,7 @@ from engram.domain.entry.lore import (
     check_words,
     slug,
 )
+from engram.domain.entry.named_files import DEVICES
 from engram.domain.errors import AmbiguousError, ValidationError
 from engram.domain.graph.entity import TYPES, Entity, Relationship
 from engram.domain.typed import TYPE_CHECKING
@@ -27,9 +28,6 @@ OWN_KEYS = ("name", "type", "aliases", "relationships", "updated_at", "conflicts
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 _SINCE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?", re.ASCII)
 _METADATA_KEY = re.compile(r"[A-Za-z][\w-]{0,59}", re.ASCII)
-_DEVICES = frozenset(
-    ("con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10)))
-)
 _HASH = re.compile(r"[0-9a-f]{8}", re.ASCII)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
@@ -42,7 +40,7 @@ def slug_of(name: str) -> str:
     (`con`, `aux`) get the prefix `entity-`, too.
     """
     found = slug(name.replace("+", " plus ").replace("#", " sharp "))
-    if found in _DEVICES:
+    if found in DEVICES:
         return f"entity-{found}"
     if found != FALLBACK or name.strip().lower() == FALLBACK:
         return found
@@ -56,7 +54,7 @@ def name_of_id(entity_id: str) -> str:
     kind, colon, name = entity_id.partition(":")
     found = (name if colon and kind.lower() in TYPES else entity_id).strip()
     rest = found.removeprefix("entity-")
-    return found if rest in _DEVICES or _HASH.fullmatch(rest) else rest  # which `slug_of` makes
+    return found if rest in DEVICES or _HASH.fullmatch(rest) else rest  # which `slug_of` makes
 
 
 def is_slug(text: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from engram.domain.admission.safe_paths import acted_upon, impostor, is_attack, unsafe_name
+from engram.domain.admission.safe_paths import OWN_NAMES, acted_upon, impostor, is_attack, unsafe_name
 from engram.domain.entry.named_files import FOLDERS, HOME, PASSED_OVER, below, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ LARGEST_OTHER = 8 * 1024 * 1024
 LARGEST_SUM = 256 * 1024 * 1024
 LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
+RUNS = "is executable"
 OTHER_VERSION = re.compile(r"\.theirs-[0-9a-f]{8}$")  # the end of a path from `other_version_path`
 _OWN_OF_WHOLE = tuple(f"{HOME}/{name}/" for name in FOLDERS)
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
@@ -102,6 +103,8 @@ def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
 def _refused_kind(path: str, mode: str, size: int, folder: str) -> str:
     if mode not in REGULAR:
         return f"is {WHAT.get(mode, 'not a regular file')}"
+    if mode == REGULAR[1] and path not in OWN_NAMES:
+        return RUNS
     limit = LARGEST_LORE if path.startswith(below(folder)) else LARGEST_OTHER
     return f"has {size:,} bytes, more than the {limit:,} allowed" if size > limit else ""
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import blobs, introduced, outgoing, sizes
+from engram.adapters.git.read.differences import blobs, introduced, introducing, outgoing, sizes
 from engram.domain.admission.secrets import find_secrets
-from engram.domain.errors import SecretFoundError
+from engram.domain.errors import SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store.commit_secrets import secret_in_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500
-_PEOPLE = ("author ", "committer ")
 LARGEST = 1024 * 1024  # bytes; larger files are not text that a person wrote
 
 
@@ -33,77 +35,73 @@ def check_outgoing(
     Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
     merges of this sync; `known` has contents that need not be read, by object id.
     `report` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
-    has in its own file at that path is no reason to refuse. Raises SecretFoundError.
+    has in its own file at that path is no reason to refuse. Raises SecretInCommitError: a commit that holds a secret is
+    a person's, whose history Engram does not write anew.
     """
     repo = store.repository
     made = made or {}
     for path, raw in (item for contents in made.values() for item in contents.items()):
         if len(raw) <= LARGEST:
-            _check(store, theirs, path, raw)
+            _check(store, theirs, path, raw, lambda: "")
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
-    _check_commits(store, commits)
+    found = secret_in_commits(store, commits)
+    if found is not None:
+        oid, what, secret = found
+        raise _refused(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
     paths = introduced(repo, commits)
-    _check_names(store, paths.values())
+
+    def take_back(oid: str) -> str:
+        return _take_back(store, introducing(repo, commits, oid))
+
+    _check_names(store, paths, take_back)
     small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if report is not None:
             report(start, len(small))
         for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
-            _check(store, theirs, paths[oid], raw)
+            _check(store, theirs, paths[oid], raw, partial(take_back, oid))
     return commits
 
 
-def _check_commits(store: Store, commits: Sequence[str]) -> None:
-    """Search what commits say, and the names of who made them."""
-    read = objects.read(store.repository, [oid.encode() for oid in commits])
-    for oid, found in zip(commits, read, strict=True):
-        if found is None:
-            continue
-        head, _, message = found.content.decode("utf-8", "replace").partition("\n\n")
-        people = [
-            line.partition(" ")[2].rpartition("> ")[0]
-            for line in head.split("\n")
-            if line.startswith(_PEOPLE)
-        ]
-        for text, what in ((message, "message"), ("\n".join(people), "author's name")):
-            secrets = find_secrets(text, store.allowed_secrets)
-            if secrets:
-                raise _refused(
-                    f"The {what} of commit {oid[:10]}",
-                    secrets,
-                    "Write that commit anew (`git commit --amend`, `git rebase`)",
-                )
-
-
-def _check_names(store: Store, paths: Iterable[str]) -> None:
-    for path in paths:
+def _check_names(store: Store, paths: Mapping[str, str], take_back: Callable[[str], str]) -> None:
+    for oid, path in paths.items():
         secrets = find_secrets(path, store.allowed_secrets)
         if secrets:
-            raise _refused(
-                "The name of a file in a commit that the remote does not have",
-                secrets,
-                "Rename the file, in the history too",
-            )
+            what = "The name of a file in a commit that the remote does not have"
+            raise _refused(what, secrets, take_back(oid))
 
 
-def _refused(what: str, found: Sequence[Finding], do: str) -> SecretFoundError:
-    return SecretFoundError(
+def _refused(what: str, found: Sequence[Finding], do: str) -> SecretInCommitError:
+    return SecretInCommitError(
         f"{what} holds what looks like a secret ({found[0].rule} {found[0].preview}); nothing was pushed.",
-        f"Revoke the secret. {do}, or add a false positive to `secrets.allow`.",
+        do,
         tuple(one.as_dict() for one in found),
     )
 
 
-def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
+def _check(store: Store, theirs: str | None, path: str, raw: bytes, take_back: Callable[[], str]) -> None:
     new = new_secrets(store, theirs, path, raw)
     if new:
         first = new[0]
-        raise SecretFoundError(
+        raise SecretInCommitError(
             f"{path} holds what looks like a secret ({first.rule}, line {first.line}), here or in a commit that the"
             " remote does not have; nothing was pushed.",
-            "Revoke the secret and remove it, from the history too; add a false positive to `secrets.allow`.",
+            take_back(),
             tuple(found.as_dict() for found in new),
         )
+
+
+def _take_back(store: Store, commit: str) -> str:
+    """Return what a person does about a secret in one of their commits ("": in which one is not known)."""
+    allow = "For a false positive, add it to `secrets.allow`."
+    found = objects.read(store.repository, [commit.encode()])[0] if commit else None
+    if found is None or b"\nparent " not in found.content.partition(b"\n\n")[0]:
+        return f"Revoke the secret, and write the commit that holds it anew without it. {allow}"
+    return (
+        f"Revoke the secret, then `git reset {commit[:10]}~1`: it takes back that commit and those after it, and leaves"
+        " your files as they are. The next sync commits and sends them, without a file that still holds the secret."
+        f" {allow}"
+    )
 
 
 def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:

@@ -8,6 +8,7 @@ from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, HookMemory
 from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
+from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.similarity.distinct import distinct
@@ -150,9 +151,11 @@ def put_before(
 ) -> Put:
     """Frame those of the entries that this session was not shown yet, at most `most`, within `budget` tokens.
 
-    They count as shown from now on. `above` names those that were shown before and come first in `found`; `elsewhere`
-    has the scopes of entries of other stores, by id; `near` is how near a text comes to the question.
+    They count as shown from now on. Rules that agents read anyway are left out. `above` names those that were shown
+    before and come first in `found`; `elsewhere` has the scopes of entries of other stores, by id; `near` is how near
+    a text comes to the question.
     """
+    found = [lore for lore in found if RULES_TAG not in lore.tags]
     if not found or not HookMemory(store.state).is_on_disk:
         return Put()  # nobody would know that they were shown
     found = [found[place] for place in distinct([lore.content for lore in found])]

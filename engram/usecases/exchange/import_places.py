@@ -17,6 +17,7 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     row_sources,
 )
+from engram.usecases.exchange.left_out import is_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -168,7 +169,7 @@ def _has_permalinks(path: str) -> bool:
     """Return whether the notes of a folder have the key that basic-memory gives each."""
     looked = 0
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not is_passed_over(name))
         for name in sorted(names):
             if not name.lower().endswith(".md"):
                 continue

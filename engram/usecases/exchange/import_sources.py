@@ -23,7 +23,7 @@ from engram.domain.exchange.documents import split_document, tags_from_folders, 
 from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.judgements.tally import DECAY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys
+from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys, is_passed_over
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def files_below(
         problems.append({"path": where, "message": message, "hint": "Check its owner and mode."})
 
     for folder, folders, names in os.walk(path, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not is_passed_over(name))
         for name in sorted(names):
             absolute = os.path.join(folder, name)
             if name.lower().endswith(kinds) and not name.startswith(".") and not os.path.islink(absolute):

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from engram.domain.entry.named_files import PASSED_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,16 +27,22 @@ class LeftOut(NamedTuple):
     where: str
 
 
+def is_passed_over(name: str) -> bool:
+    """Return whether an import leaves out a folder of this name: a hidden one, or one whose files nobody here wrote."""
+    return name.startswith(".") or name in PASSED_OVER
+
+
 def passed_over(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:
     """Yield the files in a folder that are none of the kinds that are read, by their endings."""
     counts: dict[str, int] = {}
     if not os.path.isdir(path):
         return
     for folder, folders, names in os.walk(path):
-        hidden = [name for name in folders if name.startswith(".") and name != ".git"]
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in hidden:
-            yield LeftOut(os.path.relpath(os.path.join(folder, name), path), "a hidden folder", STAYS)
+        others = [name for name in folders if is_passed_over(name) and name != ".git"]
+        folders[:] = [name for name in folders if not is_passed_over(name)]
+        for name in others:
+            what = "a hidden folder" if name.startswith(".") else "a folder of packages"
+            yield LeftOut(os.path.relpath(os.path.join(folder, name), path), what, STAYS)
         for name in names:
             if name.startswith(".") or not name.lower().endswith(kinds):
                 ending = os.path.splitext(name)[1] or name

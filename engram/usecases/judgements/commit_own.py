@@ -219,4 +219,4 @@ def _read_mark(store: Store) -> _Committed:
 
 def _write_mark(store: Store, committed: _Committed) -> None:
     facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files, "at": committed.at}
-    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), "judgements")
+    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), "judgements", 0o600)

@@ -9,15 +9,17 @@ import os
 import time
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.git.read.differences import outgoing
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import ledger_branch
-from engram.domain.errors import RemoteError
+from engram.domain.errors import RemoteError, SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
 from engram.usecases.judgements.commit_own import commit_own
 from engram.usecases.store import judgements
+from engram.usecases.store.commit_secrets import secret_in_commits
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ def exchange(
 
     `fetched` says that those of the usual remote came a moment ago. `timeout` is that of each git command that uses the
     network, in seconds; `report` hears its progress and may end it by raising an exception. Where the remote cannot be
-    read, own lines are committed all the same, and RemoteError is raised. Raises GitError, StoreError as `commit_own`.
+    read, own lines are committed all the same, and RemoteError is raised. Raises SecretInCommitError, and GitError,
+    StoreError as `commit_own`.
     """
     repo = store.places.repository
     if repo is None:
@@ -157,10 +160,26 @@ class _Exchange:
 
     def _send(self, other: Counterpart) -> None:
         ours = ledger_branch.tip(self._repo, self._branch)
-        if ours is None or ours == remotes.tracked(self._repo, other):
+        theirs = remotes.tracked(self._repo, other)
+        if ours is None or ours == theirs:
             return
+        self._check_commits(outgoing(self._repo, theirs, ours))
         remotes.push(self._repo, other, ours, deadline=self._timeout, report=self._report)
         self.done = self.done._replace(sent=True)
+
+    def _check_commits(self, commits: Sequence[str]) -> None:
+        """Raise SecretInCommitError where the message of a commit or the name of who made it holds a secret."""
+        found = secret_in_commits(self._store, commits)
+        if found is None:
+            return
+        oid, what, secrets = found
+        raise SecretInCommitError(
+            f"The {what} of commit {oid[:10]} of {self._branch} holds what looks like a secret ({secrets[0].rule}); your"
+            " judgements were not pushed.",
+            f"Revoke the secret, take it out of `git config user.name`, then `git branch -D {self._branch}`: the next"
+            " sync makes the branch anew, with all that you judged.",
+            tuple(one.as_dict() for one in secrets),
+        )
 
 
 def pause(attempt: int) -> None:

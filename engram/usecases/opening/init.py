@@ -193,7 +193,7 @@ def _make_repository(root: str) -> None:
     state = state_folder(root, repository)
     _make_folder(state)
     _tell_git(root, attributes=True)
-    atomic.write(os.path.join(state, DEDICATED), b"made by engram init\n", "init")
+    atomic.write(os.path.join(state, DEDICATED), b"made by engram init\n", "init", 0o600)
 
 
 def _tell_git(root: str, *, attributes: bool) -> None:

@@ -84,7 +84,7 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     install_merge_driver(repo, folder, root, attributes=False)
     state = state_folder(root, repo)
     os.makedirs(state, exist_ok=True)
-    atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
+    atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone", 0o600)
     checkout.leave_out(repo, state, left_out)
     accepted_settings.in_force(root, state)
     from engram.usecases.opening.first_quarantine import quarantine_new_store

@@ -214,14 +214,16 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     except OSError as error:
         raise atomic.unwritable(state, error) from None
     _empty(state)
-    atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
+    atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source", 0o600)
     store.state.copy_to(state)
     store.ledgers.copy_to(LedgerFolder(state))
     if aside := judgements.ignored(store):
         LedgerFolder(state).change(ledger.IGNORED, lambda _: erasure.render(aside))
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
-    atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")
+    atomic.write(
+        os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move", 0o600
+    )
 
 
 def remembered(state: str) -> Left | None:

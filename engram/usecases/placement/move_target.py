@@ -104,7 +104,7 @@ def to_dedicated(store: Store, root: str) -> str:
     state = state_folder(draft, repo)
     source.carry_state(store, state, DEDICATED)
     checkout.leave_out(repo, state, left_out)
-    atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move")
+    atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move", 0o600)
     if os.path.isdir(root):
         os.rmdir(root)
     os.rename(draft, root)

@@ -43,7 +43,7 @@ def note_counts(store: Store, counts: Mapping[str, int]) -> None:
     noted = noted_counts(store)
     if any(noted.get(kind) != number for kind, number in counts.items()):
         with contextlib.suppress(OSError, EngramError):
-            atomic.write(_path(store), json.dumps({**noted, **counts}).encode(), "review")
+            atomic.write(_path(store), json.dumps({**noted, **counts}).encode(), "review", 0o600)
 
 
 def _path(store: Store) -> str:

@@ -171,4 +171,6 @@ def _keep(state: str, now: _Kept, before: _Kept | None) -> None:
 
 
 def _write(state: str, kept: _Kept) -> None:
-    atomic.write(os.path.join(state, _NAME), json.dumps(kept._asdict(), default=str).encode(), "settings")
+    atomic.write(
+        os.path.join(state, _NAME), json.dumps(kept._asdict(), default=str).encode(), "settings", 0o600
+    )

@@ -483,7 +483,7 @@ class Store:
             found = self._read_source()
             if not found:
                 found = self.clock.new_id()
-                atomic.write(self._source_path, f"{found}\n".encode(), "source")
+                atomic.write(self._source_path, f"{found}\n".encode(), "source", 0o600)
         return found
 
 

@@ -60,7 +60,7 @@ def refuse(store: Store, remote: str) -> None:
 def _answer(store: Store, remote: str, answer: str) -> None:
     found = {**_read(store), _key(store, remote): answer}
     lines = "".join(f"{answer} {key}\n" for key, answer in found.items())
-    atomic.write(_path(store), lines.encode(), CONSENT)
+    atomic.write(_path(store), lines.encode(), CONSENT, 0o600)
 
 
 def _read(store: Store) -> dict[str, str]:

@@ -7,11 +7,12 @@ import os
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import differences
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import merging
 from engram.adapters.git.write.commits import Commit, FileChange, commit_all
 from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.domain.sync.sync_plan import RUNS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
@@ -64,7 +65,8 @@ def _has_problems(store: Store) -> bool:
 def keep_back(store: Store, theirs: str | None) -> None:
     """Take files out of our branch that `theirs` lacks and others could not take; they stay in the work tree, and are noted.
 
-    They came with a commit that Engram did not make. Raises GitError, StoreError.
+    They came with a commit that Engram did not make. One that is only executable travels as a plain file. Raises GitError,
+    StoreError.
     """
     repo = store.repository
     head = layout.read_head(repo).oid
@@ -74,18 +76,29 @@ def keep_back(store: Store, theirs: str | None) -> None:
     changed = differences(repo, shared[0] if len(shared) == 1 else theirs, head)
     files = {path: found.after for path, found in changed.items() if found.after is not None}
     found = judge_files(repo, files, store.places.folder)
-    refused = {path: one.why for path, one in found.items()}
+    runs = {path: files[path].oid for path, one in found.items() if one.why == RUNS}
+    refused = {path: one.why for path, one in found.items() if path not in runs}
     added = [path for path in files if changed[path].before is None and path not in refused]
     refused |= travel.find_twins(repo, theirs, added)
-    if not refused:
+    runs = {path: oid for path, oid in runs.items() if path not in refused}
+    if not refused and not runs:
         return
-    names = ", ".join(travel.shown(path) for path in sorted(refused)[:3])
-    text = f"keep back: {names if len(refused) <= 3 else f'{len(refused)} files'}\n\nEngram-Agent: {store.caller.who}\n"
+    what = "keep back" if refused else "make plain files of"
+    paths = sorted(refused or runs)
+    names = ", ".join(travel.shown(path) for path in paths[:3])
+    text = (
+        f"{what}: {names if len(paths) <= 3 else f'{len(paths)} files'}\n\nEngram-Agent: {store.caller.who}\n"
+    )
+    contents = blobs(repo, runs.values())
     changes = tuple(FileChange(path, None) for path in sorted(refused))
+    changes += tuple(FileChange(path, contents[oid], plain=True) for path, oid in sorted(runs.items()))
     moment = int(store.clock.now().timestamp())
     with committing(store):
         commit_all(repo, [Commit(text, changes, None, moment)], store.clock.new_id(), store.places.state)
         travel.note_stays(store, travel.stays(store) | refused)
+        for path in runs:
+            with contextlib.suppress(OSError):
+                os.chmod(os.path.join(store.places.root, path), 0o644)
 
 
 @contextlib.contextmanager

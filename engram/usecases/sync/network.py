@@ -71,7 +71,7 @@ def push(
 ) -> Result:
     """Push a commit to the remote, which has `theirs`, unless it holds a secret; the branch and that commit.
 
-    Where the person asked for it, the repository's own hook is run in between. Raises SecretFoundError,
+    Where the person asked for it, the repository's own hook is run in between. Raises SecretInCommitError,
     SyncBlockedError, RemoteError.
     """
     report(SCANNING)

@@ -240,7 +240,9 @@ def _remember(store: Store) -> None:
     """Record the time; if that fails, maintenance just runs again."""
     at = times.render(times.whole_seconds(store.clock.now()))
     try:
-        atomic.write(os.path.join(store.places.state, _NAME), json.dumps({"at": at}).encode(), "maintenance")
+        atomic.write(
+            os.path.join(store.places.state, _NAME), json.dumps({"at": at}).encode(), "maintenance", 0o600
+        )
     except EngramError:
         return
 

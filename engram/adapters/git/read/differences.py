@@ -185,6 +185,24 @@ def introduced(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def introducing(repo: Repository, listed: Sequence[str], oid: str) -> str:
+    """Return the first of these commits, parents first, that brought a blob; "" for none."""
+    if not listed:
+        return ""
+    words = (
+        "log",
+        "--no-walk=unsorted",
+        "--stdin",
+        "-m",
+        "--no-show-signature",
+        "--format=%H",
+        f"--find-object={oid}",
+    )
+    commits = "".join(f"{one}\n" for one in listed).encode()
+    found = run(repo, *words, "--no-patch", stdin=commits, deadline=SECONDS).stdout.decode().split()
+    return found[0] if found else ""
+
+
 def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str, set[str]]:
     """Return what each of the folders ("" is the top) of a commit holds, by name."""
     wanted = set(folders)

@@ -38,10 +38,14 @@ UNFINISHED = {
 
 
 class FileChange(NamedTuple):
-    """A file's new content, or None to delete it. `path` is relative to the work tree."""
+    """A file's new content, or None to delete it. `path` is relative to the work tree.
+
+    A file that git calls executable stays so, unless it is to be `plain`.
+    """
 
     path: str
     content: bytes | None
+    plain: bool = False
 
 
 class Commit(NamedTuple):
@@ -133,7 +137,8 @@ def _apply(state: dict[str, Entry], change: FileChange, algorithm: str) -> strea
     old = state.get(change.path)
     if change.content is None:
         return stream.Edit(change.path, None, b"") if state.pop(change.path, None) else None
-    mode = objects.EXECUTABLE if old and old.mode == objects.EXECUTABLE else objects.PLAIN
+    runs = old is not None and old.mode == objects.EXECUTABLE and not change.plain
+    mode = objects.EXECUTABLE if runs else objects.PLAIN
     new = objects.Entry(mode, objects.blob_oid(change.content, algorithm))
     state[change.path] = new
     return stream.Edit(change.path, new, change.content) if new != old else None
