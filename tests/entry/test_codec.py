@@ -13,7 +13,7 @@ from codec_kit import CATEGORIES, ID, LATER, NOW, OTHER, PLAIN, SOURCE, read, wi
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Relation
-from engram.domain.errors import ValidationError
+from engram.domain.errors import LoreFileError, ValidationError
 
 FULL = PLAIN._replace(
     content="# Retries need jitter\n\nAll workers woke at once. 🐘",
@@ -264,3 +264,25 @@ def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> N
         check=False,
     )
     assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_an_empty_context_is_not_written() -> None:
+    assert codec.normalize(FULL._replace(context=("", "x", ""))).context == ("x",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "votes: [A: {up: 80, down: 0, n: 1}}",
+        "votes: {A: {up: 80, down: 0, n: 1}]",
+    ],
+)
+def test_votes_between_brackets_that_do_not_match_are_refused(line: str) -> None:
+    with pytest.raises(LoreFileError):
+        read(with_fields(line))
+
+
+def test_a_moment_that_a_file_has_twice_counts_once() -> None:
+    assert read(with_fields("when: [command: git push, command: git push]")).lore.when == (
+        "command: git push",
+    )

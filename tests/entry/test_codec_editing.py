@@ -50,6 +50,13 @@ class TestEditing:
         )
         assert result == with_fields(expected)
 
+    def test_figures_of_format_1_that_a_file_leaves_out_come_with_a_vote_alone(self) -> None:
+        voted = with_fields("votes: {A: {up: 80, down: 0, n: 1}}")
+        assert edited(voted, agent="me") == voted.replace("}}\n", "}}\nagent: me\n")
+        assert edited(voted, votes={"A": Vote(160, 0, 2)}) == with_fields(
+            "confidence: 0.86\nvotes: {A: {up: 160, down: 0, n: 2}}\nvalidation_count: 2"
+        )
+
     def test_crlf_bom_and_a_missing_last_line_end_stay(self) -> None:
         text = "\ufeff" + with_fields("tags: [a]", "One\n\ntwo").replace("\n", "\r\n").removesuffix("\r\n")
         assert edited(text, context=("x\ny",)) == text.replace("tags", "context: |-\r\n  x\r\n  y\r\ntags")

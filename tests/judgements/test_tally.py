@@ -293,6 +293,16 @@ def test_a_line_from_the_future_counts_as_of_its_commit_and_then_as_of_its_own_t
 
 def test_the_last_millisecond_of_a_day_is_of_that_day() -> None:
     late = Judgement(ulid.encode(tallies.end_of(TODAY), 0), ENTRY, "helpful")
-    assert not tallies.is_after(late, TODAY)
-    assert tallies.is_after(late._replace(id=ulid.encode(tallies.end_of(TODAY) + 1, 0)), TODAY)
+    assert tallies.milliseconds(late.id) == tallies.end_of(TODAY)
     assert tallies.day_of(ulid.moment(late.id)) == TODAY
+
+
+def test_a_line_from_the_past_counts_as_of_when_it_came_once_that_is_past() -> None:
+    day = 86_400_000
+    early = line(-100 * day)
+    came = {early.id: int(NOW.timestamp() * 1000) + 3 * day}
+
+    def anchor(after: int) -> int:
+        return tally(lore(), [early], (), TODAY + after, "", tallies.EVERYBODY, came).anchor - TODAY
+
+    assert [anchor(days) for days in (0, 2, 3, 400)] == [0, 0, 3, 3]

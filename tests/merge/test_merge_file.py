@@ -222,6 +222,18 @@ def test_an_entry_that_one_side_resolved_is_gone() -> None:
     assert (lore.conflicts, done.clean) == (entries[1:], True)
 
 
+def test_a_conflict_that_a_side_knew_is_not_new() -> None:
+    changed: tuple[dict[str, object], dict[str, object]] = (
+        {"agent": "you", "updated_at": LATER},
+        {"agent": "me"},
+    )
+    lore, done = both(*changed)
+    assert [one.field for one in done.conflicts] == ["agent"]
+    (loss,) = lore.conflicts
+    again, done = both(changed[0] | {"conflicts": (loss,)}, changed[1])
+    assert (again.conflicts, done.conflicts) == ((loss,), ())
+
+
 def test_the_same_loss_found_twice_is_one_entry() -> None:
     one, two = Conflict("agent", "me", "", "2026-01-01"), Conflict("agent", "me", "", "2026-02-02")
     lore, done = both({"conflicts": (one,)}, {"conflicts": (two,)})

@@ -18,6 +18,7 @@ from apikit import QUEUE, git, ok, variables
 from sync_kit import Clones, bare
 
 from engram.domain.judgements.tally import day_of
+from engram.usecases.judgements.commit_own import commit_own
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +73,42 @@ def test_a_line_whose_time_has_come_counts_as_of_that_in_every_list_too(tmp_path
         for name in "ab":
             assert clones[name].list().lore[0].lore.thousandths == expected, (name, days)
             assert clones[name].get(lore.id).lore.thousandths == expected, (name, days)
+
+
+def test_a_line_from_the_past_counts_as_of_the_commit_before_its_own(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    right = clones.clock.moment
+    lore, other = clones.record("a"), clones.record("a", "Queues are drained at night.")
+    clones.clock.moment = right + timedelta(days=60)
+    clones["a"].feedback(helpful=other.id)
+    clones.settle()
+    clones.clock.moment = right - timedelta(days=100)
+    clones["b"].feedback(helpful=lore.id)
+    clones.sync("b", "a")
+    clones.add("c")
+    clones.stores["c"] = clones.add_opened("c")
+    for days, expected in ((60, 780), (89, 780), (90, 770), (121, 760)):
+        clones.clock.moment = right + timedelta(days=days)
+        for name in "abc":
+            found = clones[name].get(lore.id).lore
+            assert found.tally is not None
+            assert (found.tally.anchor - day_of(right), found.thousandths) == (60, expected), (name, days)
+            listed = {one.lore.id: one.lore.thousandths for one in clones[name].list().lore}
+            assert listed[lore.id] == expected, (name, days)
+
+
+def test_a_line_that_was_said_before_others_synced_keeps_its_own_time(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    right = clones.clock.moment
+    lore, other = clones.record("a"), clones.record("a", "Queues are drained at night.")
+    clones.settle()
+    clones["b"].feedback(helpful=lore.id)
+    assert commit_own(clones["b"].store), "as every program does when it closes"
+    clones.clock.moment = right + timedelta(days=60)
+    clones["a"].feedback(helpful=other.id)
+    clones.sync("a", "b", "a")
+    for name in "ab":
+        assert clones[name].get(lore.id).lore.thousandths == 760
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
 from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
-from engram.domain.judgements.tally import Sums
+from engram.domain.judgements.tally import Sums, milliseconds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "judgements.db"
-_FORMAT = 3
+_FORMAT = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
@@ -174,23 +174,25 @@ class JudgementCache:
         return {row[0]: (row[1], Sums._make(row[2:])) for row in self._state.run(query, entries)}
 
     def keep_times(self, lines: Iterable[tuple[str, str, int]]) -> None:
-        """Keep when lines from the future came to the branch (id, entry, Unix ms); entries with new ones are `pending`."""
-        known = self.times()
+        """Keep when lines came whose own time cannot be right (id, entry, Unix ms); entries with new ones are `pending`."""
+        known = dict(self._state.run("SELECT id, at FROM times"))
         new = [one for one in lines if known.get(one[0]) != one[2]]
         self._state.run_many("INSERT OR REPLACE INTO times VALUES (?, ?, ?)", new)
         for table in ("pending", "unreported"):
             query = f"INSERT OR IGNORE INTO {table} VALUES (?)"  # noqa: S608 - one of two
             self._state.run_many(query, [(entry,) for _, entry, _ in new])
 
-    def times(self) -> dict[str, int]:
-        """Return when lines from the future came to the branch (Unix ms), by their ids."""
-        return dict(self._state.run("SELECT id, at FROM times"))
+    def times_of(self, entries: Sequence[str]) -> list[tuple[str, str, int]]:
+        """Return when lines of these entries came whose own time cannot be right: id, entry, Unix ms."""
+        query = f"SELECT id, entry, at FROM times WHERE entry IN ({','.join('?' * len(entries))})"  # noqa: S608 - marks alone
+        return self._state.run(query, entries)
 
     def drop_times(self, until: str) -> None:
-        """Forget those of lines with ids up to this one, whose own time has come; their entries are `pending`."""
-        gone = self._state.run("SELECT entry FROM times WHERE id <= ?", (until,))
-        self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", gone)
-        self._state.run("DELETE FROM times WHERE id <= ?", (until,))
+        """Forget those of lines from the future with ids up to this one, whose time has come; their entries are `pending`."""
+        found = self._state.run("SELECT id, entry, at FROM times WHERE id <= ?", (until,))
+        gone = [(line_id, entry) for line_id, entry, at in found if at <= milliseconds(line_id)]
+        self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for _, entry in gone])
+        self._state.run_many("DELETE FROM times WHERE id = ?", [(line_id,) for line_id, _ in gone])
 
     def version(self) -> str:
         """Return what differs whenever more was written to the cache."""

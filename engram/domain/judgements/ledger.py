@@ -27,6 +27,7 @@ LINE_KINDS = (HELPFUL, INCORRECT, NOT_RELEVANT, CONFIRMED, RETRACTED, SAME)
 LARGEST_FILE = 8 * 1024 * 1024  # bytes, after which a writer goes on in another file
 LEGACY = "legacy"  # the folder of what files of format 1 held
 WHO = "who"  # the file beside a writer's ledgers that says who that is
+RESTORED = "Restore judgements"  # the subject of a commit with lines that an earlier one brought already
 ERASED = "erased"
 IGNORED = "ignored"  # in a clone's private folder: the sources that are set aside there
 _LONGEST_LINE = 2000  # bytes

@@ -109,11 +109,12 @@ def tally(
     today: int,
     words: str = "",
     belief: Belief = EVERYBODY,
-    committed: Mapping[str, int] = MappingProxyType({}),
+    known: Mapping[str, int] = MappingProxyType({}),
 ) -> Tally:
     """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
 
-    A line of a later day counts as of when it was `committed` (Unix ms, by its id), and of that day at the latest.
+    Lines whose own time cannot be right came when it is `known` (Unix ms, by their ids): one of a later day counts as of
+    then, and of that day at the latest; an earlier one as of then, as soon as that has come.
 
     They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
     `words` is the digest of the words as they are now: judgements of others support those alone.
@@ -122,8 +123,8 @@ def tally(
     votes = states.votes()
     sums = _sums(all_live, states, here)
     last = sums.last
-    if last > end_of(today):
-        supports = [_written(line, committed, today) for line in all_live if line.kind in _FOR]
+    if known or last > end_of(today):
+        supports = [_written(line, known, today) for line in all_live if line.kind in _FOR]
         last = max([states.last, *supports])
     confidence, anchor = faded(lore, sums.full, last, today)
     last = min(last, end_of(today))
@@ -188,15 +189,13 @@ def end_of(day: int) -> int:
     return (day + 1) * 86_400_000 - 1
 
 
-def is_after(line: Judgement, day: int) -> bool:
-    """Return whether a line has a time after that day (since 1970, UTC)."""
-    return _milliseconds(line.id) > end_of(day)
-
-
-def _written(line: Judgement, committed: Mapping[str, int], today: int) -> int:
-    """Return when a line was written (Unix ms): one from the future, when it was committed, if that is known."""
-    own = _milliseconds(line.id)
-    return own if own <= end_of(today) else min(own, committed.get(line.id, own))
+def _written(line: Judgement, known: Mapping[str, int], today: int) -> int:
+    """Return when a line was written (Unix ms): by its own time, if that can be right."""
+    own, end = milliseconds(line.id), end_of(today)
+    came = known.get(line.id, own)
+    if own > end:
+        return min(own, came)
+    return max(own, came) if came <= end else own
 
 
 def faded(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
@@ -230,7 +229,7 @@ def _last_support(lines: Sequence[Judgement]) -> int:
     """Return when the last of these lines that speak for an entry was written (Unix ms, 0: none)."""
     for line in reversed(lines):
         if line[2] in _FOR:
-            return _milliseconds(line[0])
+            return milliseconds(line[0])
     return 0
 
 
@@ -363,7 +362,7 @@ class _Replay:
         for source, sum_ in self._sums.items():
             person = self._belief.person(source)
             sums[person] = sums.get(person, 0) + sum_
-            said = _milliseconds(self._spoke[source]) if source in self._spoke else 0
+            said = milliseconds(self._spoke[source]) if source in self._spoke else 0
             spoke[person] = max(spoke.get(person, 0), said)
         if self._author:
             sums.pop(self._author, None)
@@ -388,7 +387,8 @@ def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
     return account._replace(entry=heir, account=name)
 
 
-def _milliseconds(line_id: str) -> int:
+def milliseconds(line_id: str) -> int:
+    """Return the time of a line by its id (Unix ms)."""
     return int(line_id[:10].translate(_DIGITS), 32)  # 2.5 times as fast as `ulid.moment`
 
 

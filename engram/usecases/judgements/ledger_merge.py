@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
 
-RESTORED = "Restore judgements\n"
 LARGEST = 4 * ledger.LARGEST_FILE  # bytes of a file that is read to be merged: no clone of ours writes such
 AT_ONCE = 64 * 1024 * 1024  # bytes read by one git process
 
@@ -68,7 +67,7 @@ def merge_commits(repo: Repository, one: str, other: str) -> str:
     made = _merged(repo, upon, rest, bases[0] if bases else None)
     if len(parents) == 1 and not made.edits:
         return upon
-    message = "" if len(parents) == 2 else RESTORED
+    message = "" if len(parents) == 2 else f"{ledger.RESTORED}\n"
     moment = max(merging.moments(repo, parents))
     return merging.write_merge(repo, parents, made.edits, made.contents, moment, message, upon=upon)
 

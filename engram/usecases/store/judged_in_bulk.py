@@ -39,6 +39,7 @@ class JudgedInBulk:
         self._today = tallies.day_of(store.clock.now())
         self._known: dict[str, tuple[str, Sums]] = {}
         self._said: dict[str, Said] = {}
+        self._timed = set[str]()  # entries with lines whose own time cannot be right
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
 
@@ -53,6 +54,7 @@ class JudgedInBulk:
                 self._version = self._store.judgements.version()
                 self._belief = _digest(judgements.belief(self._store))
             self._known = self._store.judgements.sums(ids)
+            self._timed = {entry for _, entry, _ in self._store.judgements.times_of(ids)}
             lacking = [one for one in ids if one not in self._known]
             said = self._store.judgements.by_entry(lacking)
             self._said = {one: said.get(one, _NOTHING) for one in lacking}
@@ -73,7 +75,7 @@ class JudgedInBulk:
             sums = tallies.sums_of(lore, *said, words, judgements.belief(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
-        if sums.last > tallies.end_of(self._today):  # by a clock that is ahead
+        if lore.id in self._timed or sums.last > tallies.end_of(self._today):  # by a clock that is wrong
             return judgements.with_tally(self._store, lore, owners=self._owners)
         found = tallies.of_sums(lore, sums, self._today)
         return lore._replace(tally=found, last_validated=found.last_validated)

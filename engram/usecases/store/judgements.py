@@ -273,9 +273,9 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
 
     repo, cache = store.repository, store.judgements
     try:
-        changed = ledger_branch.changed(repo, cache.meta("tip") or None, tip)
+        changed, is_known = ledger_branch.changed(repo, cache.meta("tip") or None, tip), True
     except GitError:  # the commit read last is gone: the branch was replaced
-        changed = ledger_branch.changed(repo, None, tip)
+        changed, is_known = ledger_branch.changed(repo, None, tip), False
         cache.forget([path for path in known if not path.startswith(_OWN) and path not in changed])
     if ledger.ERASED in changed:
         oid = changed[ledger.ERASED]
@@ -296,7 +296,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
                 if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
-    note_times(store, tip, there)
+    note_times(store, cache.meta("tip") if is_known else "", tip, there)
     cache.set_meta("tip", tip)
 
 
@@ -443,7 +443,7 @@ def with_tally(
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
     whom = belief(store.original or store) if said.lines else tallies.EVERYBODY
-    times = _times(store.original or store, said.lines, today)
+    times = _times(store.original or store, said.lines)
     found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
 
@@ -461,12 +461,12 @@ def _parts(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[s
     return [lore.id, *[one for one in lore.merged_from if owners.get(one, lore.id) == lore.id]]
 
 
-def _times(home: Store, lines: Sequence[Judgement], today: int) -> Mapping[str, int]:
-    """Return when the lines that are from the future were committed (Unix ms), as far as that is known."""
-    if not lines or not tallies.is_after(max(lines), today):
-        return {}
-    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        return home.judgements.times()
+def _times(home: Store, lines: Sequence[Judgement]) -> Mapping[str, int]:
+    """Return when lines came whose own time cannot be right (Unix ms), by their ids, as far as that is known."""
+    if lines:
+        with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+            found = home.judgements.times_of(sorted({line.entry for line in lines}))
+            return {line_id: at for line_id, _, at in found}
     return {}
 
 

@@ -85,6 +85,46 @@ def arrivals(repo: Repository, commit: str, path: str) -> list[Arrival]:
     return found
 
 
+class Written(NamedTuple):
+    """A file that a commit changed: the time of the commit's parent (Unix seconds), and the blob after it and before."""
+
+    parent_moment: int
+    path: str
+    after: str
+    before: str
+
+
+def written_since(repo: Repository, known: str, commit: str, passed_over: str) -> list[Written]:
+    """Return the files that commits up to one changed that `known` ("": none) has not, merges and first commits aside.
+
+    Commits with the subject `passed_over` are left out. Raises GitError.
+    """
+    words = (
+        "log",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "--no-show-signature",
+        "--format=%H %ct %P\t%s",
+        commit,
+    )
+    moments, found = dict[str, int](), list[tuple[str, str, str, str]]()
+    parents, is_passed = list[str](), False
+    for line in os.fsdecode(run(repo, *words, *([f"^{known}"] if known else ())).stdout).splitlines():
+        head, _, end = line.partition("\t")
+        if line.startswith(":"):
+            before, after = (oid if oid.strip("0") else "" for oid in head.split(" ")[2:4])
+            if len(parents) == 1 and not is_passed:
+                found.append((parents[0], end, after, before))
+        elif line:
+            oid, moment, *parents = head.split(" ")
+            parents, is_passed = [one for one in parents if one], end == passed_over
+            moments[oid] = int(moment)
+    others = sorted({parent for parent, *_ in found} - moments.keys())
+    moments |= dict(zip(others, merging.moments(repo, others), strict=True)) if others else {}
+    return [Written(moments[parent], *rest) for parent, *rest in found]
+
+
 def write(
     repo: Repository,
     base: str | None,
