@@ -35,6 +35,7 @@ class EncodedEmbedder:
     """An `Embedder` over an `Encoder`, with a cache of its vectors."""
 
     costly = True
+    calibrated = False
     immediate = None
 
     def __init__(

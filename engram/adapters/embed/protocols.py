@@ -38,6 +38,10 @@ class Embedder(Protocol):
         """Whether vectors are made in the background and cached."""
 
     @property
+    def calibrated(self) -> bool:
+        """Whether the bounds of strong, weak and none were fitted or tried with it."""
+
+    @property
     def immediate(self) -> Embedder | None:
         """What embeds any text at once, for comparing texts that are not in the index; None if nothing does."""
 

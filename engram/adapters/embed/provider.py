@@ -38,6 +38,7 @@ class StaticEmbedder:
     """An `Embedder` over a table of token vectors; its own have length 1 whatever the model's config.json says."""
 
     costly = False
+    calibrated = False
 
     def __init__(self, name: str, identity: str, dimensions: int, load: Callable[[], StaticModel]) -> None:
         """`load` is called with the first text and may raise EmbeddingError."""
@@ -111,6 +112,8 @@ class BundledEmbedder(StaticEmbedder):
     A command pays for its start: a first vector through model2vec takes a new process 0.53 CPU-s, this way 0.11 (Python
     itself included). A test compares the vectors.
     """
+
+    calibrated = True
 
     def __init__(self, identity: str, file: TensorFile, folder: str) -> None:
         super().__init__("bundled", identity, table_dimensions(file), lambda: _load_bundled(file, folder))
