@@ -53,7 +53,13 @@ def test_the_tokenizer_gives_the_ids_of_the_uncased_vocabulary_of_bert() -> None
     tokenizer = minilm.read_tokenizer(BUNDLED_FOLDER)
     assert tokenizer.encode("Hello, world!").ids == [101, 7592, 1010, 2088, 999, 102]
     assert tokenizer.encode("unaffable").ids == [101, 14477, 20961, 3468, 102]
-    assert tokenizer.encode("github").ids == [101, 21025, 2705, 12083, 102]  # a word of the bundled model alone
+    assert tokenizer.encode("github").ids == [
+        101,
+        21025,
+        2705,
+        12083,
+        102,
+    ]  # a word of the bundled model alone
     assert tokenizer.get_vocab_size() == minilm._END - minilm._FIRST + 4
 
 
@@ -69,7 +75,7 @@ def test_what_is_not_installed_is_named_with_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minilm, "MODULE", "no_package_has_this_name")
-    with pytest.raises(EmbeddingError, match="needs its weights|needs onnxruntime") as caught:
+    with pytest.raises(EmbeddingError, match=r"needs its weights|needs onnxruntime") as caught:
         open_embedder("neural", state=str(tmp_path))
     assert "engram-lore[neural]" in caught.value.hint
 
@@ -101,7 +107,9 @@ def test_entries_have_the_bundled_cosines_before_and_after_they_are_read(tmp_pat
 
 
 @installed
-def test_a_mapped_question_never_loads_the_transformer_and_a_read_one_does_from_the_third_on(tmp_path: Path) -> None:
+def test_a_mapped_question_never_loads_the_transformer_and_a_read_one_does_from_the_third_on(
+    tmp_path: Path,
+) -> None:
     mapped = embedder(tmp_path)
     vectors = [mapped.embed_one("how often is it retried") for _ in range(4)]
     assert mapped.transformer._encoder._encoder is None  # type: ignore[attr-defined]
@@ -127,7 +135,9 @@ def test_questions_are_answered_by_the_bundled_vectors_until_entries_are_read(
         before = engram.query("the upload of a backup", min_confidence=0)
     configure(home, provider="neural")
     with opened(root) as engram:
-        answer = engram.query("the upload of a backup", min_confidence=0)  # the index is still the bundled model's
+        answer = engram.query(
+            "the upload of a backup", min_confidence=0
+        )  # the index is still the bundled model's
         assert answer.strategy == "hybrid"
         assert answer.notes[0].startswith("the bundled vectors answer: the index is of another")
         assert [hit.score.cosine for hit in answer.lore] == [hit.score.cosine for hit in before.lore]

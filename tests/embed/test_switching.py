@@ -149,7 +149,11 @@ def test_words_answer_until_a_missing_endpoint_appears(
         loopback.down = False
         clock.ahead += store.ASIDE_NS + 1
         answer = engram.query("automobile", min_confidence=0)
-        assert (answer.strategy, *answer.notes, answer.lore[0].lore.content) == ("hybrid", UNCALIBRATED.format("endpoint"), NOTES[0])
+        assert (answer.strategy, *answer.notes, answer.lore[0].lore.content) == (
+            "hybrid",
+            UNCALIBRATED.format("endpoint"),
+            NOTES[0],
+        )
 
 
 def test_a_large_store_answers_by_words_after_a_switch(

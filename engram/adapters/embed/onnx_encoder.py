@@ -84,7 +84,9 @@ class OnnxEncoder:
         options.log_severity_level = 4
         try:
             tokenizer = (
-                self._read_tokenizer() if self._read_tokenizer else Tokenizer.from_file(self._folder.tokenizer)
+                self._read_tokenizer()
+                if self._read_tokenizer
+                else Tokenizer.from_file(self._folder.tokenizer)
             )
             tokenizer.no_padding()
             tokenizer.enable_truncation(self._folder.longest)

@@ -157,8 +157,8 @@ def open_embedder(
 ) -> Embedder | None:
     """Open a provider: bundled, neural, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint or none.
 
-    For "none" return None. `symmetric`: `neural` reads questions as it reads entries. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
-    provider is left alone for a while. Reads only what name, identity and dimensions need (if these are unknown,
+    For "none" return None. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
+    provider is left alone for a while. `symmetric`: `neural` reads questions as it reads entries. Reads only what name, identity and dimensions need (if these are unknown,
     one vector is requested); words and vectors are loaded with the first text.
 
     Raises EmbeddingError for an unknown provider, for a folder that is missing or has no such model, and for an
@@ -177,7 +177,8 @@ def open_embedder(
     if provider == "endpoint" and endpoint is not None:
         return _open_endpoint(endpoint, state, now_ns)
     raise EmbeddingError(
-        f"There is no embedding provider '{provider}'.", "Choose bundled, neural, path, onnx, endpoint or none."
+        f"There is no embedding provider '{provider}'.",
+        "Choose bundled, neural, path, onnx, endpoint or none.",
     )
 
 

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 # The embedding model of a store: opened when first needed, set aside while it gives no vectors, changed with the settings.
 
 KEYS = tuple(
-    [f"embedding.{name}" for name in ("provider", "questions", "path", "url", "model", "dimensions", "timeout", "key")]
+    [
+        f"embedding.{name}"
+        for name in ("provider", "questions", "path", "url", "model", "dimensions", "timeout", "key")
+    ]
 )
 ASIDE_NS = 30_000_000_000
 READY = 0.9  # of all texts have a vector: from then on a question is answered by meaning too
@@ -120,7 +123,9 @@ class Meaning:
             return [self._trouble]
         if generation is not None and lacks_vectors(generation) and self.progress(generation):
             assert self._model is not None
-            instead = "the bundled vectors answer" if self._model.meanwhile(generation.model) else "words only"
+            instead = (
+                "the bundled vectors answer" if self._model.meanwhile(generation.model) else "words only"
+            )
             return [f"{instead}: {self.progress(generation)}"]
         return []
 
