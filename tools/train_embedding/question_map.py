@@ -1,4 +1,4 @@
-"""Fits the map of questions for the provider `neural`: `python tools/train_embedding/question_map.py FILE [--only NAMES] [--repositories FOLDER]`.
+"""Fits the map of questions for the provider `neural`: `python tools/train_embedding/question_map.py FILE [--only NAMES]`.
 
 The map turns the bundled model's vector of a question into the transformer's space. It is learnt from pairs of the
 bundled model's own sources, never from an evaluation set. docs/embedding.md says what each step does and why. Needs the
@@ -34,9 +34,6 @@ SEED = 0
 _OF_A_SOURCE = 700  # pairs of one source, at most: no subject is to prevail
 _HELD_OUT = 1500
 _RIDGE = 10.0
-_STEPS, _BATCH, _RATE = 1500, 512, 1e-3
-_TEMPERATURE = 0.05
-_TAUGHT = 0.5  # the weight of the transformer's similarities, against that of the pairs
 _BODY = 400  # characters of a longer text that the transformer reads: about an entry
 
 
@@ -73,59 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pairs = [pairs[number] for number in random.permutation(len(pairs))]
     read = _read(pairs, given.packages)
     learnt, left = _cut(read, 0, len(pairs) - _HELD_OUT), _cut(read, len(pairs) - _HELD_OUT, len(pairs))
-    first = ridge(learnt)
-    found = trained(first, learnt)
-    for name, how in (("ridge", first), ("trained", found)):
-        _say(f"{name}: {report(left, how)}")
+    found = ridge(learnt)
+    _say(report(left, found))
     _save(given.file, found)
     return 0
 
 
 def ridge(read: Read) -> NDArray[np.float32]:
-    """The matrix that comes nearest to the transformer's vectors of the short texts, (bundled dimensions, transformer's)."""
-    own = read.static.T @ read.static + _RIDGE * np.eye(read.static.shape[1], dtype=np.float32)
-    found: NDArray[np.float32] = np.linalg.solve(own, read.static.T @ read.titles)
-    return found
-
-
-def trained(start: NDArray[np.float32], read: Read) -> NDArray[np.float32]:
-    """The matrix trained further: within a batch, the similarities of mapped short texts to longer ones are to be the transformer's own,
-    and each short text nearest to its own longer one (by Adam)."""
-    random = np.random.default_rng(SEED)
-    matrix = start.copy()
-    first, second = np.zeros_like(matrix), np.zeros_like(matrix)
-    for step in range(1, _STEPS + 1):
-        chosen = random.choice(len(read.static), _BATCH, replace=False)
-        gradient = _gradient(matrix, *(rows[chosen] for rows in (read.static, read.titles, read.bodies)))
-        first += 0.1 * (gradient - first)
-        second += 0.001 * (gradient**2 - second)
-        rate = _RATE * (1 - step / _STEPS)
-        matrix -= rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-9)
-    return matrix
-
-
-def _gradient(
-    matrix: NDArray[np.float32],
-    static: NDArray[np.float32],
-    titles: NDArray[np.float32],
-    bodies: NDArray[np.float32],
-) -> NDArray[np.float32]:
-    mapped = static @ matrix
-    lengths = np.linalg.norm(mapped, axis=1, keepdims=True)
-    units = mapped / lengths
-    scores = units @ bodies.T / _TEMPERATURE
-    rows, columns, own = _softmax(scores), _softmax(scores.T).T, np.eye(len(static), dtype=np.float32)
-    teacher = _softmax(titles @ bodies.T / _TEMPERATURE)
-    slope = _TAUGHT * (rows - teacher) + (1 - _TAUGHT) / 2 * (rows + columns - 2 * own)
-    slope = slope / (_TEMPERATURE * len(static)) @ bodies
-    slope = (slope - (slope * units).sum(axis=1, keepdims=True) * units) / lengths
-    found: NDArray[np.float32] = static.T @ slope
-    return found
-
-
-def _softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    risen = np.exp(scores - scores.max(axis=1, keepdims=True))
-    found: NDArray[np.float32] = risen / risen.sum(axis=1, keepdims=True)
+    """The matrix that comes nearest to the transformer's vectors of all texts, (bundled dimensions, transformer's)."""
+    given, wanted = (
+        np.concatenate([read.static, read.static_bodies]),
+        np.concatenate([read.titles, read.bodies]),
+    )
+    own = given.T @ given + _RIDGE * np.eye(given.shape[1], dtype=np.float32)
+    found: NDArray[np.float32] = np.linalg.solve(own, given.T @ wanted)
     return found
 
 

@@ -32,6 +32,10 @@ MAP_FILE = os.path.join(os.path.dirname(__file__), "bundled", "questions.safeten
 MAP = "questions"  # the tensor's name: (bundled dimensions, DIMENSIONS), float16
 MAPPED_SHARE = 0.3  # of the bundled model's cosine in that of both, for a question that is mapped
 READ_SHARE = 0.05  # the same for a question that the transformer reads
+MAPPED_GAIN, READ_GAIN = (
+    1.4,
+    1.15,
+)  # what those cosines count: against words, they deserve more trust than the bundled ones
 _OF_A_COMMAND = 2  # questions of a process that are mapped in any case: for so few no transformer is loaded
 _HALF = 0.5**0.5  # an entry's vector is a unit vector of two parts, equally long
 
@@ -88,10 +92,8 @@ class NeuralEmbedder:
         static = self.bundled.embed_one(text)
         self._asked += 1
         if self._symmetric and self._asked > _OF_A_COMMAND:
-            share, read = READ_SHARE, self.transformer.embed_one(text)
-        else:
-            share, read = MAPPED_SHARE, unit(static @ self._question_map())
-        return _question(static, read, share)
+            return _question(static, self.transformer.embed_one(text), READ_SHARE, READ_GAIN)
+        return _question(static, unit(static @ self._question_map()), MAPPED_SHARE, MAPPED_GAIN)
 
     def meanwhile(self, model: str) -> Embedder | None:
         """Return what asks an index of this identity by the bundled vectors alone; None for that of another model."""
@@ -136,9 +138,12 @@ class BundledHalf(NeuralEmbedder):
         return _question(static, numpy_module().zeros(DIMENSIONS, "float32"), 1.0)
 
 
-def _question(static: NDArray[np.float32], read: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """Return a question's vector: its product with an entry's is `share` of the one cosine and the rest of the other."""
-    return _joined(static[None], read[None], share / _HALF, (1 - share) / _HALF)[0]  # type: ignore[no-any-return]
+def _question(
+    static: NDArray[np.float32], read: NDArray[np.float32], share: float, gain: float = 1.0
+) -> NDArray[np.float32]:
+    """Return a question's vector: its product with an entry's is `share` of the one cosine and the rest of the other, times `gain`."""
+    first, second = gain * share / _HALF, gain * (1 - share) / _HALF
+    return _joined(static[None], read[None], first, second)[0]  # type: ignore[no-any-return]
 
 
 def _joined(

@@ -158,8 +158,9 @@ def open_embedder(
     """Open a provider: bundled, neural, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint or none.
 
     For "none" return None. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
-    provider is left alone for a while. `symmetric`: `neural` reads questions as it reads entries. Reads only what name, identity and dimensions need (if these are unknown,
-    one vector is requested); words and vectors are loaded with the first text.
+    provider is left alone for a while. `symmetric`: `neural` reads questions as it reads entries. Reads only what
+    name, identity and dimensions need (if these are unknown, one vector is requested); words and vectors are loaded
+    with the first text.
 
     Raises EmbeddingError for an unknown provider, for a folder that is missing or has no such model, and for an
     invalid endpoint.
