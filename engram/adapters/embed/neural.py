@@ -141,7 +141,7 @@ class BundledHalf(NeuralEmbedder):
 def _question(
     static: NDArray[np.float32], read: NDArray[np.float32], share: float, gain: float = 1.0
 ) -> NDArray[np.float32]:
-    """Return a question's vector: its product with an entry's is `share` of the one cosine and the rest of the other, times `gain`."""
+    """Return a question's vector: its product with an entry's is `gain` times the weighted mean of both cosines."""
     first, second = gain * share / _HALF, gain * (1 - share) / _HALF
     return _joined(static[None], read[None], first, second)[0]  # type: ignore[no-any-return]
 
@@ -150,11 +150,9 @@ def _joined(
     static: NDArray[np.float32], read: NDArray[np.float32], first: float, second: float
 ) -> NDArray[np.float32]:
     """Return rows of both halves, each times its factor."""
-    np = numpy_module()
-    found: NDArray[np.float32] = np.concatenate(
-        [static * np.float32(first), read * np.float32(second)], axis=1
-    )
-    return found
+    numpy = numpy_module()
+    halves = [static * numpy.float32(first), read * numpy.float32(second)]
+    return numpy.concatenate(halves, axis=1)  # type: ignore[no-any-return]
 
 
 def read_map(path: str, rows: int) -> NDArray[np.float32]:
