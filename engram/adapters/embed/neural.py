@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.embed.provider import StaticEmbedder
     from engram.adapters.embed.table import Nearness
 
 MAP_FILE = os.path.join(os.path.dirname(__file__), "bundled", "questions.safetensors")
@@ -48,7 +47,7 @@ class NeuralEmbedder:
     calibrated = True
 
     def __init__(
-        self, identity: str, bundled: StaticEmbedder, transformer: EncodedEmbedder, *, symmetric: bool = False
+        self, identity: str, bundled: Embedder, transformer: EncodedEmbedder, *, symmetric: bool = False
     ) -> None:
         """With `symmetric`, the transformer reads questions, too, from the third of a process on."""
         self.identity = identity
@@ -105,7 +104,9 @@ class NeuralEmbedder:
         """Return the bundled model's cosine of a text with each of the others: nobody waits for it. Raises EmbeddingError."""
         return self.bundled.similarities(text, others)
 
-    def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> Nearness | None:
         """Return how near the tokens of texts come to those of a query's words, by the bundled model."""
         return self.bundled.nearness(words, weights, texts)
 
