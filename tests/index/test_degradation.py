@@ -85,7 +85,8 @@ def test_a_tokenizer_that_turns_out_broken_leaves_words_and_a_note(tmp_path: Pat
     shutil.copy(Path(BUNDLED_FOLDER, "tokenizer.json"), model / "tokenizer.json")
     with opened(root) as engram:
         answer = engram.query("idempotent consumer")
-        assert (answer.strategy, len(answer.lore), answer.notes) == ("hybrid", 2, ())
+        assert (answer.strategy, len(answer.lore)) == ("hybrid", 2)
+        assert [note.partition(";")[2] for note in answer.notes] == [" with 'path' it may be off"]
 
 
 def test_a_model_that_breaks_after_the_index_was_made_leaves_words(tmp_path: Path, home: Path) -> None:

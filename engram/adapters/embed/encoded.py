@@ -35,6 +35,8 @@ class EncodedEmbedder:
     """An `Embedder` over an `Encoder`, with a cache of its vectors."""
 
     costly = True
+    calibrated = False
+    immediate = None
 
     def __init__(
         self,
@@ -43,8 +45,9 @@ class EncodedEmbedder:
         encoder: Encoder,
         cache: VectorCache,
         now_ns: Callable[[], int] | None = None,
+        dimensions: int = 0,
     ) -> None:
-        """Ask the encoder for one vector if the dimensions are unknown. Raises EmbeddingError."""
+        """Ask the encoder for one vector if the dimensions are unknown (0). Raises EmbeddingError."""
         self._now_ns = now_ns or time.time_ns
         self._asked: set[bytes] = set()
         self.name = name
@@ -52,7 +55,7 @@ class EncodedEmbedder:
         self.cache = cache
         self._encoder = encoder
         self._questions: dict[str, NDArray[np.float32]] = {}
-        self.dimensions = cache.dimensions or self._ask_dimensions()
+        self.dimensions = dimensions or cache.dimensions or self._ask_dimensions()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
@@ -82,6 +85,9 @@ class EncodedEmbedder:
             with contextlib.suppress(EmbeddingUnavailableError):
                 known |= self._made(list(missing), patient=False)
         return *self._rows(slices, known), []
+
+    def meanwhile(self, model: str) -> None:
+        """Return None: there are no other vectors."""
 
     def nearness(
         self,

@@ -83,6 +83,23 @@ def map_table(file: TensorFile) -> NDArray[np.int8]:
     return array
 
 
+def read_floats(file: TensorFile, name: str) -> NDArray[np.float32]:
+    """Read a small tensor of two-byte floats. Raises EmbeddingError if the file has none by this name, or has shrunk."""
+    tensor = file.tensors.get(name)
+    try:
+        if tensor is None or tensor.dtype != "F16":
+            raise ValueError(f"no '{name}' of two-byte floats")
+        with open(file.path, "rb") as opened:
+            opened.seek(tensor.start)
+            data = opened.read(tensor.end - tensor.start)
+        array: NDArray[np.float32] = (
+            numpy_module().frombuffer(data, "<f2").reshape(tensor.shape).astype("float32")
+        )
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", _AGAIN) from error
+    return array
+
+
 def _tensors(header: bytes, size: int) -> dict[str, Tensor]:
     """Parse the tensors of a header. Raises ValueError, TypeError, KeyError or AttributeError."""
     if not header:

@@ -8,7 +8,7 @@ from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import numpy as np
@@ -25,8 +25,13 @@ _RANK_OF_TOKENS = 3
 class OnnxEncoder:
     """An `Encoder` over the model of a folder; the model is loaded with the first text."""
 
-    def __init__(self, folder: OnnxFolder) -> None:
+    def __init__(
+        self, folder: OnnxFolder, read_tokenizer: Callable[[], Any] | None = None, threads: int = _THREADS
+    ) -> None:
+        """`read_tokenizer` returns the tokenizer (a `tokenizers.Tokenizer`) of a model that has no file of its own for it."""
         self._folder = folder
+        self._read_tokenizer = read_tokenizer
+        self._threads = threads
         self._session: Any = None
         self._tokenizer: Any = None
 
@@ -72,13 +77,17 @@ class OnnxEncoder:
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = min(_THREADS, _processors())
+        options.intra_op_num_threads = min(self._threads, _processors())
         options.add_session_config_entry(
             "session.intra_op.allow_spinning", "0"
         )  # spinning threads cost other processes time
         options.log_severity_level = 4
         try:
-            tokenizer = Tokenizer.from_file(self._folder.tokenizer)
+            tokenizer = (
+                self._read_tokenizer()
+                if self._read_tokenizer
+                else Tokenizer.from_file(self._folder.tokenizer)
+            )
             tokenizer.no_padding()
             tokenizer.enable_truncation(self._folder.longest)
             session = onnxruntime.InferenceSession(

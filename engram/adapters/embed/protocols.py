@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Embedder(Protocol):
     """Texts to unit vectors.
 
-    `name` is the provider ("bundled", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would,
+    `name` is the provider ("bundled", "neural", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would,
     so vectors of another identity have to be made again. `costly` says that vectors are too slow to wait for those
     of many entries. Safe to use from several threads.
     """
@@ -36,6 +36,17 @@ class Embedder(Protocol):
     @property
     def costly(self) -> bool:
         """Whether vectors are made in the background and cached."""
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the bounds of strong, weak and none were fitted or tried with it."""
+
+    @property
+    def immediate(self) -> Embedder | None:
+        """What embeds any text at once, for comparing texts that are not in the index; None if nothing does."""
+
+    def meanwhile(self, model: str) -> Embedder | None:
+        """Return what asks an index of the model with this identity while most of its entries lack vectors; None for nothing."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""

@@ -39,6 +39,7 @@ class StaticEmbedder:
     """An `Embedder` over a table of token vectors; its own have length 1 whatever the model's config.json says."""
 
     costly = False
+    calibrated = False
 
     def __init__(self, name: str, identity: str, dimensions: int, load: Callable[[], StaticModel]) -> None:
         """`load` is called with the first text and may raise EmbeddingError."""
@@ -65,6 +66,14 @@ class StaticEmbedder:
         """Return the same, that all are available, and the tokens of each text. Raises EmbeddingError."""
         vectors, tokens = self._model().embed_parts(texts, parts)
         return vectors, [True] * len(texts), tokens
+
+    @property
+    def immediate(self) -> Embedder:
+        """Itself."""
+        return self
+
+    def meanwhile(self, model: str) -> None:
+        """Return None: entries get their vectors at once."""
 
     def share(self, other: Embedder) -> None:
         """Do nothing: queries are not cached."""
@@ -104,6 +113,8 @@ class BundledEmbedder(StaticEmbedder):
     A command pays for its start: a first vector through model2vec takes a new process 0.53 CPU-s, this way 0.11 (Python
     itself included). A test compares the vectors.
     """
+
+    calibrated = True
 
     def __init__(self, identity: str, file: TensorFile, folder: str) -> None:
         super().__init__("bundled", identity, table_dimensions(file), lambda: _load_bundled(file, folder))
@@ -155,12 +166,15 @@ def open_embedder(
     endpoint: Endpoint | None = None,
     state: str = "",
     now_ns: Callable[[], int] | None = None,
+    *,
+    symmetric: bool = False,
 ) -> Embedder | None:
-    """Open a provider: bundled, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint, or none.
+    """Open a provider: bundled, neural, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint or none.
 
     For "none" return None. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
-    provider is left alone for a while. Reads only what name, identity and dimensions need (if these are unknown,
-    one vector is requested); words and vectors are loaded with the first text.
+    provider is left alone for a while. `symmetric`: `neural` reads questions as it reads entries. Reads only what
+    name, identity and dimensions need (if these are unknown, one vector is requested); words and vectors are loaded
+    with the first text.
 
     Raises EmbeddingError for an unknown provider, for a folder that is missing or has no such model, and for an
     invalid endpoint.
@@ -169,6 +183,8 @@ def open_embedder(
         return None
     if provider == "bundled":
         return _open_bundled()
+    if provider == "neural":
+        return _open_neural(state, now_ns, symmetric=symmetric)
     if provider == "path":
         return _open_folder(_model_folder(path, provider))
     if provider == "onnx":
@@ -176,11 +192,27 @@ def open_embedder(
     if provider == "endpoint" and endpoint is not None:
         return _open_endpoint(endpoint, state, now_ns)
     raise EmbeddingError(
-        f"There is no embedding provider '{provider}'.", "Choose bundled, path, onnx, endpoint or none."
+        f"There is no embedding provider '{provider}'.",
+        "Choose bundled, neural, path, onnx, endpoint or none.",
     )
 
 
-def _open_bundled() -> Embedder:
+def _open_neural(state: str, now_ns: Callable[[], int] | None, *, symmetric: bool) -> Embedder:
+    """Open the bundled model and the transformer together. Raises EmbeddingError if the extra is not installed."""
+    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.minilm import DIMENSIONS, WEIGHTS_SHA256, MiniLmEncoder, find_weights
+    from engram.adapters.embed.neural import NeuralEmbedder
+    from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
+
+    bundled = _open_bundled()
+    encoder = MiniLmEncoder(find_weights(), BUNDLED_FOLDER)
+    read = f"minilm:{WEIGHTS_SHA256[:32]}:slices1"
+    cache = VectorCache(os.path.join(state, FILE_NAME), read)
+    transformer = EncodedEmbedder("neural", read, encoder, cache, now_ns, dimensions=DIMENSIONS)
+    return NeuralEmbedder(f"neural1:{read}:{bundled.identity}", bundled, transformer, symmetric=symmetric)
+
+
+def _open_bundled() -> BundledEmbedder:
     """Open the model that is part of the package. Raises EmbeddingError if the installation is damaged."""
     try:
         file = read_header(os.path.join(BUNDLED_FOLDER, MODEL_FILE))

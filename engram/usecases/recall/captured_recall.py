@@ -84,9 +84,10 @@ def _terms(store: Store, text: str) -> set[str]:
 def _cosines(store: Store, question: str, texts: list[str]) -> list[float]:
     """Return how near each text is to the question; none without a model."""
     embedder = store.embedder
-    if embedder is None or embedder.costly:
+    immediate = embedder.immediate if embedder is not None else None
+    if immediate is None:
         return []
     try:
-        return list(embedder.similarities(question, texts))
+        return list(immediate.similarities(question, texts))
     except EmbeddingError:
         return []

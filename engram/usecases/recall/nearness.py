@@ -1,4 +1,4 @@
-"""How near passages come to a question, by the model that the answer was found with, where that costs little."""
+"""How near passages come to a question, by a model that costs little: the one that the answer was found with, or its stand-in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def nearness(store: Store, question: str) -> Nearness | None:
     """Return a function from texts to their cosines with a question; None without a model, and for a slow one."""
-    model = store.embedder
-    if model is None or model.costly:
+    embedder = store.embedder
+    model = embedder.immediate if embedder is not None else None
+    if model is None:
         return None
 
     def near(texts: Sequence[str]) -> list[float]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ("HYBRID", "MAX_RESULTS", "SCAN", "WORDS", "Answer", "Question", "Recalled", "query")
 
 _MAX_WEAK = 5  # ids of entries with too little evidence that an answer names
+_UNCALIBRATED = "what is called strong or weak was fitted to the bundled model; with '{}' it may be off"
 
 
 class Search(NamedTuple):
@@ -224,7 +225,8 @@ def _find_candidates(
         generation = store.index.generation or store.index.look()  # the refresh has just looked
         if generation is None or question.strategy == SCAN:
             break
-        meaning = question.strategy == HYBRID and store.embedder is not None
+        embedder = store.embedder if question.strategy == HYBRID else None
+        meaning = embedder is not None
         try:
             found = search.search_index(store, generation, text, criteria, limit, meaning=meaning)
         except DamagedIndexError as error:
@@ -233,6 +235,8 @@ def _find_candidates(
         except EmbeddingError as error:
             store.give_up_meaning(error)
         else:
+            if embedder is not None and not embedder.calibrated:
+                notes.append(_UNCALIBRATED.format(embedder.name))
             return (HYBRID if meaning else WORDS), found
         try:
             refresh(store)

@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 # The embedding model of a store: opened when first needed, set aside while it gives no vectors, changed with the settings.
 
 KEYS = tuple(
-    [f"embedding.{name}" for name in ("provider", "path", "url", "model", "dimensions", "timeout", "key")]
+    [
+        f"embedding.{name}"
+        for name in ("provider", "questions", "path", "url", "model", "dimensions", "timeout", "key")
+    ]
 )
 ASIDE_NS = 30_000_000_000
 READY = 0.9  # of all texts have a vector: from then on a question is answered by meaning too
@@ -110,17 +113,23 @@ class Meaning:
         return self._now_ns() < self._aside_until
 
     def usable(self, model: Embedder | None, generation: Generation | None) -> Embedder | None:
-        """Return the model, if it can be asked now and the index has vectors of it."""
+        """Return the model, if it can be asked now and the index has vectors of it; else what stands in for it, if anything."""
         if model is None or self.is_aside:
             return None
-        return None if generation is not None and lacks_vectors(generation) else model
+        if generation is None or not lacks_vectors(generation):
+            return model
+        return model.meanwhile(generation.model)
 
     def notes(self, generation: Generation | None) -> list[str]:
         """Return why there is no search by meaning now; nothing where there is, or none is wanted."""
         if self._trouble and (self._broken or self._model is None or self.is_aside):
             return [self._trouble]
         if generation is not None and lacks_vectors(generation) and self.progress(generation):
-            return [f"words only: {self.progress(generation)}"]
+            assert self._model is not None
+            instead = (
+                "the bundled vectors answer" if self._model.meanwhile(generation.model) else "words only"
+            )
+            return [f"{instead}: {self.progress(generation)}"]
         return []
 
     def progress(self, generation: Generation | None) -> str:
@@ -149,7 +158,9 @@ def _opened(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedd
 
     provider = settings.text("embedding.provider")
     endpoint = _endpoint(settings) if provider == "endpoint" else None
-    return open_embedder(provider, settings.text("embedding.path") or None, endpoint, state, now_ns)
+    symmetric = settings.text("embedding.questions") == "read"
+    path = settings.text("embedding.path") or None
+    return open_embedder(provider, path, endpoint, state, now_ns, symmetric=symmetric)
 
 
 def _endpoint(settings: Settings) -> Endpoint:

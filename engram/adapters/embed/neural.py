@@ -1,0 +1,166 @@
+"""The embedder of the provider `neural`: a transformer reads entries in the background, the bundled table reads all texts at once.
+
+A vector has two halves: the bundled model's and the transformer's. How much each counts, the question decides. The
+transformer's half of a question is the bundled vector, mapped into the transformer's space by a matrix that was fitted
+beforehand: the question does not wait for the transformer, and a process that only asks never loads it. So it is with an
+entry that has not been read yet.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.minilm import DIMENSIONS
+from engram.adapters.embed.model_files import read_floats, read_header
+from engram.adapters.embed.table import unit, units
+from engram.adapters.numeric import numpy_module
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.table import Nearness
+
+MAP_FILE = os.path.join(os.path.dirname(__file__), "bundled", "questions.safetensors")
+MAP = "questions"  # the tensor's name: (bundled dimensions, DIMENSIONS), float16
+MAPPED_SHARE = 0.3  # of the bundled model's cosine in that of both, for a question that is mapped
+READ_SHARE = 0.05  # the same for a question that the transformer reads
+MAPPED_GAIN, READ_GAIN = (
+    1.4,
+    1.15,
+)  # what those cosines count: against words, they deserve more trust than the bundled ones
+_OF_A_COMMAND = 2  # questions of a process that are mapped in any case: for so few no transformer is loaded
+_HALF = 0.5**0.5  # an entry's vector is a unit vector of two parts, equally long
+
+
+class NeuralEmbedder:
+    """An `Embedder` whose entries a transformer reads, with a cache, and whose questions are mapped into its space."""
+
+    name = "neural"
+    costly = True
+    calibrated = True
+
+    def __init__(
+        self, identity: str, bundled: Embedder, transformer: EncodedEmbedder, *, symmetric: bool = False
+    ) -> None:
+        """With `symmetric`, the transformer reads questions, too, from the third of a process on."""
+        self.identity = identity
+        self.bundled = bundled
+        self.transformer = transformer
+        self.dimensions = bundled.dimensions + DIMENSIONS
+        self._symmetric = symmetric
+        self._asked = 0
+        self._map: NDArray[np.float32] | None = None
+
+    @property
+    def immediate(self) -> Embedder:
+        """The bundled model."""
+        return self.bundled
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, as an entry has it. Raises EmbeddingError."""
+        return self.embed_parts(texts, [1] * len(texts))
+
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Return vectors of texts and of their parts, read by both models: unit rows or zeros. Raises EmbeddingError."""
+        read = self.transformer.embed_parts(texts, parts)
+        return _joined(self.bundled.embed_parts(texts, parts), read, _HALF, _HALF)
+
+    def embed_available(
+        self,
+        texts: Sequence[str],
+        parts: Sequence[int],
+        most: int,  # noqa: ARG002 - the transformer works in the background alone
+    ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
+        """Return the rows without waiting: where the transformer has not read a text, the bundled vector, mapped, stands in."""
+        static, _, tokens = self.bundled.embed_available(texts, parts, 0)
+        read, there, _ = self.transformer.embed_available(texts, parts, 0)
+        unread = ~read.any(axis=1)
+        if unread.any():
+            read[unread] = units(static[unread] @ self._question_map())
+        return _joined(static, read, _HALF, _HALF), there, tokens
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of a question, (dimensions,), whose product with an entry's is their cosine. Raises EmbeddingError."""
+        static = self.bundled.embed_one(text)
+        self._asked += 1
+        if self._symmetric and self._asked > _OF_A_COMMAND:
+            return _question(static, self.transformer.embed_one(text), READ_SHARE, READ_GAIN)
+        return _question(static, unit(static @ self._question_map()), MAPPED_SHARE, MAPPED_GAIN)
+
+    def meanwhile(self, model: str) -> Embedder | None:
+        """Return what asks an index of this identity by the bundled vectors alone; None for that of another model."""
+        if model == self.identity:
+            return BundledHalf(self)
+        return self.bundled if model == self.bundled.identity else None
+
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the bundled model's cosine of a text with each of the others: nobody waits for it. Raises EmbeddingError."""
+        return self.bundled.similarities(text, others)
+
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> Nearness | None:
+        """Return how near the tokens of texts come to those of a query's words, by the bundled model."""
+        return self.bundled.nearness(words, weights, texts)
+
+    def share(self, other: Embedder) -> None:
+        """Take over the loaded models of another store's embedder."""
+        if isinstance(other, NeuralEmbedder):
+            self.bundled = other.bundled
+            self.transformer.share(other.transformer)
+
+    def drop_unused(self) -> None:
+        """Drop the cached vectors of texts that are gone, and what only makes the next text quick."""
+        self.bundled.drop_unused()
+        self.transformer.drop_unused()
+
+    def _question_map(self) -> NDArray[np.float32]:
+        if self._map is None:
+            self._map = read_map(MAP_FILE, self.bundled.dimensions)
+        return self._map
+
+
+class BundledHalf(NeuralEmbedder):
+    """Asks by the bundled vectors alone: each entry has its own, whether the transformer has read it or not."""
+
+    def __init__(self, whole: NeuralEmbedder) -> None:
+        super().__init__(whole.identity, whole.bundled, whole.transformer)
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of a question, (dimensions,), whose product with an entry's is the bundled model's cosine."""
+        static = self.bundled.embed_one(text)
+        return _question(static, numpy_module().zeros(DIMENSIONS, "float32"), 1.0)
+
+
+def _question(
+    static: NDArray[np.float32], read: NDArray[np.float32], share: float, gain: float = 1.0
+) -> NDArray[np.float32]:
+    """Return a question's vector: its product with an entry's is `gain` times the weighted mean of both cosines."""
+    first, second = gain * share / _HALF, gain * (1 - share) / _HALF
+    return _joined(static[None], read[None], first, second)[0]  # type: ignore[no-any-return]
+
+
+def _joined(
+    static: NDArray[np.float32], read: NDArray[np.float32], first: float, second: float
+) -> NDArray[np.float32]:
+    """Return rows of both halves, each times its factor."""
+    numpy = numpy_module()
+    halves = [static * numpy.float32(first), read * numpy.float32(second)]
+    return numpy.concatenate(halves, axis=1)  # type: ignore[no-any-return]
+
+
+def read_map(path: str, rows: int) -> NDArray[np.float32]:
+    """Return the matrix that maps bundled vectors of questions, (rows, DIMENSIONS). Raises EmbeddingError."""
+    found = read_floats(read_header(path), MAP)
+    if found.shape != (rows, DIMENSIONS):
+        raise EmbeddingError(
+            f"The map of questions in {path} does not fit the models.", "Install Engram again."
+        )
+    return found

