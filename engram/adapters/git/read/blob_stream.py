@@ -30,7 +30,13 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
         return
     with process.start(repo.worktree, _WORDS, True, process.safe_environment()) as git:
         assert git.stdout is not None
-        timer = threading.Timer(deadline, process.stop, (git,))
+        late = threading.Event()
+
+        def stop_late() -> None:
+            late.set()
+            process.stop(git)
+
+        timer = threading.Timer(deadline, stop_late)
         feeder = threading.Thread(target=_feed, args=(git, "".join(f"{oid}\n" for oid in oids).encode()))
         timer.start()
         feeder.start()
@@ -41,7 +47,7 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
                 length = int(words[2]) + 1 if is_blob else 0  # with a line end
                 content = git.stdout.read(length)
                 if not content or len(content) < length:
-                    if not timer.is_alive():
+                    if late.is_set():
                         raise unlisted(
                             _WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s"
                         )
