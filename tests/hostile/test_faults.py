@@ -69,7 +69,9 @@ def test_a_sample_of_files_and_faults(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("not config.getoption('--thorough')", reason="ten thousand combinations: ./test --thorough")
+@pytest.mark.skipif(
+    "not config.getoption('--thorough')", reason="ten thousand combinations: ./test --thorough"
+)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_files_and_faults(bench: Bench, part: int) -> None:
     found = []
@@ -172,7 +174,7 @@ def test_by_a_wrong_clock_commands_answer_or_say_why_not(bench: Bench, days: int
 
 
 CLOCKED = [
-    *EVERYDAY, ("sync",), ("feedback", "--helpful", "@ID"), ("edit", "@ID", "--add-tag", "crane"), ("maintain",),
+    *EVERYDAY, ("sync",), ("feedback", "--helpful", "@ID"), ("edit", "@ID", "--add-tag", "crane"),
     ("doctor",), ("log", "@ID"), ("insight",), ("review",), ("reindex", "--rebuild"), ("team",), ("live",),
 ]  # fmt: skip
 

@@ -310,7 +310,7 @@ def test_attributes_that_name_programs_are_only_a_file(world: World) -> None:
     world.objects.put(".gitattributes", DRIVERS)
     world.objects.put("lore/.gitattributes", DRIVERS)
     world.objects.put("lore/$Id$.md", b"An $Id$ line and a $Format:%H$ line.\n")
-    world.objects.put("hooks/post-merge", b"#!/bin/sh\ntouch executed\n", PROGRAM)
+    world.objects.put("hooks/post-merge", b"#!/bin/sh\ntouch executed\n")
     around = world.around()
     ok("sync", "--pull", cwd=world.root)
     ok("clone", str(world.hub), str(world.folder / "new"))

@@ -103,12 +103,15 @@ def _drain(store: Store) -> int:
 
 def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
     from engram.adapters.git.write.commits import commit_all, landed
+    from engram.adapters.git.write.staging import sync_index
 
     repository = store.repository
     operations = write.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
     if operations and (is_new or not landed(repository, marker)):
         commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
+    elif operations:  # committed by one who was killed, perhaps before he had the index follow
+        sync_index(repository, store.places.state)
     write.done(batch)
     return len(operations)
 

@@ -66,7 +66,7 @@ def _behind(store: Store, known: str, tip: str) -> list[tuple[str, str, int]]:
 
 def last_of(day: int) -> str:
     """Return the last id that a line of a day (since 1970, UTC) can have."""
-    return ulid.encode(tallies.end_of(day), (1 << 80) - 1)
+    return ulid.encode(max(0, tallies.end_of(day)), (1 << 80) - 1)
 
 
 def _arrived(store: Store, tip: str, path: str, after: str) -> list[tuple[str, str, int]]:

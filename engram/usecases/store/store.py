@@ -189,7 +189,7 @@ class Clock:
 
     def new_id(self) -> str:
         """Return a new ULID."""
-        return ulid.encode(self.nanoseconds() // 1_000_000, int.from_bytes(os.urandom(10), "big"))
+        return ulid.encode(max(0, self.nanoseconds() // 1_000_000), int.from_bytes(os.urandom(10), "big"))
 
 
 DEDICATED = "dedicated"

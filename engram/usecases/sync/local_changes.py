@@ -105,7 +105,11 @@ def keep_back(store: Store, theirs: str | None) -> None:
 def committing(store: Store) -> Iterator[None]:
     """Hold the lock of whoever commits. Raises StoreError after a minute."""
     lock = commit_lock(store)
-    if not lock.acquire(LOCK_SECONDS):
+    try:
+        taken = lock.acquire(LOCK_SECONDS)
+    except OSError as error:
+        raise atomic.unwritable(lock.path, error) from None
+    if not taken:
         raise StoreError("Another process has been committing for a minute.", "Try again; nothing is lost.")
     try:
         yield
