@@ -133,8 +133,10 @@ def _items(text: str) -> list[str] | None:
 
 def _words(text: str) -> tuple[str, ...] | None:
     words = tuple(_items(text) or ())
+    if not words:
+        return None
     short = len(text) <= MAX_WORD or (len(words) <= MAX_ITEMS and max(map(len, words)) <= MAX_WORD)
-    return words if short and words else None
+    return words if short else None
 
 
 def _moments(text: str) -> tuple[str, ...] | None:
