@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 
-from engram.adapters.state.private import keep_private
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -143,3 +143,18 @@ def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Seq
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def keep_private(path: str) -> None:
+    """Make the file if there is none, and take the rights of others from one that is there; where that fails, go on.
+
+    A database is not opened for that: to close a second handle would give up the locks of the first.
+    """
+    with suppress(OSError):
+        if path == ":memory:":
+            return
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            if os.stat(path).st_mode & 0o077:
+                os.chmod(path, 0o600)

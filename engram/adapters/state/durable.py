@@ -6,8 +6,7 @@ import os
 import sqlite3
 
 from engram.adapters.state import judgement_cache
-from engram.adapters.state.connection import rename_damaged
-from engram.adapters.state.private import keep_private
+from engram.adapters.state.connection import keep_private, rename_damaged
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 
-from engram.adapters.state.private import keep_private
+from engram.adapters.state.connection import keep_private
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.similarity.same_words import find_same
+from engram.usecases.similarity.near_duplicates import find_same, similar
 from engram.usecases.store import judgements
 from engram.usecases.store.code_repository import code_repository
 

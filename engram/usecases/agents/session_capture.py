@@ -23,8 +23,7 @@ from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.similarity.same_words import find_same
+from engram.usecases.similarity.near_duplicates import find_same, similar
 from engram.usecases.store import activity_log, captured, judgements
 from engram.usecases.store.captured import ORIGIN
 

@@ -6,7 +6,7 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED
 from engram.domain.errors import NotAllowedError
 from engram.domain.similarity.deduplicate import fold, sources_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.similarity.same_words import There, replacement_of
+from engram.usecases.similarity.near_duplicates import There, replacement_of
 from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:

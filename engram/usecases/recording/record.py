@@ -26,8 +26,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
 from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
 from engram.usecases.recording.known import confirm
-from engram.usecases.similarity.near_duplicates import Similar, remember, similar
-from engram.usecases.similarity.same_words import There, find_same
+from engram.usecases.similarity.near_duplicates import Similar, There, find_same, remember, similar
 from engram.usecases.store import activity_log, captured, entry_writer, judgements, people
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import CONTRADICTION, compare
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.resolve import resolve
-from engram.usecases.similarity.same_words import There
+from engram.usecases.similarity.near_duplicates import There
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import is_quarantined
 
