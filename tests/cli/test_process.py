@@ -211,6 +211,7 @@ def test_an_editor_that_cannot_be_started_is_told(root: Path, chosen: str) -> No
     assert list(spare.iterdir()) == [], "nothing was typed, so nothing is kept"
 
 
+@pytest.mark.slow
 def test_visual_comes_before_editor(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     code, _ = terminal(

@@ -67,7 +67,7 @@ def test_garbage_is_passed_over(root: Path) -> None:
     assert silent(run(root, b"\xfe garbage"))
 
 
-@sampled("filling", [b'\\"{[', b"x", b"line of a log\\n", b"\\\\", b"\\u00e4", "ä".encode()], 2)
+@sampled("filling", [b'\\"{[', b"x", b"line of a log\\n", b"\\\\", b"\\u00e4", "ä".encode()])
 def test_of_ten_megabytes_the_head_and_the_tail_are_read(filling: bytes, root: Path) -> None:
     long = b'"more": "' + filling * (10 * MEGABYTE // len(filling)) + b'"'
     asked = payload(root)[1:-1]
@@ -76,6 +76,7 @@ def test_of_ten_megabytes_the_head_and_the_tail_are_read(filling: bytes, root: P
     assert LESSON in calm("prompt", root, raw=b"{" + long + b", " + other + b"}").out
 
 
+@pytest.mark.slow
 def test_of_many_megabytes_in_many_pieces_the_head_is_read(root: Path) -> None:
     pieces = b'"pieces": [' + b'{"a": ["b"]}, ' * MEGABYTE + b"1]"
     assert LESSON in run(root, payload(root)[:-1] + b", " + pieces + b"}").stdout.decode()
@@ -87,6 +88,7 @@ def test_the_error_at_the_end_of_megabytes_of_output_is_found(root: Path) -> Non
     assert FAILURE in text_of(json.loads(calm("tool-failure", root, raw=failure).out))
 
 
+@pytest.mark.slow
 def test_a_large_payload_is_answered_all_the_same(root: Path) -> None:
     large = payload(root)[:-1] + b', "more": "' + b"x" * MEGABYTE + b'"}'
     assert LESSON in calm("prompt", root, raw=large).out
@@ -145,8 +147,7 @@ IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 @sampled(
     ("home_too", "is_indexed"),
     [(True, False), (False, True), (True, True), (False, False)],
-    2,
-    ["store-and-home-fresh", "store-indexed", "store-and-home-indexed", "store-fresh"],
+    ids=["store-and-home-fresh", "store-indexed", "store-and-home-indexed", "store-fresh"],
 )
 def test_a_clone_that_may_only_be_read_is_recalled_from_as_usual(
     home_too: bool, is_indexed: bool, root: Path, tmp_path: Path
@@ -216,6 +217,7 @@ def test_a_store_that_cannot_be_written_is_no_error(root: Path) -> None:
         assert tuple(calm(event, root)) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_home_that_is_nowhere_is_no_error(root: Path) -> None:
     gone = {"HOME": "/gone", "XDG_DATA_HOME": "/gone/x", "XDG_CONFIG_HOME": "/gone/y"}
     assert LESSON.encode() in run(root, payload(root), **gone).stdout

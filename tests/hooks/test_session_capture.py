@@ -355,6 +355,7 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
         assert [lore.content for lore in captured.captured(engram.store)] == [CAUSE]
 
 
+@pytest.mark.slow
 def test_without_a_remote_the_detached_process_ends_well(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     command = [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "sync"]

@@ -333,6 +333,7 @@ def test_the_document_says_what_the_tools_say() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
     with served(dedicated(tmp_path / "store")) as server:
         assert server.url.startswith("http://127.0.0.1:")

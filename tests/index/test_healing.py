@@ -155,7 +155,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.parametrize("read_only", ["state", "index"])
+@sampled("read_only", ["state", "index"])
 def test_without_permission_to_write_its_state_a_store_still_answers(
     open_folder: Path, read_only: str
 ) -> None:

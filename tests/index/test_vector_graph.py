@@ -240,6 +240,7 @@ def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Pa
         assert generation.verify() == []
 
 
+@pytest.mark.slow
 def test_usearch_is_imported_only_where_there_is_a_graph(tmp_path: Path, home: Path) -> None:
     code = """
 import sys, engram

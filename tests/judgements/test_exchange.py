@@ -153,6 +153,7 @@ def test_a_file_in_the_way_of_a_folder_of_ledgers_gives_way_in_every_clone(tmp_p
 # Remotes
 
 
+@pytest.mark.slow
 def test_clones_that_are_shallow_and_single_branch_exchange_and_stay_so(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "a")
     for number in range(3):

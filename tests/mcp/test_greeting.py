@@ -53,6 +53,7 @@ def test_each_request_is_answered_once(server: Raw) -> None:
     assert sorted(found) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Path) -> None:
     with Raw(cwd=tmp_path) as server:
         assert server.end() == 0
@@ -64,6 +65,7 @@ def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Pa
         ({"id": 5, "method": "ping"}, {"id": 5, "result": {}}),
         ({"id": 5, "method": "initialize", "params": {}}, {"id": 5}),
     ],
+    everyday=0,
 )
 def test_anything_else_is_left_to_the_sdk(
     tmp_path: Path, first: dict[str, Any], answer: dict[str, Any]
@@ -74,6 +76,7 @@ def test_anything_else_is_left_to_the_sdk(
         assert {name: found.get(name) for name in answer} == answer
 
 
+@pytest.mark.slow
 def test_an_unknown_version_gets_the_newest_that_has_a_handshake(tmp_path: Path) -> None:
     with Raw(cwd=tmp_path, greet=False) as server:
         answer = server.request(0, "initialize", {**HELLO, "protocolVersion": "1999-01-01"})

@@ -88,6 +88,7 @@ def test_initialize_is_answered_before_anything_is_opened(server: Raw) -> None:
     assert not [name for name in server.loaded_at_hello if re.search(HEAVY, name)]
 
 
+@pytest.mark.slow
 def test_stray_output_does_not_reach_the_protocol(server: Raw) -> None:
     said = server.call(1, "recall_status")  # opening the store imports what prints
     assert said["structuredContent"]["strategy"] == "hybrid"

@@ -88,6 +88,7 @@ def test_refs_are_the_same_in_separate_processes_of_one_session(tmp_path: Path) 
     assert forked("session", "--json", cwd=tmp_path, **other).json["session_refs"] == {}
 
 
+@pytest.mark.slow
 def test_commands_of_one_terminal_or_group_of_processes_share_a_session(tmp_path: Path) -> None:
     plain(tmp_path)
     process("record", QUEUE, "-c", "fact", cwd=tmp_path)

@@ -116,6 +116,7 @@ def test_a_field_that_is_described_once_is_in_every_front_end() -> None:
     assert "`redact`?, `moods`? |" in found["tools page"]
 
 
+@pytest.mark.slow
 def test_what_is_given_for_a_described_field_reaches_the_entry(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     recorded, by_agent = run(WITH_IMPORTANCE, str(root))

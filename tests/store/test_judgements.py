@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, variables
-from effort import sampled
+from effort import examples, sampled
 from sync_kit import Clones, commit
 
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
@@ -105,7 +105,7 @@ def test_wherever_a_judging_process_is_killed_the_next_counts_what_is_on_disk(st
     store.close()
     done = None
     while done is None or done.returncode:
-        limit += 1
+        limit += examples(2, 1)
         command = [sys.executable, "-c", textwrap.dedent(KILLED), store.path, lore_id, str(limit)]
         done = subprocess.run(command, env=variables(), capture_output=True, check=False)
         assert done.returncode in (0, -signal.SIGKILL), done.stderr

@@ -233,7 +233,7 @@ def test_in_tree_judgements_travel_and_only_where_publishing_is_allowed(machines
     assert "judgements last exchanged with origin" in b.engram("status").out
 
 
-@sampled("record", [by_mcp, by_command, by_program])
+@sampled("record", [by_command, by_mcp, by_program])
 def test_a_store_that_nobody_synced_pushes_nothing(
     machines: Machines, record: Callable[[Machine, str], None]
 ) -> None:
