@@ -253,7 +253,7 @@ class Engram(
         dry_run: bool = False,
         kind: str = "",
     ) -> Imported:
-        """Import markdown, JSON or what another memory tool keeps (`kind`, else told); doing it twice changes nothing.
+        """Import markdown, JSON or what another memory tool keeps (`kind`, else detected); doing it twice changes nothing.
 
         With `dry_run` the answer's `.seen` says what would come, and nothing is written. Raises NotFoundError, UsageError.
         """
@@ -267,7 +267,7 @@ class Engram(
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.
 
-        `progress` is told (files done, files in all) along the way where all are read anew; what it raises ends the work.
+        Where all are read again, `progress` gets (files done, files in all) along the way; what it raises ends the work.
         """
         from engram.usecases.index.refresh import refresh
 
@@ -276,7 +276,7 @@ class Engram(
     def make_vectors(self, progress: Callable[[int, int], None] | None = None) -> Filled:
         """Make the vectors that lore still wait for, where the embedding provider is one that takes its time.
 
-        It happens by itself in the background; here one waits for it. `progress` is told (lore done, lore in all).
+        It happens by itself in the background; here one waits for it. `progress` gets (entries done, entries in all).
         Questions go on being answered meanwhile. The answer says how many got theirs, how many wait, and what went wrong.
         """
         from engram.usecases.index.vectors import make_vectors

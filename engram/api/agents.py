@@ -61,7 +61,7 @@ class Teaming(Part):
         files: Words = (),
         scope: str = "",
     ) -> Recorded:
-        """Hand work over to the agent `to`, or to whoever comes next; it is told first, once.
+        """Hand work over to the agent `to`, or to whoever comes next; that agent sees it first, once.
 
         Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """

@@ -102,7 +102,7 @@ class Curating(Part):
 
         `kinds` are merge, supersede, archive, promote, decay (default: all). `skip` leaves steps out, `confirm` has
         those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
-        scopes proposes. `progress` is told what is being done. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
+        scopes proposes. `progress` gets the name of each step. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
         """
         from engram.usecases.consolidation.consolidate import plan
 
@@ -150,7 +150,7 @@ class Curating(Part):
             )
 
     def would_answer(self, name: str) -> WouldAnswer:
-        """Which past queries would show this lore if nothing held it back: `.queries`, of `.asked`.
+        """Which past queries would show this entry if nothing kept it out: `.queries`, of `.asked`.
 
         Raises NotFoundError, AmbiguousError, StoreError.
         """

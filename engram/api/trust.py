@@ -31,13 +31,13 @@ class Trusting(Part):
         return trust.list_quarantined(self.store)
 
     def accept(self, *names: str, everything: bool = False) -> list[QuarantinedEntry]:
-        """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
+        """Release quarantined entries, by id or the start of one. Raises NotFoundError for any other, UsageError."""
         from engram.usecases.review import trust
 
         return trust.accept(self.store, names, everything=everything)
 
     def reject(self, *names: str, everything: bool = False, delete: bool = False) -> list[QuarantinedEntry]:
-        """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
+        """Archive quarantined entries, or delete them. Raises NotFoundError, UsageError, StoreError."""
         from engram.usecases.review import trust
 
         rejected = trust.reject(self.store, names, everything=everything, delete=delete)

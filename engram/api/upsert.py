@@ -47,7 +47,7 @@ class Putting(Part):
         new: bool = False,
         key: str = "",
     ) -> Put:
-        """Make the lore with this id (a ULID of yours) what is given: `.shown`, and `.created` where there was none.
+        """Write the entry with this id (a ULID of yours) as given: `.shown`, and `.created` where there was none.
 
         The arguments are those of `record`. What is left out gets its default; confidence, status, votes and history
         stay. `digest` "*" asks that there be one, `new` that there be none.

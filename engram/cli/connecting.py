@@ -83,8 +83,8 @@ def _close(
     if not applied:
         out.rule(f"{counted(count, 'file')} would be changed; nothing was.")
         return
-    beside = " What a file held before lies beside it (*.bak)." if kept else ""
-    out.line(f"Changed {counted(count, 'file')}.{beside}")
+    copies = " The files as they were are kept next to them (*.bak)." if kept else ""
+    out.line(f"Changed {counted(count, 'file')}.{copies}")
 
 
 def _document(plans: Sequence[Plan], backups: dict[str, str], *, applied: bool) -> dict[str, object]:

@@ -31,7 +31,7 @@ def run() -> NoReturn:
 
         atexit._run_exitfuncs()  # noqa: SLF001 - os._exit would not
         with suppress(OSError):
-            sys.stderr.flush()  # stdout is, and its errors are told
+            sys.stderr.flush()  # stdout is, and its errors are reported
         os._exit(code)
     sys.exit(code)
 

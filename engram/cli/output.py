@@ -40,7 +40,7 @@ class Output:
             print(text)
 
     def note(self, text: str) -> None:
-        """A remark beside the answer, on standard error."""
+        """Print a remark on the answer, on standard error."""
         print(safe_text(text), file=sys.stderr)
 
     def document(self, value: Mapping[str, object]) -> None:

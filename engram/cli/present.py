@@ -191,9 +191,9 @@ def dispute_lines(call: Call, lore: Lore) -> list[str]:
     from engram.domain.entry.disputes import describe_dispute
     from engram.domain.review.review import CONFLICT, item_id
 
-    said = safe_text(describe_dispute(lore, call.store.clock.now()))
+    dispute = safe_text(describe_dispute(lore, call.store.clock.now()))
     settle = f"settle it: engram review (accept|take|both) {item_id(CONFLICT, [lore.id])}"
-    return [call.output.styled(said, BOLD), call.output.styled(settle, DIM)]
+    return [call.output.styled(dispute, BOLD), call.output.styled(settle, DIM)]
 
 
 def _without_title(content: str, title: str) -> str:

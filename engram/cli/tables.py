@@ -48,7 +48,7 @@ def _show_rows(output: Output, columns: list[tuple[str, ...]]) -> None:
 
 
 def _show_cells(output: Output, columns: list[tuple[str, ...]]) -> None:
-    """A line for each cell, beside its column's name, and an empty one between rows."""
+    """Return a line for each cell, after its column's name, and an empty one between rows."""
     indent = max(cells(column[0]) for column in columns) + len(_BETWEEN)
     for row in range(1, len(columns[0])):
         if row > 1:

@@ -32,6 +32,6 @@ def with_captured(engram: Engram, result: CallToolResult, question: str) -> Call
     data["lore"] = [*data.get("lore", []), *(neutralize_data(row, is_checked=False) for row in rows)]
     data["notes"] = [*data.get("notes", []), LEAD]
     first = result.content[0] if result.content else None
-    said = first.text if isinstance(first, TextContent) else ""
-    text = TextContent(type="text", text="\n\n".join([said, "\n".join(lines)]))
+    answer = first.text if isinstance(first, TextContent) else ""
+    text = TextContent(type="text", text="\n\n".join([answer, "\n".join(lines)]))
     return CallToolResult(content=[text], structured_content=data)

@@ -1,4 +1,4 @@
-"""How much memory the C library keeps to itself: a server runs all day beside an agent, and several do.
+"""How much memory the C library keeps to itself: a server runs as long as its agent, and several do.
 
 With glibc each thread takes from a heap of its own, and what building an index took stays with the process.
 """

@@ -1,7 +1,7 @@
 """The store behind a server: found and opened when it is first needed, used in worker threads, never in an agent's way.
 
 The event loop only passes messages on. Whatever touches a disk runs in a thread; one that takes too long goes on by
-itself while the agent is told so, and one that nobody waits for any more is stopped where that is safe.
+itself while the agent gets a notice, and one that nobody waits for any more is stopped where that is safe.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _USER = "user"  # engram.usecases.opening.open_store.USER, whose import can wait
 class Opening(NamedTuple):
     """Which store a server is about: `store` and `scope` as on the command line; `ask` lets the client's folders decide.
 
-    `patience` is how many seconds a call may take before the agent is told to carry on.
+    `patience` is how many seconds a call may take before the agent gets a notice to carry on.
     """
 
     store: str | None = None

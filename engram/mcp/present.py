@@ -76,14 +76,14 @@ def listed(
     data = results.Found(
         strength=strength, notice=IN_DATA if rows else nothing, lore=rows, also=dict(fitted.also), notes=list(notes)
     )  # fmt: skip
-    said = [NOTICE if rows else nothing, *([WEAK] if strength == ranking.WEAK else []), *notes]
-    return answer(as_answer(fitted, said), data)
+    lines = [NOTICE if rows else nothing, *([WEAK] if strength == ranking.WEAK else []), *notes]
+    return answer(as_answer(fitted, lines), data)
 
 
-def as_answer(fitted: Fitted, said: Sequence[str]) -> str:
+def as_answer(fitted: Fitted, lines: Sequence[str]) -> str:
     """Lore as text, behind what Engram itself says."""
     shown = ["\n".join(filter(None, (as_text(one), context_text(one)))) for one in fitted.items]
-    parts = ["\n".join(said), *shown, also_text(fitted.also)]
+    parts = ["\n".join(lines), *shown, also_text(fitted.also)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -102,11 +102,11 @@ def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Seq
 
     store = engram.store
     seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
-    said = tokens(NOTICE + WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
+    used = tokens(NOTICE + WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
     near = nearness(store, question) if question else None
     most = _MOST_WEAK if answered.strength == ranking.WEAK else None
     return frame(
-        seen, int(store.settings.number("recall.budget")) - said, store.clock.now(), question, near, most=most
+        seen, int(store.settings.number("recall.budget")) - used, store.clock.now(), question, near, most=most
     )
 
 

@@ -51,7 +51,7 @@ class Recorded(BaseModel):
 
 
 class Judgement(BaseModel):
-    """One entry after feedback; `repeated` if this session had said the same before."""
+    """One entry after feedback; `repeated` if this session gave the same feedback before."""
 
     ref: str = ""
     id: str

@@ -47,7 +47,7 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
 
 
 def _load() -> None:
-    """Import what the server needs; an error is told by whoever needs it first."""
+    """Import what the server needs; an error is reported by whoever needs it first."""
     import contextlib
 
     with contextlib.suppress(Exception):

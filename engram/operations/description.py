@@ -85,7 +85,7 @@ def whole(name: str, people: str = "", **more: Any) -> Parameter:
 
 
 def flag(name: str, people: str = "", **more: Any) -> Parameter:
-    """Describe a yes or no, no where nothing is said."""
+    """Describe a yes or no, by default no."""
     return _parameter(name, FLAG, people, False, more)
 
 

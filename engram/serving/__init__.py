@@ -1,6 +1,6 @@
 """Serve HTTP safely: tokens, origins, host names, rates and deadlines, for the HTTP API and MCP.
 
-It is plain HTTP, on the loopback unless told otherwise; on a network it belongs behind a proxy that speaks TLS.
+It is plain HTTP, on the loopback unless configured otherwise; on a network it belongs behind a proxy that speaks TLS.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Being told by the system which files of the lore folder changed, instead of looking at each (Linux: inotify).
+"""Notifications by the system of which files of the lore folder changed, instead of a look at each (Linux: inotify).
 
 The kernel queues an event before the call that changed the file returns, so whoever asks afterwards knows.
-Not told: writes through shared memory, and what another machine does on a network file system.
+Not reported: writes through shared memory, and what another machine does on a network file system.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXTENSION = ".md"
 
 
 class WatchLostError(Exception):
-    """Events were lost or folders moved: what was told so far is not all."""
+    """Events were lost or folders moved: what was reported so far is not all."""
 
 
 class FolderWatch:
@@ -51,7 +51,7 @@ class FolderWatch:
         self._notify: INotify = INotify()
 
     def follow(self, folder: str) -> None:
-        """Be told what happens in `folder` from now on; one that is not there (any more) is passed over.
+        """Watch `folder` from now on; one that is not there (any more) is skipped.
 
         Raises OSError where the system has no room for one more.
         """

@@ -14,6 +14,7 @@ from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HERE, STATES, Ta
 from engram.domain.entry.lore import PENDING, lore_as_dict
 from engram.domain.entry.times import render
 from engram.domain.entry.ulid import short
+from engram.domain.text.counting import ago
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ UNCONFIRMED_TIER, CONFIRMED, DISPUTED, CAPTURED, HELD = TIERS = (
     "unconfirmed", "confirmed", "disputed", "captured", "held",
 )  # fmt: skip
 _CAPTURED = "Extracted from "
-_UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # days
 
 # What a field counts as while nobody here accepted what another clone set it to. A field that joins them is claimed in
 # `claims_of`, is asked about in the review queue, and counts once it is accepted: nothing else is needed.
@@ -216,16 +216,6 @@ def earned_by(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -
         return Earned(CONFIRMED, count, by, at)
     is_captured = any(text.startswith(_CAPTURED) for text in lore.context)
     return Earned(CAPTURED if is_captured else UNCONFIRMED_TIER)
-
-
-def ago(seconds: float) -> str:
-    """Return how long ago something was: `2 weeks ago`, `today`."""
-    days = int(seconds // 86_400)
-    for length, name in _UNITS:
-        if days >= length:
-            number = days // length
-            return f"{number} {name}{'s' if number > 1 else ''} ago"
-    return "today"
 
 
 def in_effect(lore: Lore, what: Counted) -> Lore:

@@ -20,7 +20,7 @@ class Alias(NamedTuple):
     """One row of the table: a tool's other name, the tool it is, a few words, and what its arguments are called.
 
     `shown` are the arguments that a schema lists, by the name that the tool has for each; `also` further spellings of
-    these; `defaults` what the tool is given where nothing else is said; `unused` what the other memory takes and this one
+    these; `defaults` the tool's values where a call gives none; `unused` what the other memory takes and this one
     has no use for; `belonging` what says where lore belongs or who may read it, by kind.
     """
 

@@ -189,8 +189,8 @@ async def compat_register(
         facts = {key: value for key, value in done.as_dict().items() if key != "text"}
         harmless = neutralize_data({**facts, "scopes": list(known(engram.store))}, is_checked=False)
         data = Registered.model_validate(harmless)
-        said = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
-        return answer(f"{said}\nScopes: {', '.join(data.scopes)}", data)
+        text = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
+        return answer(f"{text}\nScopes: {', '.join(data.scopes)}", data)
 
     return await use(work, index=False)
 

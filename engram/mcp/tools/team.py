@@ -98,7 +98,7 @@ async def register_agent(
 
 @takes(HANDOFF)
 async def handoff(**given: Any) -> Annotated[CallToolResult, Written]:
-    """Hand your work over: the other agent is told first, once, in its next session or get_context."""
+    """Hand your work over: the other agent sees it first, once, in its next session or get_context."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.handoff(**given)

@@ -64,7 +64,7 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     now = store.clock.now().timestamp()
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
-    held = zlib.crc32(repr(sorted(quarantined_texts(store))).encode())
+    quarantined = zlib.crc32(repr(sorted(quarantined_texts(store))).encode())
     before = store.built_graph
     if before is not None and before.entities is entities:  # the same tuple while no file was read again
         checksum = before.stamp.rpartition(" ")[2]
@@ -72,7 +72,7 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
         checksum = str(
             zlib.crc32("\0".join([part for entity in entities for part in _parts(entity)]).encode())
         )
-    return f"{lore} {expired} {held} {checksum}"
+    return f"{lore} {expired} {quarantined} {checksum}"
 
 
 def _parts(entity: Entity) -> list[str]:
@@ -101,8 +101,10 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
 
 def _without_quarantined(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
     """Leave out quarantined entries."""
-    held = quarantined_texts(store)
-    return [one for one in lore if one.id not in held or one.text_digest not in (held[one.id] or ())]
+    quarantined = quarantined_texts(store)
+    return [
+        one for one in lore if one.id not in quarantined or one.text_digest not in (quarantined[one.id] or ())
+    ]
 
 
 def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:

@@ -140,7 +140,7 @@ def recent(
 
 
 def _by_time(commits: Sequence[T], lines: Sequence[T]) -> list[T]:
-    """Return both, newest first; commits stay in the order of their history, whatever clocks said."""
+    """Return both, newest first; commits stay in the order of their history, whatever clocks say."""
     found: list[T] = []
     rest = list(lines)[::-1]
     for commit, place in zip(commits, _places(commits), strict=True):

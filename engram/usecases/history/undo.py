@@ -145,7 +145,7 @@ def _judgements(store: Store) -> list[OwnCommit]:
     along = set[str]()
     for line in lines:
         if line.of in along or (line.of and line.kind != RETRACTED):
-            along.add(line.id)  # said by an operation that is undone by itself
+            along.add(line.id)  # of an operation that is undone by itself
             continue
         subject = subjects[line.id]
         deed = store.deeds_of_lines.get(line.id, deeds[line.id])

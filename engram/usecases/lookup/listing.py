@@ -182,9 +182,9 @@ def _with_moments(generation: Generation, event: str) -> tuple[str, ...]:
     """Return the ids of entries with a moment; with a text those with a moment that it is as a command, file, tool or error."""
     from engram.domain.agents.moment_match import described, fitting
 
-    told = described(event) if event.strip() else None
+    moment = described(event) if event.strip() else None
     hits = generation.catalog.select("\"when\" != ''")
-    return tuple(hit.id for hit in hits if told is None or fitting(told, hit.when.split("\n")))
+    return tuple(hit.id for hit in hits if moment is None or fitting(moment, hit.when.split("\n")))
 
 
 def _order(sort: str, limit: int | None, offset: int) -> str:

@@ -138,11 +138,11 @@ def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -
         one.id: (one.decision, one.reason, one.mark) for one in found.entries if one.decision
     }
     for lore_id, decision, reason in decisions:
-        entry, said = _named(found, lore_id), " ".join(reason.split())[:_LONGEST_REASON]
-        if decision == REJECT and not said:
+        entry, why = _named(found, lore_id), " ".join(reason.split())[:_LONGEST_REASON]
+        if decision == REJECT and not why:
             raise UsageError(_NO_REASON, "Say why: --reason TEXT.")
         if decision:
-            chosen[entry.id] = decision, said if decision == REJECT else "", entry.mark
+            chosen[entry.id] = decision, why if decision == REJECT else "", entry.mark
         else:
             chosen.pop(entry.id, None)
     _remember(store, found.about.name, chosen)
@@ -239,9 +239,9 @@ def _entry(lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]
     lore = after or before
     if lore is None:
         return ProposedEntry(lore_id, lore_id, FILE, "a file that is no entry", "", None, None, paths, "")
-    said = phrase([before] if before else [], after)
+    change = phrase([before] if before else [], after)
     who = byline(lore.agent, lore.author)
-    return ProposedEntry(lore.id, lore.title, said.kind, said.words, who, before, after, paths, "")
+    return ProposedEntry(lore.id, lore.title, change.kind, change.words, who, before, after, paths, "")
 
 
 def _lore(store: Store, path: str, raw: bytes) -> Lore | None:
@@ -283,8 +283,8 @@ def _reviews(store: Store) -> dict[str, dict[str, tuple[str, str, str]]]:
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _STATE)))
         return {
-            str(name): {str(key): tuple(map(str, value)) for key, value in said.items()}  # type: ignore[misc]
-            for name, said in found.items()
+            str(name): {str(key): tuple(map(str, value)) for key, value in reasons.items()}  # type: ignore[misc]
+            for name, reasons in found.items()
         }
     except (EngramError, ValueError, TypeError, AttributeError):
         return {}

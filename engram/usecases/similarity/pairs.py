@@ -78,13 +78,13 @@ class _Comparison:
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
-        held = quarantine.quarantined_texts(store)
+        quarantined = quarantine.quarantined_texts(store)
         momentary = set(generation.catalog.select_rows(_MOMENTARY, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text
             for text in generation.catalog.texts((ACTIVE, PENDING))
             if text.row not in momentary
-            and (text.id not in held or text.text_digest not in (held[text.id] or ()))
+            and (text.id not in quarantined or text.text_digest not in (quarantined[text.id] or ()))
         ]
         self._lore: dict[int, Lore] = {}
 
@@ -114,8 +114,8 @@ class _Comparison:
         from engram.adapters.index.near import frequencies
 
         chosen = candidates(self._generation, self._texts, terms, fresh)
-        said = frequencies(terms)
-        words = StoreWords(self._embedder, lambda stem: said.get(term(stem), 0), len(self._texts)).words()
+        counts = frequencies(terms)
+        words = StoreWords(self._embedder, lambda stem: counts.get(term(stem), 0), len(self._texts)).words()
         sides, vectors = self._sides(sorted({place for pair in chosen for place in pair}), words)
         for one, other in chosen:
             if one not in sides or other not in sides or self._linked(one, other):

@@ -127,8 +127,10 @@ def _disputes(store: Store) -> list[Finding]:
         with contextlib.suppress(EngramError):
             lore = entry_writer.load(store, hit.path).lore
             if lore.conflicts:
-                said = describe_dispute(lore, store.clock.now())
-                found.append(Finding(CONFLICT, hit.path, said, "`engram review --kind conflict` settles it."))
+                dispute = describe_dispute(lore, store.clock.now())
+                found.append(
+                    Finding(CONFLICT, hit.path, dispute, "`engram review --kind conflict` settles it.")
+                )
     return found
 
 

@@ -59,7 +59,7 @@ def run(call: Call) -> int:
 
 
 def _run_web(call: Call) -> int:
-    """Serve it until Ctrl-C. The store is opened here, too: what is wrong with it is to be said at once."""
+    """Serve it until Ctrl-C. The store is opened here, too, so that its errors are reported at once."""
     from engram_tui.main import first_run
     from engram_tui.shell.store_watch import short_path
     from engram_tui.web.server import check_packages, serve_web
@@ -85,5 +85,5 @@ def _can_draw() -> bool:
 
 
 def _is_chosen(call: Call) -> bool:
-    """Whether it was said which store is meant."""
+    """Return whether the caller named a store."""
     return bool(call.arguments.store is not None or call.scope or os.environ.get("ENGRAM_STORE"))

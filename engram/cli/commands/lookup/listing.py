@@ -66,10 +66,10 @@ def run(call: Call) -> int:
         call.output.document({"lore": rows, "total": found.total})
         return 0
     now = call.store.clock.now().timestamp()
-    held = quarantined_texts(call.store)
+    quarantined = quarantined_texts(call.store)
     valued = any(one["importance"] for one in worth.values())
     for hit, author in zip(hits, authors(call.store, hits), strict=True):
-        waits = hit.text_digest in (held.get(hit.id) or ())
+        waits = hit.text_digest in (quarantined.get(hit.id) or ())
         importance = worth[hit.id]["importance"] if valued else None
         call.output.line(
             hit_line(call, hit._replace(author=author), now, "held" if waits else hit.status, importance)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Merge two versions of an entry's file by field. Git calls it where `engram init` told it to,\n"
+    "Merge two versions of an entry's file by field. Git calls it where `engram init` configured it,\n"
     "with the names of temporary files; the result replaces OURS."
 )
 EXAMPLES = ("git config merge.engram.driver   # how git calls it",)

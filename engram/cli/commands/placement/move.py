@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="?",
         default="",
-        help="the new repository (default: NAME-lore beside this one), or the code repository (default: this one)",
+        help="the new repository (default: NAME-lore next to this one), or the code repository (default: this one)",
     )
     add("--to", choices=PLACEMENTS, required=True, help="the new placement")
     add("--dry-run", action="store_true", help="show what would be done; change nothing")

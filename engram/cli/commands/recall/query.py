@@ -63,7 +63,7 @@ def run(call: Call) -> int:
 
         call.output.document(answer_json(answer, texts, origins))
     for note in answer.notes:
-        if note not in call.store.notes:  # told already
+        if note not in call.store.notes:  # shown already
             call.output.note(note)
     shown: Sequence[Origin | None] = origins or [None] * len(texts)
     for hit, text, origin in zip(answer.lore, texts, shown, strict=True):

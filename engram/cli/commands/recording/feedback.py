@@ -1,4 +1,4 @@
-"""`engram feedback`: what was helpful, wrong, or beside the point."""
+"""`engram feedback`: what was helpful, wrong, or not relevant."""
 
 from __future__ import annotations
 

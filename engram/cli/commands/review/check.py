@@ -1,4 +1,4 @@
-"""`engram check`: review lore before they are let in."""
+"""`engram check`: check lore before it is let in."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(call: Call) -> int:
 
 
 def _checked(call: Call) -> CheckReport:
-    """What is found, in the caller's own store where it is ready to be asked, else beside the checkout."""
+    """Check with the caller's own store where it is ready to be asked, else with one made for the checkout."""
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.review.check import check
     from engram.usecases.review.check_checkout import has_index, open_checkout
@@ -103,8 +103,8 @@ def _markdown(found: CheckReport) -> Iterator[str]:
     room = COMMENT
     for number, one in enumerate(found.remarks):
         where = f"{found.prefix}{one.path}" + (f":{one.line}" if one.line else "")
-        said = logged(f"{one.message}. {one.hint}" if one.hint else one.message)
-        line = f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(said)}"
+        message = logged(f"{one.message}. {one.hint}" if one.hint else one.message)
+        line = f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(message)}"
         room -= len(line) + 1
         if room < 0:
             yield f"- … and {len(found.remarks) - number:,} more: `engram check` lists them all."

@@ -99,8 +99,8 @@ def _set_aside(call: Call) -> int:
     listed = set_aside.list_ignored(call.store)
     call.output.document({"ignored": [one._asdict() for one in listed]})
     for one in listed if not names else ():
-        said = counted(one.judgements, "judgement")
-        call.output.line(safe_text(f"{one.source}  {one.name or 'no name'}  {said}"))
+        number = counted(one.judgements, "judgement")
+        call.output.line(safe_text(f"{one.source}  {one.name or 'no name'}  {number}"))
     if not listed and not names:
         call.output.line("No source is set aside.")
     return 0

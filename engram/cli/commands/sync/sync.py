@@ -154,7 +154,7 @@ def _summary(done: Synced) -> str:
     if done.merged:
         parts.append(f"{done.merged:,} merged")
     if done.folded:
-        parts.append(f"{done.folded:,} folded into lore that said the same")
+        parts.append(f"{done.folded:,} folded into entries that say the same")
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} to look at")
     ways = [way for way, moved in (("in", done.received_judgements), ("out", done.sent_judgements)) if moved]

@@ -194,7 +194,7 @@ def _embedding(embedding: Any) -> str:
 
 
 def _part(name: str, text: str, width: int, indent: str = " " * _INDENT) -> list[str]:
-    """`name` and a text beside it, in as many lines as it takes."""
+    """Return `name` and a text after it, in as many lines as it takes."""
     from textwrap import wrap
 
     return wrap(
