@@ -126,7 +126,7 @@ _RULES = {
     "status": Rule(scalar),
     "prior": Rule(scalar, _thousandths),
     "importance": Rule(scalar, lambda value: "" if value is None else str(value)),
-    "pinned": Rule(scalar, lambda value: "true" if value else "false"),
+    "pinned": Rule(scalar),  # of two values both sides never chose another one
     "expires_at": Rule(scalar, lambda value: times.render(value) if value else ""),
     "agent": Rule(scalar),
     "author": Rule(scalar),

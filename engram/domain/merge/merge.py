@@ -64,7 +64,7 @@ class Settled(NamedTuple):
     version: Version
     fields: tuple[str, ...]
     losses: tuple[Conflict, ...]
-    contested: bool = False
+    contested: bool
 
 
 class Field(NamedTuple):
@@ -78,7 +78,7 @@ class Field(NamedTuple):
     other: Any
     shown: Callable[[Any], str]
     lose: Callable[[str], None]
-    tight: bool = False
+    tight: bool
 
     def keep_one(self) -> Any:
         """Return the winner's value; the loser's loses as a whole."""
