@@ -76,6 +76,13 @@ def test_lists_unite_and_keep_their_order() -> None:
     assert (lore.tags, done.clean) == (("acks", "billing", "zeta"), True)
 
 
+def test_a_list_that_one_side_put_in_another_order_stays_as_it_wrote_it() -> None:
+    base = with_changes(BASE, tags=("a", "b", "c"))
+    for changed in (("c", "a", "b"), ("c", "d", "a")):
+        lore, _ = both({"tags": changed}, {"pinned": True}, base)
+        assert lore.tags == changed
+
+
 def test_what_one_side_removed_is_gone_and_what_one_side_added_is_there() -> None:
     relation, other = Relation("refines", OTHER), Relation("see_also", OTHER)
     base = with_changes(BASE, relations=(relation,), context=("in CI",), files=("a.py", "b.py"))
@@ -219,9 +226,9 @@ def test_a_text_that_no_lore_may_have_is_a_conflict(ours: str, theirs: str) -> N
     other = theirs + "first\n\nkept\n\nlast" if theirs else last.replace("kept\n\n", "")
     if not ours:
         base = with_changes(BASE, content="first\nlast")
-    lore, done = both({"content": one}, {"content": other}, base)
+    lore, done = both({"content": one, "tags": ("x",)}, {"content": other, "tags": ("y",)}, base)
     assert {lore.content, *[entry.value for entry in lore.conflicts]} == {one, other}
-    assert not done.clean
+    assert (lore.tags, done.clean) == (("x", "y"), False)
 
 
 # --- conflicts
@@ -247,6 +254,14 @@ def test_a_conflict_that_a_side_knew_is_not_new() -> None:
 
 
 def test_the_same_loss_found_twice_is_one_entry() -> None:
-    one, two = Conflict("agent", "me", "", "2026-01-01"), Conflict("agent", "me", "", "2026-02-02")
+    one, two = Conflict("agent", "me", "Zoe", "2026-01-01"), Conflict("agent", "me", "Ann", "2026-02-02")
     lore, done = both({"conflicts": (one,)}, {"conflicts": (two,)})
     assert (lore.conflicts, done.clean) == ((two,), True)
+
+
+def test_conflicts_stay_in_the_order_of_the_base_and_a_new_one_comes_last() -> None:
+    first, second = Conflict("type", "working", "", ""), Conflict("content", "Other words.", "", "")
+    base = with_changes(BASE, conflicts=(first, second))
+    sides = {"agent": "you", "updated_at": LATER, "conflicts": (second, first)}, {"agent": "me"}
+    lore, _ = both(*sides, base)
+    assert [one.field for one in lore.conflicts] == ["type", "content", "agent"]

@@ -237,10 +237,9 @@ def merge_conflicts(
     new = {_key(entry): entry for entry in sorted(losses)}
     if new.keys() - set(keys):
         keys = _ordered(sides[0], {*keys, *new})
-    latest = {
-        _key(entry): entry for entry in sorted([*one, *other, *new.values()], key=lambda entry: entry[2:])
-    }
-    return tuple([latest[key] for key in keys])
+    ordered = sorted([*one, *other, *new.values()], key=lambda entry: (entry.at, entry))
+    last = {_key(entry): entry for entry in ordered}
+    return tuple([last[key] for key in keys])
 
 
 def latest(moments: Iterable[datetime], now: datetime) -> datetime:
