@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.entry.confidence import FULL, Vote, derive, larger, prior_for, state, two_decimals
+from engram.domain.entry.confidence import (
+    FULL,
+    Vote,
+    derive,
+    larger,
+    prior_for,
+    state,
+    stated_text,
+    two_decimals,
+)
 
 thousandths = st.integers(0, FULL)
 votes = st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 50))
@@ -50,5 +59,13 @@ def test_two_decimals_are_the_nearest_and_halves_go_up(value: int) -> None:
     shown = two_decimals(value)
     assert len(shown) == 4
     assert -5 < value - round(float(shown) * 1000) < 5 or value % 10 == 5
-    assert two_decimals(705) == "0.71"
+    assert [two_decimals(value) for value in (704, 705)] == ["0.70", "0.71"]
     assert (two_decimals(0), two_decimals(1000)) == ("0.00", "1.00")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0.00"), (700, "0.70"), (705, "0.705"), (5, "0.005"), (999, "0.999"), (1000, "1.00")],
+)
+def test_a_stated_confidence_has_thousandths_only_where_it_needs_them(value: int, shown: str) -> None:
+    assert stated_text(value) == shown

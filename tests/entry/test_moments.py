@@ -8,7 +8,8 @@ from codec_kit import CATEGORIES, NOW, PLAIN, read, refused, with_fields
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.moments import MOST, moment_of, stated
 from engram.domain.errors import ValidationError
-from engram.domain.merge.merge import Version, in_order, merge
+from engram.domain.merge.entry_merge import merge, version_of
+from engram.domain.merge.merge import in_order
 
 WANTED = ("command: git push", "file: *.tf", "error: a: b")
 
@@ -67,7 +68,7 @@ def test_moments_merge_as_a_set_and_an_entry_without_any_has_no_line() -> None:
     base = PLAIN._replace(when=("command: git push", "tool: A"))
     one = base._replace(when=("command: git push", "tool: A", "file: a"))
     other = base._replace(when=("command: git push", "file: b"))
-    sides = [Version(lore, lore.when[-1].encode()) for lore in (one, other)]
-    merged = merge(base, *in_order(*sides, NOW), CATEGORIES, NOW).lore
+    sides = [version_of(lore, lore.when[-1].encode()) for lore in (one, other)]
+    merged = merge(base, *in_order(*sides, NOW), CATEGORIES, NOW).version.record
     assert merged.when == ("command: git push", "file: a", "file: b")
     assert b"when" not in codec.write_new(PLAIN, CATEGORIES)

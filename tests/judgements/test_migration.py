@@ -156,8 +156,9 @@ def test_three_clones_that_migrate_apart_end_with_the_same_bytes_and_every_figur
 
 
 @pytest.mark.slow
-def test_a_thousand_entries_of_three_clones_migrate_apart(tmp_path: Path) -> None:
-    check(tmp_path, 1000, "bca")
+@pytest.mark.parametrize("order", list(itertools.permutations(NAMES)), ids="".join)
+def test_a_thousand_entries_of_three_clones_migrate_apart(tmp_path: Path, order: tuple[str, ...]) -> None:
+    check(tmp_path, 1000, order)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""docs/merge-rules.md: its examples are what the merge does, and its table has every field."""
+"""docs/merge-rules.md: its example is what the merge does, and its table has every field."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from engram.adapters.files.frontmatter.fields import KEYS
 PAGE = (Path(__file__).resolve().parents[2] / "docs/merge-rules.md").read_text("utf-8")
 SIDES = ("base", "ours", "theirs", "merged")
 EXAMPLES = dict(
-    re.findall(r"^### Example: ([^\n]+)\n\n```text merge\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    re.findall(
+        r"^### Example: ([^\n]+)\n\n[^\n]+\n\n```text merge\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    )
 )
 HEAD = "---\nid: 01KJPY44E039MMV97SZGY6V9EQ\ncategory: PATTERN_OUTCOME\n"
 CREATED = "created_at: 2026-03-02T09:30:00Z\n"
 
 
 def whole(part: str) -> bytes:
-    """Return the file of an example, with what the page leaves out: three fields, and a text where there is none."""
-    fields, _, text = part.partition("\n\n") if re.match(r"\w+: ", part) else ("", "", part)
-    before, updated, after = f"{fields.rstrip()}\n".lstrip("\n").partition("updated_at:")
-    return f"{HEAD}{before}{CREATED}{updated}{after}---\n\n{text or 'Text.'}".rstrip().encode() + b"\n"
+    """Return the file of an example, with the three fields that the page leaves out."""
+    fields, text = re.split(r"\n\n(?! )", part, maxsplit=1)
+    before, updated, after = f"{fields}\n".partition("updated_at:")
+    return f"{HEAD}{before}{CREATED}{updated}{after}---\n\n{text}".rstrip().encode() + b"\n"
 
 
-def test_the_page_has_its_examples() -> None:
-    assert len(EXAMPLES) == 3 == PAGE.count("```text")
+def test_the_page_has_its_example() -> None:
+    assert len(EXAMPLES) == 1 == PAGE.count("```text")
 
 
 @pytest.mark.parametrize("title", EXAMPLES)

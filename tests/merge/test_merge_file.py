@@ -12,7 +12,7 @@ from merge_kit import BASE, CATEGORIES, LATER, NOW, PATH, SOON, TEXT, both, judg
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry import times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
-from engram.domain.entry.lore import Conflict, Relation
+from engram.domain.entry.lore import MAX_ITEMS, Conflict, Relation
 from engram.domain.merge.merge import Edit, reference_time
 
 # --- votes and dates
@@ -76,6 +76,13 @@ def test_lists_unite_and_keep_their_order() -> None:
     assert (lore.tags, done.clean) == (("acks", "billing", "zeta"), True)
 
 
+def test_a_list_that_one_side_put_in_another_order_stays_as_it_wrote_it() -> None:
+    base = with_changes(BASE, tags=("a", "b", "c"))
+    for changed in (("c", "a", "b"), ("c", "d", "a")):
+        lore, _ = both({"tags": changed}, {"pinned": True}, base)
+        assert lore.tags == changed
+
+
 def test_what_one_side_removed_is_gone_and_what_one_side_added_is_there() -> None:
     relation, other = Relation("refines", OTHER), Relation("see_also", OTHER)
     base = with_changes(BASE, relations=(relation,), context=("in CI",), files=("a.py", "b.py"))
@@ -100,10 +107,14 @@ def test_the_own_source_of_a_lore_is_one_of_its_sources() -> None:
 
 
 def test_lists_too_long_together_are_not_cut() -> None:
-    ours, theirs = tuple(f"a{n}" for n in range(150)), tuple(f"b{n}" for n in range(150))
-    lore, done = both({"tags": ours, "updated_at": SOON}, {"tags": theirs, "updated_at": LATER})
-    assert lore.tags == theirs
+    ours, theirs = tuple(f"a{n:03}" for n in range(150)), tuple(f"b{n}" for n in range(150))
+    one = {"tags": ours, "files": ("a.py",), "updated_at": SOON}
+    lore, done = both(one, {"tags": theirs, "files": ("b.py",), "updated_at": LATER})
+    assert (lore.tags, lore.files) == (theirs, ("a.py", "b.py"))
     assert [(entry.field, entry.value) for entry in done.conflicts] == [("tags", "\n".join(ours))]
+    base = with_changes(BASE, tags=())
+    lore, done = both(one, {"tags": theirs[:50]}, base)
+    assert (len(lore.tags), done.clean) == (MAX_ITEMS, True)
 
 
 # --- single values
@@ -125,6 +136,7 @@ def test_the_later_side_wins_and_the_other_value_is_kept() -> None:
         ("prior", 705, 910, "0.705"),
         ("prior", 50, 910, "0.050"),
         ("prior", 1000, 910, "1.000"),
+        ("prior", 0, 910, "0.000"),
         ("importance", 0.25, 0.75, "0.25"),
         ("importance", None, 0.75, ""),
     ],
@@ -174,6 +186,7 @@ def test_the_time_of_a_merge_is_the_same_whenever_it_is_made() -> None:
     for clock in (LATER, LATER + timedelta(minutes=1), LATER + timedelta(days=30)):
         assert reference_time(clock, heads) == LATER
     assert reference_time(START, [heads[2], heads[2] + timedelta(1)]) == heads[2]
+    assert reference_time(SOON, [SOON, SOON + timedelta(days=1)]) == SOON + timedelta(days=1)
 
 
 # --- text
@@ -185,6 +198,12 @@ def test_edits_of_different_paragraphs_are_both_in() -> None:
     assert lore.content == ours.replace("must be", "have to be")
     assert done.clean
     assert "content" in done.fields
+
+
+def test_a_single_character_may_be_all_that_two_deletions_leave() -> None:
+    base = with_changes(BASE, content="a\n\nb\n\nc")
+    lore, done = both({"content": "b\n\nc"}, {"content": "a\n\nb"}, base)
+    assert (lore.content, done.clean) == ("b", True)
 
 
 def test_of_two_edits_of_one_sentence_both_are_kept() -> None:
@@ -207,9 +226,9 @@ def test_a_text_that_no_lore_may_have_is_a_conflict(ours: str, theirs: str) -> N
     other = theirs + "first\n\nkept\n\nlast" if theirs else last.replace("kept\n\n", "")
     if not ours:
         base = with_changes(BASE, content="first\nlast")
-    lore, done = both({"content": one}, {"content": other}, base)
+    lore, done = both({"content": one, "tags": ("x",)}, {"content": other, "tags": ("y",)}, base)
     assert {lore.content, *[entry.value for entry in lore.conflicts]} == {one, other}
-    assert not done.clean
+    assert (lore.tags, done.clean) == (("x", "y"), False)
 
 
 # --- conflicts
@@ -235,6 +254,14 @@ def test_a_conflict_that_a_side_knew_is_not_new() -> None:
 
 
 def test_the_same_loss_found_twice_is_one_entry() -> None:
-    one, two = Conflict("agent", "me", "", "2026-01-01"), Conflict("agent", "me", "", "2026-02-02")
+    one, two = Conflict("agent", "me", "Zoe", "2026-01-01"), Conflict("agent", "me", "Ann", "2026-02-02")
     lore, done = both({"conflicts": (one,)}, {"conflicts": (two,)})
     assert (lore.conflicts, done.clean) == ((two,), True)
+
+
+def test_conflicts_stay_in_the_order_of_the_base_and_a_new_one_comes_last() -> None:
+    first, second = Conflict("type", "working", "", ""), Conflict("content", "Other words.", "", "")
+    base = with_changes(BASE, conflicts=(first, second))
+    sides = {"agent": "you", "updated_at": LATER, "conflicts": (second, first)}, {"agent": "me"}
+    lore, _ = both(*sides, base)
+    assert [one.field for one in lore.conflicts] == ["type", "content", "agent"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from hashlib import blake2b
 from itertools import permutations
 from typing import Any
 
@@ -15,7 +16,15 @@ from merge_kit import BASE, CATEGORIES, LATER, LORE, SOON, both, merged, quick, 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.lore import Conflict, Lore, Settlement
-from engram.domain.merge.settlements import KEPT, MOST, OTHER, conflict_key, latest
+from engram.domain.merge.settlements import (
+    KEPT,
+    OTHER,
+    Clash,
+    conflict_key,
+    latest,
+    merge_settlements,
+    unsettled,
+)
 
 HERS = "# Redelivery\n\nThe broker sends twice.\n\nConsumers must be idempotent."
 HIS = "# Redelivery\n\nThe broker never sends again.\n\nConsumers must be idempotent."
@@ -35,6 +44,36 @@ def test_a_settlement_replaces_the_conflict_on_every_side() -> None:
     lore, done = both(settled(KEPT, "Ann"), {"tags": ("new",)}, DISPUTED)
     assert (lore.content, lore.conflicts, lore.tags, done.clean) == (HERS, (), ("new",), True)
     assert [one.by for one in lore.settled] == ["Ann"]
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_settlement_of_one_side_stands_whichever_side_wins(is_earlier: bool) -> None:
+    other = {"tags": ("new",), "updated_at": LATER + timedelta(days=9 if is_earlier else 0)}
+    lore, done = both(settled(KEPT, "Ann", 24), other, DISPUTED)
+    assert (lore.conflicts, [one.by for one in lore.settled], done.clean) == ((), ["Ann"], True)
+
+
+def test_each_settlement_is_merged_as_a_value_of_its_own() -> None:
+    was, again, later = (
+        Settlement("content:0", chose, "Ann", f"2026-01-0{day}") for day, chose in enumerate("abb", 1)
+    )
+    for base, one, other, merged_ in (
+        ([], [was], [], [was]),
+        ([was], [was], [], []),
+        ([was], [was], [again], [again]),
+        ([was], [again], [], [again]),
+        ([was], [again], [later], [again]),
+        ([was], [], [], []),
+    ):
+        assert merge_settlements(base, one, other) == (tuple(merged_), ())
+        assert merge_settlements(base, other, one) == (tuple(merged_), ())
+    assert merge_settlements([], [was], [again]) == ((), (Clash("content", was, again),))
+
+
+def test_a_settlement_names_its_conflict_by_field_and_digest_as_the_format_says() -> None:
+    digest = blake2b(HIS.encode(), digest_size=6).hexdigest()
+    assert conflict_key(DISPUTE) == f"content:{digest}"
+    assert len(digest) == 12
 
 
 def test_two_people_who_chose_alike_agree_and_the_earlier_is_named() -> None:
@@ -63,6 +102,21 @@ def test_what_one_side_wrote_elsewhere_comes_through_a_settlement_that_is_contes
     assert [one.value for one in lore.conflicts] == [f"{HIS}\n\nAn ack takes 30 s."]
 
 
+def test_who_takes_out_a_paragraph_and_who_keeps_it_are_in_conflict_again() -> None:
+    shorter = HERS.replace("\n\nThe broker sends twice.", "")
+    dispute = DISPUTE._replace(value=shorter)
+    base = with_changes(DISPUTED, conflicts=(dispute,))
+    sides = [
+        {"conflicts": (), "settled": (Settlement(conflict_key(dispute), *chose),), "content": content}
+        for chose, content in (
+            ((KEPT, "Ann", "2026-11-23T10:00:00Z"), HERS),
+            ((OTHER, "Bob", "2026-11-22T10:00:00Z"), shorter),
+        )
+    ]
+    lore, done = both(*sides, base)
+    assert (lore.content, [one.value for one in done.conflicts]) == (HERS, [shorter])
+
+
 def test_a_settlement_wins_over_the_conflict_that_another_way_of_merging_left() -> None:
     """The other side has the conflict by a cherry-pick, so the base knows nothing of it."""
     ours = with_changes(DISPUTED, **settled(KEPT, "Ann"))
@@ -75,6 +129,8 @@ def test_the_same_version_written_again_later_is_a_new_conflict() -> None:
     ours = with_changes(DISPUTED, **settled(KEPT, "Ann"))
     lore, _ = merged(ours, with_changes(DISPUTED, conflicts=(again,)))
     assert lore.conflicts == (again,)
+    (item,) = settled(KEPT, "Ann")["settled"]
+    assert unsettled([again._replace(at=item.at)], [item]) == ()
 
 
 def test_fields_that_were_settled_differently_are_in_conflict_again() -> None:
@@ -96,7 +152,7 @@ def test_an_entry_keeps_its_latest_settlements() -> None:
         Settlement(f"content:{number:012}", KEPT, "Ann", f"2026-01-01T00:00:{number:02}Z")
         for number in range(50)
     ]
-    assert latest(reversed(items)) == tuple(items[-MOST:])
+    assert latest(reversed(items)) == tuple(items[-32:])
     lore = LORE._replace(settled=latest(items))
     assert read(codec.write_new(lore, CATEGORIES)).lore == lore
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from merge_kit import quick
 
-from engram.domain.merge.text_merge import common, merge_lines, merge_text
+from engram.domain.merge.text_merge import common, merge_text, merge_versions
 
 lines = st.lists(st.sampled_from("abcd"), max_size=12)
+texts = lines.map("\n".join)
 
 
 def length_of_longest(one: list[str], other: list[str]) -> int:
@@ -40,28 +41,26 @@ def test_the_alignment_is_a_longest_common_subsequence(one: list[str], other: li
 
 
 @quick
-@given(lines, lines, lines)
-def test_sides_can_be_swapped(base: list[str], ours: list[str], theirs: list[str]) -> None:
-    assert merge_lines(base, ours, theirs) == merge_lines(base, theirs, ours)
+@given(texts, texts, texts)
+def test_sides_can_be_swapped(base: str, ours: str, theirs: str) -> None:
+    assert merge_versions(base, ours, theirs) == merge_versions(base, theirs, ours)[::-1]
 
 
 @quick
-@given(lines, lines)
-def test_one_changed_side_is_the_result(base: list[str], ours: list[str]) -> None:
-    assert merge_lines(base, ours, base) == ours
-    assert merge_lines(base, base, ours) == ours
-    assert merge_lines(base, ours, ours) == ours
+@given(texts, texts)
+def test_one_changed_side_is_the_result(base: str, ours: str) -> None:
+    assert merge_text(base, ours, base) == ours
+    assert merge_text(base, base, ours) == ours
+    assert merge_text(base, ours, ours) == ours
 
 
 @quick
-@given(lines, lines, lines)
-def test_every_new_line_of_a_side_is_in_a_merged_text(
-    base: list[str], ours: list[str], theirs: list[str]
-) -> None:
-    merged = merge_lines(base, ours, theirs)
+@given(texts, texts, texts)
+def test_every_new_line_of_a_side_is_in_a_merged_text(base: str, ours: str, theirs: str) -> None:
+    merged = merge_text(base, ours, theirs)
     if merged is not None:
-        assert (set(ours) | set(theirs)) - set(base) <= set(merged)
-        assert set(merged) <= {*base, *ours, *theirs}
+        old, mine, yours, found = (set(text.split("\n")) for text in (base, ours, theirs, merged))
+        assert (mine | yours) - old <= found <= old | mine | yours
 
 
 BASE = "Title\n\nfirst paragraph\n\nsecond paragraph\n\nthird paragraph"

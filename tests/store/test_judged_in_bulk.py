@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,21 @@ def single(store: Engram) -> list[tuple[object, ...]]:
     ids = sorted(one.lore.id for one in store.list(limit=10).lore)
     entries = [judgements.with_tally(store.store, store.get(one).lore) for one in ids]
     return [(one.id, one.confidence, one.validation_count) for one in entries]
+
+
+def test_an_index_built_anew_goes_by_the_times_at_which_lines_of_wrong_clocks_came(store: Engram) -> None:
+    ids = sorted(
+        store.record(f"What to know of the {word}: {word}.", category="FACT").lore.id for word in WORDS
+    )
+    store.feedback(helpful=ids[:3])
+    clock = store.store.clock
+    assert isinstance(clock, SetClock)
+    clock.moment += timedelta(days=40)
+    assert [row[1] for row in indexed(store)] == [0.77, 0.77, 0.77, 0.69, 0.69]
+    came = int((clock.moment - timedelta(days=5)).timestamp() * 1000)
+    lines = judgements.lines_of(store.store, ids[:2])
+    store.store.judgements.keep_times([(line.id, line.entry, came) for line in lines])
+    assert [row[1] for row in indexed(store)] == [0.78, 0.78, 0.77, 0.69, 0.69]
 
 
 def test_an_index_built_anew_has_what_single_entries_say_after_each_change(store: Engram) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "judgements.db"
-_FORMAT = 4
+_FORMAT = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS sums (
 CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger TEXT NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS times (id TEXT PRIMARY KEY, entry TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS times (id TEXT, entry TEXT, at INTEGER NOT NULL, PRIMARY KEY (entry, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -192,7 +192,7 @@ class JudgementCache:
         found = self._state.run("SELECT id, entry, at FROM times WHERE id <= ?", (until,))
         gone = [(line_id, entry) for line_id, entry, at in found if at <= milliseconds(line_id)]
         self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for _, entry in gone])
-        self._state.run_many("DELETE FROM times WHERE id = ?", [(line_id,) for line_id, _ in gone])
+        self._state.run_many("DELETE FROM times WHERE id = ? AND entry = ?", gone)
 
     def version(self) -> str:
         """Return what differs whenever more was written to the cache."""

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain.entry.lore import Conflict
+from engram.domain.merge.text_merge import NO_TEXT, common
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.entry.lore import Conflict, Settlement
+    from engram.domain.entry.lore import Lore, Settlement
 
 KEPT, OTHER, BOTH = "kept", "other", "both"
 MOST = 32  # settlements that an entry keeps, the latest ones
@@ -26,7 +29,12 @@ class Clash(NamedTuple):
     @property
     def winner_is_later(self) -> bool:
         """Whether the winner's settlement is the one that stands until somebody settles it again."""
-        return _order(self.winner) >= _order(self.loser)
+        return _order(self.winner) > _order(self.loser)
+
+    def reopened(self, value: str) -> Conflict:
+        """Return the value that the earlier settlement chose, as an entry of `conflicts`."""
+        early, late = sorted((self.winner, self.loser), key=_order)
+        return Conflict(self.field, value, early.by, early.at, late.by, late.at)
 
 
 def conflict_key(conflict: Conflict) -> str:
@@ -46,24 +54,38 @@ def merge_settlements(
 ) -> tuple[tuple[Settlement, ...], tuple[Clash, ...]]:
     """Merge settlements by the conflict that they settle; those that chose differently are not among the result."""
     before, one, other = ({item.of: item for item in side} for side in (base, winner, loser))
-    merged: list[Settlement] = []
+    merged: list[Settlement | None] = []
     clashes: list[Clash] = []
     for of in {**one, **other}:
         was, mine, yours = before.get(of), one.get(of), other.get(of)
-        if mine == yours or yours == was:
-            chosen = mine
-        elif mine == was or mine is None:
-            chosen = yours
+        if yours in (mine, was):
+            merged.append(mine)
+        elif mine is None or mine == was:
+            merged.append(yours)
         elif yours is None:
-            chosen = mine
+            merged.append(mine)
         elif mine.chose == yours.chose:
-            chosen = min(mine, yours, key=_order)
+            merged.append(min(mine, yours, key=_order))
         else:
             clashes.append(Clash(of.partition(":")[0], mine, yours))
-            continue
-        if chosen is not None:
-            merged.append(chosen)
-    return latest(merged), tuple(clashes)
+    return latest([item for item in merged if item]), tuple(clashes)
+
+
+def without_settled(base: Lore, clash: Clash) -> str:
+    """Return the base's text with a line of its own for each part that the settled conflict was about.
+
+    Both sides differ from it there, so that the merge takes no side's decision for an edit of its own.
+    """
+    found: list[str] = []
+    for conflict in base.conflicts:
+        if conflict_key(conflict) == clash.winner.of:
+            lines, others = base.content.split("\n"), conflict.value.split("\n")
+            at = there = 0
+            for mine, yours in [*common(lines, others), (len(lines), len(others))]:
+                found += [NO_TEXT] if (at, there) != (mine, yours) else []
+                found += lines[mine : mine + 1]
+                at, there = mine + 1, yours + 1
+    return "\n".join(found) if found else NO_TEXT
 
 
 def latest(settled: Iterable[Settlement]) -> tuple[Settlement, ...]:
@@ -74,14 +96,21 @@ def latest(settled: Iterable[Settlement]) -> tuple[Settlement, ...]:
 
 def unsettled(conflicts: Iterable[Conflict], settled: Sequence[Settlement]) -> tuple[Conflict, ...]:
     """Return the conflicts that no settlement is about; one about a version that was written later is a new one."""
-    by_key = {item.of: item.at.rstrip("Z") for item in settled}
-    if not by_key:
+    if not settled:
         return tuple(conflicts)
-    return tuple(
-        [one for one in conflicts if (at := by_key.get(conflict_key(one))) is None or one.at.rstrip("Z") > at]
-    )
+    settled_at = {item.of: _sortable(item.at) for item in settled}
+
+    def is_open(conflict: Conflict) -> bool:
+        at = settled_at.get(conflict_key(conflict))
+        return at is None or _sortable(conflict.at) > at
+
+    return tuple(filter(is_open, conflicts))
+
+
+def _sortable(at: str) -> str:
+    # Without its Z a time with milliseconds comes after the whole second.
+    return at.rstrip("Z")
 
 
 def _order(item: Settlement) -> tuple[str, ...]:
-    # Without its Z a time with milliseconds comes after the whole second.
-    return item.at.rstrip("Z"), item.by, item.chose, item.of
+    return _sortable(item.at), item.by, item.chose, item.of

@@ -13,57 +13,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# The text of a base that is not there: a line that no side has.
+NO_TEXT = "\0"
+
+
 def merge_text(base: str, ours: str, theirs: str) -> str | None:
     """Return the text with the changes of both sides; None where they overlap or touch."""
-    if theirs in (ours, base):
-        return ours
-    if ours == base:
-        return theirs
-    merged = merge_lines(base.split("\n"), ours.split("\n"), theirs.split("\n"))
-    return None if merged is None else "\n".join(merged)
-
-
-def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
-    """Return the lines with the changes of both sides; None where they overlap or touch."""
-    one, other = merge_both_ways(base, ours, theirs)
+    one, other = merge_versions(base, ours, theirs)
     return one if one == other else None
 
 
 def merge_versions(base: str, winner: str, loser: str) -> tuple[str, str]:
-    """Return the text with the changes of both sides, where they overlap with the winner's, and the same with the loser's."""
-    return tuple(  # type: ignore[return-value]
-        ["\n".join(lines) for lines in merge_both_ways(*(side.split("\n") for side in (base, winner, loser)))]
-    )
-
-
-def merge_both_ways(
-    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Return the lines with the changes of both sides twice: where they overlap or touch with ours, and with theirs.
+    """Return the text with the changes of both sides: where they overlap or touch with the winner's, and with the loser's.
 
     A line that both sides kept separates two changes. Between two such lines a change of one side is taken,
     and so is the same change of both.
     """
-    in_ours, in_theirs = dict(common(base, ours)), dict(common(base, theirs))
+    before, ours, theirs = base.split("\n"), winner.split("\n"), loser.split("\n")
+    in_ours, in_theirs = dict(common(before, ours)), dict(common(before, theirs))
     one: list[str] = []
     other: list[str] = []
     at = our_at = their_at = 0
-    for line in [*sorted(in_ours.keys() & in_theirs.keys()), len(base)]:
+    for line in [*sorted(in_ours.keys() & in_theirs.keys()), len(before)]:
         our_end, their_end = in_ours.get(line, len(ours)), in_theirs.get(line, len(theirs))
-        mine, yours = ours[our_at:our_end], theirs[their_at:their_end]
-        chosen = _chosen(base[at:line], mine, yours)
-        one += mine if chosen is None else chosen
-        other += yours if chosen is None else chosen
-        one += base[line : line + 1]
-        other += base[line : line + 1]
+        old, mine, yours = before[at:line], ours[our_at:our_end], theirs[their_at:their_end]
+        kept = before[line : line + 1]
+        one += (yours if mine == old else mine) + kept
+        other += (mine if yours == old else yours) + kept
         at, our_at, their_at = line + 1, our_end + 1, their_end + 1
-    return one, other
-
-
-def _chosen(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> Sequence[str] | None:
-    if theirs in (ours, base):
-        return ours
-    return theirs if ours == base else None
+    return "\n".join(one), "\n".join(other)
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:

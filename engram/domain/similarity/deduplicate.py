@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS, words_mark
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
-from engram.domain.merge.merge import PASSING
+from engram.domain.merge.entry_merge import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

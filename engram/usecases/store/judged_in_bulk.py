@@ -39,7 +39,7 @@ class JudgedInBulk:
         self._today = tallies.day_of(store.clock.now())
         self._known: dict[str, tuple[str, Sums]] = {}
         self._said: dict[str, Said] = {}
-        self._timed = set[str]()  # entries with lines whose own time cannot be right
+        self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
 
@@ -48,14 +48,15 @@ class JudgedInBulk:
         if not self._store.judged_mark:
             return
         ids = [path[_ID] for path in paths]
-        self._known, self._said = {}, {}
+        self._known, self._said, self._times = {}, {}, {}
         with contextlib.suppress(EngramError, OSError, sqlite3.Error):
             if not self._belief:
                 self._version = self._store.judgements.version()
                 self._belief = _digest(judgements.belief(self._store))
             self._known = self._store.judgements.sums(ids)
-            self._timed = {entry for _, entry, _ in self._store.judgements.times_of(ids)}
-            lacking = [one for one in ids if one not in self._known]
+            for line_id, entry, at in self._store.judgements.times_of(ids):
+                self._times.setdefault(entry, {})[line_id] = at
+            lacking = [one for one in ids if one not in self._known or one in self._times]
             said = self._store.judgements.by_entry(lacking)
             self._said = {one: said.get(one, _NOTHING) for one in lacking}
 
@@ -75,9 +76,14 @@ class JudgedInBulk:
             sums = tallies.sums_of(lore, *said, words, judgements.belief(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
-        if lore.id in self._timed or sums.last > tallies.end_of(self._today):  # by a clock that is wrong
+        times, said = self._times.get(lore.id, {}), self._said.get(lore.id)
+        if not times and sums.last <= tallies.end_of(self._today):
+            found = tallies.of_sums(lore, sums, self._today)
+        elif said is not None:  # a clock was wrong
+            belief = judgements.belief(self._store)
+            found = tallies.tally(lore, *said, self._today, words, belief, times)
+        else:
             return judgements.with_tally(self._store, lore, owners=self._owners)
-        found = tallies.of_sums(lore, sums, self._today)
         return lore._replace(tally=found, last_validated=found.last_validated)
 
     def keep(self) -> None:

@@ -13,29 +13,27 @@ from engram.adapters.files.frontmatter.codec import normalize
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.merge.merge_readable import Job, Result, digest
 from engram.domain.errors import ValidationError
-from engram.domain.merge import merge as rules
+from engram.domain.merge.entry_merge import merge, version_of
+from engram.domain.merge.merge import in_order
 
 if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
+    from engram.domain.merge.merge import Edit
 
 
 def merge_canonical(
-    base: bytes, ours: bytes, theirs: bytes, edits: tuple[rules.Edit, rules.Edit], job: Job
+    base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit], job: Job
 ) -> Result | None:
     """Merge two versions of one entry; None: use the slow path. `edits` say who wrote ours and theirs, and when."""
     found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
     before, one, other = found
     if before is None or one is None or other is None or not before.id == one.id == other.id:
         return None
-    winner, loser = rules.in_order(
-        rules.Version(one, digest(ours), edits[0]),
-        rules.Version(other, digest(theirs), edits[1]),
-        job.now,
-    )
-    result = rules.merge(before, winner, loser, job.categories, job.now)
-    merged = normalize(result.lore)
+    sides = version_of(one, digest(ours), edits[0]), version_of(other, digest(theirs), edits[1])
+    result = merge(before, *in_order(*sides, job.now), job.categories, job.now)
+    merged = normalize(result.version.record)
     try:
         content = codec.write_new(merged, job.categories)
     except (ValidationError, Problem):

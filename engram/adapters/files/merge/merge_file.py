@@ -20,7 +20,8 @@ from engram.adapters.files.merge.merge_readable import (
     with_conflict,
 )
 from engram.domain.entry.disputes import DELETED, FILE
-from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, lost_file, only_passing
+from engram.domain.merge.entry_merge import only_passing
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, lost_file
 from engram.domain.similarity import deduplicate
 
 if TYPE_CHECKING:

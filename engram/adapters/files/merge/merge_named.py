@@ -16,7 +16,16 @@ from engram.adapters.files.merge.merge_readable import digest
 from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
-from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, losing, lost_file, merge_conflicts
+from engram.domain.merge.merge import (
+    NEVER,
+    UNKNOWN,
+    Edit,
+    Version,
+    in_order,
+    loss,
+    lost_file,
+    merge_conflicts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +47,7 @@ class _Job(NamedTuple):
 class _Side(NamedTuple):
     """A version of a file: its record, and its text in parts."""
 
-    version: rules.Version
+    version: Version
     outline: Outline
     raw: bytes
 
@@ -82,7 +91,7 @@ def _read(raw: bytes, job: _Job, edit: Edit = UNKNOWN) -> _Side | None:
     except (LoreFileError, Problem):
         return None
     stamp = file.updated_at or NEVER
-    return _Side(rules.Version(file.record, stamp, file.conflicts, digest(raw), edit), outline, raw)
+    return _Side(Version(file.record, stamp, file.conflicts, digest(raw), edit), outline, raw)
 
 
 def _without_markers(raw: bytes, job: _Job) -> bytes:
@@ -96,11 +105,11 @@ def _without_markers(raw: bytes, job: _Job) -> bytes:
 
 
 def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) -> Merged:
-    first, _ = rules.in_order(ours.version, theirs.version, job.now)
+    first, _ = in_order(ours.version, theirs.version, job.now)
     winner, loser = (ours, theirs) if first is ours.version else (theirs, ours)
     for frame in _frames(base, winner, loser):
         one, other = winner.version, loser.version
-        foreign = [losing(name, value, other.written_at, other.edit, one.edit) for name, value in frame.lost]
+        foreign = [loss(name, value, other, one) for name, value in frame.lost]
         merged = rules.merge(base.version if base else None, one, other, job.now, foreign)
         content = _write(frame, merged.version, job)
         if content is not None:
@@ -127,7 +136,7 @@ def _with_line_feeds(side: _Side) -> Outline:
     return merge_frame.outline(side.raw.decode().replace("\r\n", "\n"), side.outline.ranks)
 
 
-def _write(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
+def _write(frame: Frame, wanted: Version, job: _Job) -> bytes | None:
     """Return the frame with the values of this record; None where that does not parse to exactly this record."""
     stamp = None if wanted.updated_at == NEVER else wanted.updated_at
     try:
@@ -141,7 +150,7 @@ def _write(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
     return content if _values(done.version) == _values(wanted) else None
 
 
-def _values(version: rules.Version) -> tuple[object, ...]:
+def _values(version: Version) -> tuple[object, ...]:
     return (rules.values(version.record), version.updated_at, version.conflicts)
 
 

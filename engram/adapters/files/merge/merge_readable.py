@@ -16,7 +16,8 @@ from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.origin import NAME as ORIGIN
 from engram.adapters.files.merge import merge_frame
 from engram.domain.errors import LoreFileError, ValidationError
-from engram.domain.merge import merge as rules
+from engram.domain.merge import entry_merge
+from engram.domain.merge.merge import NEVER, UNKNOWN, in_order, loss, merge_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.merge.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
-    from engram.domain.merge.merge import Settled, Version
+    from engram.domain.merge.merge import Edit, Version
 
 # The creation time of a file that has none: any other time is earlier.
 _NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)
@@ -50,7 +51,7 @@ class Side(NamedTuple):
 
     file: LoreFile
     outline: Outline
-    edit: rules.Edit
+    edit: Edit
 
 
 class Pair(NamedTuple):
@@ -72,7 +73,7 @@ class Result(NamedTuple):
     contested: bool = False
 
 
-def read_side(raw: bytes, job: Job, edit: rules.Edit = rules.UNKNOWN) -> Side | None:
+def read_side(raw: bytes, job: Job, edit: Edit = UNKNOWN) -> Side | None:
     """Read a version; None where it is no entry."""
     try:
         file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
@@ -80,7 +81,7 @@ def read_side(raw: bytes, job: Job, edit: rules.Edit = rules.UNKNOWN) -> Side | 
     except (LoreFileError, Problem):
         return None
     if file.lore.updated_at == _NEVER_CREATED:
-        file = file._replace(lore=file.lore._replace(updated_at=rules.NEVER))
+        file = file._replace(lore=file.lore._replace(updated_at=NEVER))
     return Side(file, outline, edit)
 
 
@@ -89,7 +90,7 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
     lore_id = _shared_id(base, ours, theirs)
     if lore_id is None:
         return None
-    versions = rules.in_order(_version(ours, lore_id), _version(theirs, lore_id), now)
+    versions = in_order(_version(ours, lore_id), _version(theirs, lore_id), now)
     winner, loser = (ours, theirs) if versions[0].digest == digest(ours.file.raw) else (theirs, ours)
     if base and base.file.adopted and base.file.lore.id != lore_id:
         base = None
@@ -98,9 +99,13 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
 
 def merge_pair(pair: Pair, job: Job) -> Result | None:
     """Return the merged file; None where no file can hold the values of both sides."""
+    winner, loser = pair.versions
+    base = pair.base.file.lore if pair.base else None
     for frame, tight in _frames(pair):
-        merged = _merge_values(pair, frame, job, tight)
-        content = _write(frame, merged.lore, pair.adopted, job)
+        # Two people who promoted the same entry need not decide whose record of its origin stays.
+        lost = [loss(name, value, loser, winner) for name, value in frame.lost if name != ORIGIN]
+        merged = entry_merge.merge(base, winner, loser, job.categories, job.now, lost, tight)
+        content = _write(frame, normalize(merged.version.record), pair.adopted, job)
         if content is not None:
             fields = (*_renamed(pair), *merged.fields, *frame.differing)
             return Result(content, fields, merged.losses, merged.contested)
@@ -110,7 +115,7 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
 def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
     """Return the file with one more entry in `conflicts`; None where it does not fit in."""
     lore = side.file.lore
-    entries = rules.merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
+    entries = merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
     frame = merge_frame.Frame(side.file.raw.decode(), side.outline.foreign, (), ())
     return _write(frame, lore._replace(conflicts=entries), side.file.adopted, job)
 
@@ -129,7 +134,7 @@ def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
 
 
 def _version(side: Side, lore_id: str) -> Version:
-    return rules.Version(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.edit)
+    return entry_merge.version_of(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.edit)
 
 
 def digest(raw: bytes) -> bytes:
@@ -165,15 +170,6 @@ def _frames(pair: Pair) -> Iterator[tuple[Frame, bool]]:
 
 def _with_line_feeds(side: Side) -> Outline:
     return merge_frame.outline(side.file.raw.decode().replace("\r\n", "\n"))
-
-
-def _merge_values(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
-    winner, loser = pair.versions
-    # Two people who promoted the same entry need not decide whose record of its origin stays.
-    lost = [rules.loss(name, value, loser, winner) for name, value in frame.lost if name != ORIGIN]
-    base = pair.base.file.lore if pair.base else None
-    merged = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
-    return merged._replace(lore=normalize(merged.lore))
 
 
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
