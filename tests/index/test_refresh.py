@@ -155,6 +155,21 @@ def test_a_link_in_place_of_an_uncommitted_entry_breaks_no_query(tmp_path: Path)
         assert len(engram.list().lore) == 1
 
 
+def test_a_judged_entry_that_became_a_link_is_counted_as_removed_once(tmp_path: Path) -> None:
+    with opened(tmp_path, SteadyClock()) as engram:
+        first = engram.record("the retry queue consumer is idempotent")
+        engram.refresh()
+        engram.feedback(incorrect=first.lore.id)
+        path = tmp_path / first.path
+        path.unlink()
+        path.symlink_to(tmp_path)
+        refresh(engram.store)
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert (generation.next_row, generation.dead) == (1, 1)
+        assert engram.query("retry queue").strategy == "hybrid"
+
+
 def test_a_false_alarm_allowed_in_the_settings_is_recalled_without_touching_the_file(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with opened(root) as engram:

@@ -91,9 +91,10 @@ def test_a_query_stays_light_by_words_and_by_meaning() -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_hooks_of_a_store_that_is_synced_by_itself_do_not_import_gitpython(home: Path) -> None:
-    """Only what talks to the remote does: `sync` here, the background process after a hook."""
+def test_only_a_sync_that_has_something_to_do_imports_gitpython(home: Path) -> None:
+    """No hook does, either: the background process after it syncs."""
     assert "git" in start(IN_A_STORE, "sync")["loaded"]
+    assert "git" not in start(IN_A_STORE, "sync")["loaded"]
     for event in ("session-start", "prompt", "session-end"):
         payload = {
             "session_id": "one",

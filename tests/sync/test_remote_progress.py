@@ -17,7 +17,7 @@ from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git.remote import remotes
-from engram.adapters.git.remote.transfer import Progress
+from engram.adapters.git.remote.progress import Progress
 from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.run.process import DeferredInterrupt
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError

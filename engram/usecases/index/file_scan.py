@@ -192,7 +192,8 @@ def scan_files(store: Store, generation: Generation, paths: Sequence[str]) -> De
 
 def with_judged(generation: Generation, delta: Delta, paths: Collection[str]) -> Delta:
     """Return the differences together with files that did not change themselves, but what was said of them did."""
-    known = generation.catalog.known(sorted(set(paths) - {*delta.files, *delta.gone})) if paths else {}
+    seen = {*delta.files, *delta.gone, *delta.scan_problems}
+    known = generation.catalog.known(sorted(set(paths) - seen)) if paths else {}
     if not known:
         return delta
     stamps = {path: FileStamp(*one.stamp) for path, one in known.items()}

@@ -75,7 +75,7 @@ def add(repo: Repository, name: str, url: str) -> None:
     checked_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
-    from engram.adapters.git.run.library import GitCommandError, open_repository
+    from engram.adapters.git.run.gitpython import GitCommandError, open_repository
 
     with open_repository(repo.worktree) as opened:
         try:
@@ -91,7 +91,7 @@ def remove(repo: Repository, name: str) -> None:
     if all(remote.name != name for remote in known):
         names = ", ".join(remote.name for remote in known) or "none"
         raise UsageError(f"There is no remote '{name}'.", f"Remotes here: {names}.")
-    from engram.adapters.git.run.library import GitCommandError, failure, open_repository
+    from engram.adapters.git.run.gitpython import GitCommandError, failure, open_repository
 
     with open_repository(repo.worktree) as opened:
         try:

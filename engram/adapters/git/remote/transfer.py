@@ -1,82 +1,66 @@
-"""Commands that talk to a remote, by GitPython: how far they are, what became of each branch, and what git complained of."""
+"""Commands that talk to a remote: how far they are, what became of each branch, and what git complained of.
+
+GitPython reads what git prints, and pushes. It is imported when there is something to read: a fetch that brings nothing
+prints nothing, and takes half as much without it.
+"""
 
 from __future__ import annotations
 
-import re
+import threading
 from collections import deque
-from typing import TYPE_CHECKING
 
-from engram.adapters.git.run import failures, library  # isort: skip - before `git`, to import that where there is no git
-
-import git
-from git import RemoteProgress
-from git.cmd import handle_process_output
-from git.exc import GitCommandError, UnsafeProtocolError
-from git.util import finalize_process
-
-from engram.adapters.git.run.library import SafeGit, open_repository
+from engram.adapters.git.run import failures, watched
 from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from engram.adapters.git.remote.progress import Progress
 
     Report = Callable[[str], None]
 
 # A connection over which less comes than this is as good as none.
 PATIENCE = ("http.lowSpeedLimit=1000", "http.lowSpeedTime=20")
-# Lines beside the progress that git prints because it is asked for that, and that say nothing of an error.
-_CHATTER = re.compile(
-    r"(?:remote: )?(?:[A-Z][a-z]+ objects: +\d|Total \d+ \(|Delta compression using |Cloning into ')"
-)
-_NAMES = {
-    RemoteProgress.COUNTING: "counting objects",
-    RemoteProgress.COMPRESSING: "compressing objects",
-    RemoteProgress.WRITING: "writing objects",
-    RemoteProgress.RECEIVING: "receiving objects",
-    RemoteProgress.RESOLVING: "resolving deltas",
-    RemoteProgress.FINDING_SOURCES: "finding sources",
-}
 
 
-class Progress(RemoteProgress):
-    """How far a command is: `news` has what was not reported yet; `complaints` are the other lines that git printed."""
+class _Messages:
+    """What a command prints beside its output; its reader is made for the first line."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.news: deque[str] = deque()
-        self.results: list[str] = []  # of branches that were refused
-        self._lines: list[str] = []
+        self.progress: Progress | None = None
+
+    @property
+    def reader(self) -> Progress:
+        """What reads the lines."""
+        if self.progress is None:
+            from engram.adapters.git.remote.progress import Progress
+
+            self.progress = Progress()
+        return self.progress
+
+    @property
+    def news(self) -> deque[str]:
+        """What was not reported yet."""
+        return self.progress.news if self.progress else deque()
 
     @property
     def complaints(self) -> str:
         """What the server said, then git's own errors."""
-        return "\n".join([*self._lines, *self.error_lines, *self.results])
-
-    def update(
-        self, op_code: int, cur_count: str | float, max_count: str | float | None = None, _message: str = ""
-    ) -> None:
-        """Note a percentage; counts without an end are not reported."""
-        name = _NAMES.get(op_code & self.OP_MASK)
-        if name and max_count:
-            self.news.append(f"{name} {int(100 * float(cur_count) / float(max_count))} %")
-
-    def line_dropped(self, line: str) -> None:
-        """Note a line that is no progress."""
-        if not _CHATTER.match(line):
-            self._lines.append(line)
+        return self.progress.complaints if self.progress else ""
 
 
 class _Listener:
     """Passes the progress on, or while there is none the last again: an exception of `report` ends a silent command, too."""
 
-    def __init__(self, progress: Progress, report: Report) -> None:
-        self._progress, self._report, self._last = progress, report, ""
+    def __init__(self, messages: _Messages, report: Report) -> None:
+        self._messages, self._report, self._last = messages, report, ""
 
     def __call__(self) -> None:
-        if not self._progress.news:
+        if not self._messages.news:
             self._report(self._last)
-        while self._progress.news:
-            self._last = self._progress.news.popleft()
+        while self._messages.news:
+            self._last = self._messages.news.popleft()
             self._report(self._last)
 
 
@@ -88,17 +72,24 @@ def talk(
     With `report` the words must ask git for its progress. GitPython's own `Remote.fetch` reads what came in from FETCH_HEAD,
     which belongs to the person whose repository it is, and its `Repo.clone_from` writes the clone's configuration anew.
     """
-    lines: list[str] = []
-    progress = Progress()
+    output: list[str] = []
+    messages = _Messages()
 
-    def work() -> None:
+    def work() -> int:
         patience = [word for setting in PATIENCE for word in ("-c", setting)]
-        started = SafeGit(folder).execute(["git", *patience, *words], as_process=True)
-        heard = progress.new_message_handler()
-        handle_process_output(started, lines.append, heard, finalize_process, decode_streams=False)
+        with watched.start(folder, [*patience, *words]) as started:
+            printed, heard = started.stdout, started.stderr
+            assert printed is not None
+            assert heard is not None
+            reader = threading.Thread(target=lambda: output.append(printed.read()), name="engram-git-output")
+            reader.start()  # git may wait until either is read
+            for line in heard:
+                messages.reader.hear(line)
+            reader.join()
+        return started.returncode
 
-    _watched(work, folder, remote, words, progress, deadline, report)
-    return "".join(lines)
+    _watched(work, folder, remote, words, messages, deadline, report)
+    return "".join(output)
 
 
 def push(
@@ -113,42 +104,47 @@ def push(
 
     The reference must be one: of a commit's id GitPython understands no result. Raises RemoteError, GitError.
     """
-    progress = Progress()
+    from engram.adapters.git.run.gitpython import GitCommandError, git, open_repository
 
-    def work() -> None:
-        with open_repository(folder) as repo:
-            repo.git.set_persistent_git_options(c=list(PATIENCE))
-            pushed = git.Remote(repo, remote).push(
-                refspec, progress, no_follow_tags=True, recurse_submodules="no", force_with_lease=lease
-            )
-        progress.results = [info.summary.strip() for info in pushed if info.flags & info.ERROR]
-        pushed.raise_if_error()
-        if progress.results:  # refused, and git printed no error
-            raise GitCommandError(["git", "push"], 1)
+    messages = _Messages()
 
-    _watched(work, folder, remote, ("push", remote, refspec), progress, deadline, report)
+    def work() -> int:
+        progress = messages.reader
+        try:
+            with open_repository(folder) as repo:
+                repo.git.set_persistent_git_options(c=list(PATIENCE))
+                pushed = git.Remote(repo, remote).push(
+                    refspec, progress, no_follow_tags=True, recurse_submodules="no", force_with_lease=lease
+                )
+            progress.results = [info.summary.strip() for info in pushed if info.flags & info.ERROR]
+            pushed.raise_if_error()
+        except GitCommandError as error:
+            return error.status if isinstance(error.status, int) else 1
+        except git.UnsafeProtocolError:
+            progress.results = [f"'{remote}' not allowed"]
+        return 1 if progress.results else 0  # a branch may be refused without an error of git's
+
+    _watched(work, folder, remote, ("push", remote, refspec), messages, deadline, report)
 
 
 def _watched(
-    work: Callable[[], None],
+    work: Callable[[], int],
     folder: str,
     remote: str,
     words: Sequence[str],
-    progress: Progress,
+    messages: _Messages,
     deadline: float,
     report: Report | None,
 ) -> None:
-    listen = _Listener(progress, report) if report else None
+    """Do work that returns git's exit code. Raises RemoteError, GitError."""
+    listen = _Listener(messages, report) if report else None
     try:
-        library.watch(work, words, deadline, listen)
-        if listen:
-            listen()
-    except GitCommandError as error:
-        code = error.status if isinstance(error.status, int) else 1
-        raise failures.remote_failure(folder, remote, tuple(words), code, progress.complaints) from None
-    except UnsafeProtocolError:
-        raise failures.remote_failure(folder, remote, tuple(words), 1, f"'{remote}' not allowed") from None
+        code = watched.run_watched(work, words, deadline, listen)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise
         raise failures.remote_failure(folder, remote, tuple(words), 1, error.stderr) from None
+    if code:
+        raise failures.remote_failure(folder, remote, tuple(words), code, messages.complaints)
+    if listen:
+        listen()

@@ -13,7 +13,7 @@ from sync_kit import bare, executable
 
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
-from engram.adapters.git.run.library import open_repository
+from engram.adapters.git.run.gitpython import open_repository
 from engram.domain.errors import GitError, RemoteError, UsageError
 
 if TYPE_CHECKING:

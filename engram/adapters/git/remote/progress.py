@@ -1,0 +1,50 @@
+"""What git prints of its progress and of its complaints, read by GitPython."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from engram.adapters.git.run.gitpython import git
+
+# Lines beside the progress that git prints because it is asked for that, and that say nothing of an error.
+_CHATTER = re.compile(
+    r"(?:remote: )?(?:[A-Z][a-z]+ objects: +\d|Total \d+ \(|Delta compression using |Cloning into ')"
+)
+_NAMES = {
+    git.RemoteProgress.COUNTING: "counting objects",
+    git.RemoteProgress.COMPRESSING: "compressing objects",
+    git.RemoteProgress.WRITING: "writing objects",
+    git.RemoteProgress.RECEIVING: "receiving objects",
+    git.RemoteProgress.RESOLVING: "resolving deltas",
+    git.RemoteProgress.FINDING_SOURCES: "finding sources",
+}
+
+
+class Progress(git.RemoteProgress):
+    """How far a command is: `news` has what was not reported yet; `complaints` are the other lines that git printed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.news: deque[str] = deque()
+        self.results: list[str] = []  # of branches that were refused
+        self._lines: list[str] = []
+        self.hear = self.new_message_handler()
+
+    @property
+    def complaints(self) -> str:
+        """What the server said, then git's own errors."""
+        return "\n".join([*self._lines, *self.error_lines, *self.results])
+
+    def update(
+        self, op_code: int, cur_count: str | float, max_count: str | float | None = None, _message: str = ""
+    ) -> None:
+        """Note a percentage; counts without an end are not reported."""
+        name = _NAMES.get(op_code & self.OP_MASK)
+        if name and max_count:
+            self.news.append(f"{name} {int(100 * float(cur_count) / float(max_count))} %")
+
+    def line_dropped(self, line: str) -> None:
+        """Note a line that is no progress."""
+        if not _CHATTER.match(line):
+            self._lines.append(line)

@@ -1,0 +1,113 @@
+"""Work in a thread that starts processes of git, which end with it: at a deadline, or when its caller is interrupted."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from engram.adapters.git.run import process
+from engram.adapters.git.run.runner import variables_of
+from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+
+POLL_SECONDS = 0.1
+_local = threading.local()
+
+
+def run_watched(
+    work: Callable[[], Result],
+    args: Sequence[str],
+    deadline: float,
+    look: Callable[[], None] | None = None,
+) -> Result:
+    """Return what `work` returns, which runs in a thread and whose processes are ended after `deadline` seconds.
+
+    `look` is called meanwhile, ten times a second; an exception that it raises, like Ctrl-C, ends them, too. `args` is the
+    command, for the error. Raises GitError, and what `work` raises.
+    """
+    watch, results, errors = _Watch(), [], []
+
+    def run() -> None:
+        _local.watch = watch
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="engram-git", daemon=True)
+    end = time.monotonic() + deadline
+    thread.start()
+    try:
+        while thread.is_alive() and time.monotonic() < end:
+            thread.join(min(POLL_SECONDS if look else deadline, max(end - time.monotonic(), 0)))
+            if look:
+                look()
+        is_late = thread.is_alive()
+    except BaseException:
+        watch.stop()
+        thread.join(process.GRACE)
+        raise
+    if is_late:
+        watch.stop()
+        thread.join(process.GRACE)
+        raise process.timed_out(tuple(args), deadline)
+    watch.close()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def start(folder: str, args: Sequence[str]) -> subprocess.Popen[str]:
+    """Start `git args` for the work that `run_watched` runs in this thread. Raises GitError."""
+    return _watch_of_thread().start(folder, tuple(args))
+
+
+def is_watched() -> bool:
+    """Return whether this thread runs such work."""
+    return hasattr(_local, "watch")
+
+
+def _watch_of_thread() -> _Watch:
+    found = getattr(_local, "watch", None)
+    assert isinstance(found, _Watch), "a process is started outside of `run_watched`"
+    return found
+
+
+class _Watch:
+    """The processes that a piece of work has started; `stop` ends them, and lets it start no more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._started: list[tuple[tuple[str, ...], subprocess.Popen[str], float]] = []
+
+    def start(self, folder: str, args: tuple[str, ...]) -> subprocess.Popen[str]:
+        """Start `git args`. Raises GitError, also after `stop`."""
+        env = {**process.safe_environment(), **variables_of(folder, args, {})}
+        with self._lock:
+            if self._is_stopped:
+                raise GitError("Stopped.", "")
+            found = process.start(folder, args, False, env, text=True)
+            self._started.append((args, found, time.monotonic()))
+        return found
+
+    def stop(self) -> None:
+        """End all processes, with their children."""
+        with self._lock:
+            self._is_stopped = True
+        for _, started, _ in self._started:
+            process.stop(started)
+
+    def close(self) -> None:
+        """Close what the ended processes have left open, and pass them on to the listeners of commands."""
+        for args, started, began in self._started:
+            process.close(started)
+            for listener in process.listeners:
+                listener(args, started.returncode or 0, time.monotonic() - began)
