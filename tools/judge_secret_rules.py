@@ -37,6 +37,9 @@ APART = (
     "pkcs12-file",
     "generic-api-key",
     "jwt-base64",
+    "hashicorp-tf-password",
+    "nuget-config-password",
+    "private-key",
 )
 LOOSE = r"[\w.-]{0,50}?"  # what begins a rule that goes by the name before a value
 CODE = ("*.py", "*.js", "*.ts", "*.toml", "*.yml", "*.yaml", "*.json", "*.sh", "*.c", "*.h", "*.cfg", "*.txt")

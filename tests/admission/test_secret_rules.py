@@ -33,7 +33,7 @@ from tests.admission.test_secrets import found_in
         ("its password was hT7kd92L and more", "hT7kd92L"),
         ("its password was green_lake9 and more", "green_lake9"),
         ("IDENTIFIED BY PASSWORD 'ht7kd9Lqx'", "ht7kd9Lqx"),
-        ("the password 'ht7kd9Lqx'", ""),
+        ("the password 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
         ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),

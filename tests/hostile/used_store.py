@@ -24,7 +24,7 @@ from engram.usecases.opening.open_store import open_store
 from engram.usecases.recording.idempotent_writes import record_once
 from engram.usecases.recording.record import Draft
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,16 +135,23 @@ def make_world(place: Path) -> World:
     for repository in (world.store, place / "remote.git"):
         git(repository, "gc", "-q", "--prune=now")
     shutil.rmtree(place / "there")
-    with opened(world) as store:
+    with opened(world, clock=_Earlier()) as store:
         store.record(WAITING, category="FACT")  # acknowledged, and not yet in git
     return world
 
 
+class _Earlier(Clock):
+    """A clock ten minutes slow: what waits since then is late, however fast or slow this machine runs the rest."""
+
+    def nanoseconds(self) -> int:
+        return super().nanoseconds() - 600 * 10**9
+
+
 @contextlib.contextmanager
-def opened(world: World) -> Iterator[Engram]:
+def opened(world: World, clock: Clock | None = None) -> Iterator[Engram]:
     """The store, open in this process as a program has it that leaves commits to others."""
     with mock.patch.dict(os.environ, world.variables):
-        store = Engram(open_store(str(world.store), Caller("s1", "tester")), background=False)
+        store = Engram(open_store(str(world.store), Caller("s1", "tester"), clock=clock), background=False)
         try:
             yield store
         finally:

@@ -68,7 +68,18 @@ SERVER = """
             sets[place] &= ~0b110
         library.capset(header, sets)
 
+    def import_commands():
+        # Most of a command's time are its imports, and each fork would do them anew.
+        import importlib, pkgutil
+        import engram, usearch.index
+        for room in ("adapters", "cli", "domain", "hooks", "operations", "usecases"):
+            package = importlib.import_module("engram." + room)
+            for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+                if not found.name.endswith("__main__"):
+                    importlib.import_module(found.name)
+
     storekit.read_ahead()
+    import_commands()
     line = socket.socket(fileno=int(sys.argv[2]))
     while True:
         message, handles, _flags, _address = socket.recv_fds(line, 1, 4)

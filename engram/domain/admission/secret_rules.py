@@ -54,7 +54,7 @@ RULES: tuple[Rule, ...] = (
     _word("google-oauth-token", "ya29.", "[A-Za-z0-9_-]{20,}"),
     _word("google-oauth-secret", "GOCSPX-", "[A-Za-z0-9_-]{24,}"),
     _word("google-refresh-token", "1//0", "[A-Za-z0-9_-]{40,}"),
-    Rule("azure-client-secret", "Q~", WORD_START + r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}", (4,)),
+    Rule("azure-client-secret", "Q~", WORD_START + r"[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}", (4,)),
     Rule("azure-sas", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/]{40,}={0,2})"),
     *(_alnum("github-token", f"gh{kind}_", "[A-Za-z0-9]{36,}") for kind in "pousr"),
     _word("github-token", "github_pat_", "[A-Za-z0-9_]{50,}"),
@@ -196,6 +196,11 @@ RULES: tuple[Rule, ...] = (
         ".webhook.office.com/webhookb2/",
         r"\.webhook\.office\.com/webhookb2/(?P<value>[a-z0-9@-]{70,}/IncomingWebhook/[a-z0-9]{32}/[a-z0-9-]{36})",
     ),
+    Rule(
+        "twilio-auth-token",
+        "AC",
+        ALNUM_START + r"AC[0-9a-f]{32}[\"':, ]{1,6}(?P<value>[0-9a-f]{32})" + ALNUM_END,
+    ),
     # The head of a private key in base64, as in a kubeconfig or a secret of Kubernetes; a certificate has another.
     *(
         _alnum("private-key-base64", "LS0tLS1CRUdJTi" + kind, "[A-Za-z0-9+/]{20,}={0,2}")
@@ -215,6 +220,7 @@ RULES: tuple[Rule, ...] = (
 # the pattern that is tried there.
 _QUOTE = r"[\"'`]?"
 _HEX32 = r"(?P<value>[0-9a-f]{32})(?![0-9A-Za-z])"
+_LONG_VALUE = r"[ \t]*(?::|=|is)?[ \t]+[\"'`]?(?P<value>[A-Za-z0-9+/_-]{20,}={0,2})"
 _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
 
@@ -283,6 +289,78 @@ BESIDE: tuple[Beside, ...] = (
         r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
         b" -p",
     ),
+    Beside(
+        "command-password",
+        (b"openssl ",),
+        r"openssl[ \t][^\n|;&]{0,120}?[ \t]-(?:k|K|passin pass:|passout pass:)[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
+        b"openssl ",
+    ),
+    Beside(
+        "command-password",
+        (b"smbclient ", b"rpcclient "),
+        r"\w+[ \t][^\n|;&]{0,120}?-U[ \t]*[\"']?[^\s%]{1,64}%(?P<value>[^\s\"'`|;&]{4,128})",
+        b"client ",
+    ),
+    Beside(
+        "command-password",
+        (b"net user ",),
+        r"(?i:net user)[ \t]+[^\s/]+[ \t]+(?P<value>[^\s/]{6,64})",
+        b"net user ",
+    ),
+    Beside(
+        "command-password",
+        (b"echo ", b"printf "),
+        r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:[\w.-]{1,32}:)?(?P<value>[^\s\"'`|:]{6,256})[\"']?[ \t]*\|[^\n|]{0,80}"
+        r"(?:chpasswd|passwd|(?:password|with-token|token|pass)-?stdin|with-token|sudo -S)",
+        b"|",
+    ),
+    Beside(
+        "sql-password",
+        (b"identified ",),
+        r"(?i:identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by)[ \t]+(?:(?i:password)[ \t]+)?[\"'](?P<value>[^\s\"']{4,128})",
+        b"identified ",
+    ),
+    *(
+        Beside(
+            "login-password",
+            words,
+            r"(?i:cred(?:ential)?s?|log(?:ged)?[ ]?in)(?:[ \t]+(?:are|is|as|with))*[ \t]*:?[ \t]+[\"'`*]{0,3}"
+            r"[A-Za-z][\w.@+-]{0,40}[ \t]?[/:][ \t]?(?P<value>[^\s\"'`*/|,;()<>]{6,64})",
+            need,
+        )
+        for need, words in (
+            (b"cred", (b"credential", b"creds")),
+            (b"log", (b"log in ", b"login ", b"logged in ")),
+        )
+    ),
+    Beside(
+        "vault-unseal-key",
+        (b"unseal key", b"recovery key"),
+        r"\w+ (?i:key)[ \t]*[0-9]{0,2}" + _LONG_VALUE,
+        b" key",
+    ),
+    Beside(
+        "authorization-token",
+        (b"authorization",),
+        r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?[A-Za-z][\w-]{2,20}[ \t=]+[\"']?(?P<value>[A-Za-z0-9_.~+/-]{20,}={0,2})",
+        b"authorization",
+    ),
+    Beside(
+        "teams-webhook",
+        (b"outlook.office.com/webhook/",),
+        r"outlook\.office\.com/webhook/[a-z0-9@-]{70,}/IncomingWebhook/(?P<value>[a-z0-9]{32})",
+        b"outlook.office.com/webhook/",
+    ),
+    Beside(
+        "mailgun-key", (b"mailgun",), _TO_VALUE + r"(?P<value>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"
+    ),
+    Beside("voyage-key", (b"voyage",), _TO_VALUE + r"(?P<value>pa-[\w-]{40,48})(?![\w-])"),
+    Beside(
+        "django-secret-key",
+        (b"django-insecure-",),
+        r"django-insecure-(?P<value>[^\s\"'`]{40,60})",
+        b"django-insecure-",
+    ),
 )
 # "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one.
 PROSE = (
@@ -290,6 +368,23 @@ PROSE = (
     r"(?i:\b(?:is|was|are|to)(?:[ \t]+(?:still|now|just|currently))?):?[ \t]+[*_]{0,2}[\"'`\u201c]?"
     r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
 )
+
+# "Use the password …", "| password | … |", "the client secret (…)", "set API_KEY to …": the value stands close by, between
+# a few small words at most, and has to look generated.
+TOLD = (
+    r"(?i:(?P<word>pass(?:wor[dt]|phrase|code|wd)?|pwd|secret|token|key)s?)\b\"?'?`?"
+    r"(?P<between>(?:[ \t]+[a-z]{1,12}){0,5}?"
+    r"(?P<says>[ \t]*:|[ \t]+(?:is|was|to|as|es|ist|est|are)(?:[ \t]+(?:still|now|just|currently|set to))?:?)?"
+    r"(?:[ \t]*\|)?[ \t]*[(\[]?)[*_]{0,2}[\"'`\u201c]?(?<=[\s(|\"'`*\u201c])"
+    r"(?P<value>[^\s\"'`<>()\[\]{}|\u201c\u201d]{8,256})(?P<after>[\"'`)\]*\u201d]|[ \t]*\||[.,;:!?]?(?=\s|$))"
+)
+# Where the line is a setting: a password may hold what separates values elsewhere.
+SETTING = (
+    r"(?i:(?P<word>pass(?:word|wd|phrase)?|pwd|token|secret|key))(?:[ \t]{0,4}[=:][ \t]{0,4}|>)"
+    r"(?P<value>[^\s\"'`<>,;{}()\[\]$]{8,256})(?=[ \t]*(?:$|[\n\r;#]|</))"
+)
+_OF_ANOTHER = r"\b(?:commit|revision|hash|digest|sha|checksum|fingerprint|id|called|named|in|from|at|see|of|length|type|by)\b"
+_STANDARD = r"[A-Z]{2,}-?[0-9][0-9.-]*[A-Z]?"  # NIST-800-63B, SHA256
 
 # Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
 KEY_OWNERS = tuple(
@@ -366,13 +461,13 @@ COMMON_PASSWORDS = frozenset(
 )
 
 # A cheap look behind a name's stem: prose ("the key idea") stops here.
-ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,8}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
+ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
 ASSIGNMENT = (
     r"(?i:(?P<word>pass(?:word|wd|phrase|code)?|pwd|secret|token|key|auth)"
     r"(?:[_-]?(?:base|value|prod(?:uction)?|live|staging|dev|default|old|new|primary|secondary|admin|root|text|plain|"
     r"str|env|v?[0-9]{1,3}))?)"
-    r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,8}"
-    r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,8})"
+    r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,24}"
+    r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,24})"
     r"|(?P<loose>\\?[\"'`]?[ \t]{0,3}[,(>][ \t]{0,3}|[ \t]{1,8}(?i:(?:is|was)[ \t]*:?[ \t]{1,8}|-p[ \t]?|"
     r"value[ \t]{0,3}=[ \t]{0,3}|(?=[\"']))|[\"'][ \t]+value=))"
     r"(?:[rbfuRBFU@]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){4,512})(?P=quote)"
@@ -478,6 +573,12 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 def is_beside(value: str, rule: str) -> bool:
     """Return whether a value at the right place for a rule of `BESIDE` is a secret rather than a stand-in for one."""
+    if rule == "login-password":
+        return kinds(value) >= 3 and is_told(value.rstrip(".!?"))
+    if rule == "authorization-token":
+        return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
+            value, uuid=False
+        )
     if rule.endswith("-password"):
         return (
             is_password(value, sure=True) and not is_stand_in(value) and not value.startswith(("$", "%", "-"))
@@ -492,7 +593,7 @@ def is_told(value: str) -> bool:
     words = {chunk for chunk in chunks(value.lower()) if not chunk.isdigit()}
     if is_stand_in(value) or words <= NO_PASSWORDS:
         return False
-    if compiled(r"[0-9]+[a-z%-]+|[0-9]{4}-.*").fullmatch(value):  # 90days, a date
+    if compiled(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD).fullmatch(value):  # 90days, a date
         return False
     return (
         "/" not in value
@@ -500,6 +601,39 @@ def is_told(value: str) -> bool:
         and "." not in value
         and not value.startswith(("-", "$", "@", "#"))
     )
+
+
+def is_told_beside(text: str, hit: re.Match[str], value: str) -> str:
+    """Return the rule that a match of TOLD falls under, "" where its value is none."""
+    word, between = hit["word"].lower(), hit["between"]
+    if word.startswith(("pass", "pwd")):
+        digits = sum(map(value.count, _DIGITS))
+        sure = kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4)
+        return "password-prose" if sure and is_told(value) else ""
+    before = text[max(0, hit.start() - 40) : hit.start()]
+    if (
+        not is_random(value)
+        or len(value) < 16
+        or is_stand_in(value)
+        or compiled(r"[\w.]*\.[\w.]*|.*/.*").fullmatch(value)
+    ):
+        return ""
+    if compiled(_OF_ANOTHER).search(between) or not _rule_of_name(before, word, hit["word"].isupper()):
+        return ""
+    is_sure = len(value) >= 20 and kinds(value) >= 3  # names and ids have no capitals
+    return "secret-prose" if hit["says"] or is_sure else ""
+
+
+def is_setting_value(text: str, hit: re.Match[str]) -> bool:
+    """Return whether a match of SETTING is a secret with unusual signs; the name has to begin its line or follow a `;`."""
+    value, word = hit["value"], hit["word"].lower()
+    start = max(text.rfind("\n", 0, hit.start()), text.rfind(";", 0, hit.start())) + 1
+    name = compiled(r"[ \t<\w.-]*").fullmatch(text, start, hit.start())
+    if name is None or is_stand_in(value) or not _rule_of_name(name[0][-40:], word, hit["word"].isupper()):
+        return False
+    if not word.startswith(("pass", "pwd")):
+        return is_random(value) and compiled(r"[\w=/+%@-]+").fullmatch(value) is not None
+    return kinds(value) >= 3 and not _DIGITS.isdisjoint(value)
 
 
 def rule_of(text: str, hit: re.Match[str]) -> str:
@@ -531,13 +665,15 @@ def _names_uuid(before: str, word: str) -> bool:
         if last and last[0] and (is_hump or before[-1:] in {"_", "-"}):
             return True
     return owner.endswith(
-        ("api", "client") if word.lower() in ("key", "secret") else ("api", "access", "auth")
+        ("api", "client", "secret") if word.lower() in ("key", "secret") else ("api", "access", "auth")
     )
 
 
 def is_secret_option(name: str, value: str) -> bool:
     """Return whether the value of a command-line option is a secret by the option's name."""
-    hit = compiled(r"(?i)(?P<word>pass(?:word|wd|phrase)|secret|token|key)$").search(name)
+    hit = compiled(
+        r"(?i)(?P<word>(?:store|key|src|dest)pass|pass(?:word|wd|phrase)|secret|token|key)$"
+    ).search(name)
     rule = _rule_of_name(name[: hit.start()], hit["word"].lower(), False) if hit else ""
     strong = is_random(value) if rule == "secret-assignment" else is_password(value, sure=True)
     return bool(rule) and strong and not value.isalpha() and not is_stand_in(value)

@@ -28,6 +28,8 @@ _NEEDS = frozenset(rule.needs for rule in rules.BESIDE if rule.needs)
 _PASS = rb"p(?=ass|wd)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
+_JOINTS = ("=", "&", "?", ",", ":", "/")  # before a name: no line begins here
+
 _LOGIN_URL = (
     r"://(?P<user>[^\s/:@\"'<>`\[]{0,100}):(?P<value>[^\s/@\"'<>`]{1,256})@(?P<host>[^\s/:?#\"'<>`,;]{1,255})"
 )
@@ -36,8 +38,8 @@ _OPTION = (
     r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{1,64}:(?P<login>[^\s\"'`]{4,256})"
     r"|-?(?P<name>[A-Za-z][\w-]{0,40})[ \t]{1,8}[\"']?(?P<value>[^\s\"'`<>${(-][^\s\"'`]{5,256}))"
 )
-_KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_KEY_BODY = r"[^-]*(?:-(?!----)[^-]*)*(?P<end>-----END [A-Z0-9 ]{0,30}-----)?"
+_KEY_BLOCK = r"-----BEGIN (?:[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[12])-----"
+_KEY_BODY = r"[^-]*(?:-(?!----)[^-]*)*(?P<end>-----END [A-Za-z0-9 ]{0,30}-----)?"
 _AWS_VALUE = r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 
 
@@ -183,11 +185,15 @@ def _scan(text: str) -> list[_Span]:
             spans += _headers(text, lowered, scheme)
     if b"://" in raw:
         spans += _login_urls(text)
+        spans += _token_urls(text)
     spans += _all_beside(text, lowered, runs.lower().encode("ascii", "replace"))
     names = _names(lowered)
     if names:
         spans += _assignments(text, names)
         spans += _prose(text, names)
+        spans += _told_beside(text, names)
+    if b"passphrase" in lowered:
+        spans += _quoted_phrases(text)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
         spans += _options(text)
     return spans
@@ -273,7 +279,8 @@ def _beside(text: str, lowered: bytes, word: bytes, rule: rules.Beside) -> Itera
     while at >= 0:
         hit = match(text, at)
         if hit and rules.is_beside(hit["value"], rule.name):
-            yield _Span(*hit.span("value"), rule.name, True)
+            # A scheme says less than the shape of the token behind it.
+            yield _Span(*hit.span("value"), rule.name, rule.name != "authorization-token")
         at = lowered.find(word, hit.end() if hit else at + len(word))
 
 
@@ -286,6 +293,32 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
             value = hit["value"].rstrip(".,;:)*_")
             if rules.is_told(value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
+
+
+def _told_beside(text: str, names: Sequence[int]) -> Iterator[_Span]:
+    """Yield values that stand close to the name of a secret, and passwords of settings that hold separators."""
+    told, setting = rules.compiled(rules.TOLD).match, rules.compiled(rules.SETTING).match
+    for at in names:
+        hit = told(text, at)
+        if hit:
+            value = hit["value"].rstrip(".,;:)*_")
+            rule = rules.is_told_beside(text, hit, value)
+            if rule:
+                yield _Span(hit.start("value"), hit.start("value") + len(value), rule, False)
+        hit = setting(text, at) if text[at] in "pPtTsSkK" and text[at - 1 : at] not in _JOINTS else None
+        if hit and rules.is_setting_value(text, hit):
+            yield _Span(*hit.span("value"), _setting_rule(hit["word"]), False)
+
+
+def _setting_rule(word: str) -> str:
+    return "password-assignment" if word[0] in "pP" else "secret-assignment"
+
+
+def _quoted_phrases(text: str) -> Iterator[_Span]:
+    """Yield passphrases of several words in quotes."""
+    pattern = r"(?i:passphrase)\b[^\n\"'`]{0,60}?(?::|\b(?i:is|was|to))[ \t]+[\"'`](?P<value>\w+(?:[ -]\w+){3,})[\"'`]"
+    for hit in rules.compiled(pattern).finditer(text):
+        yield _Span(*hit.span("value"), "passphrase", False)
 
 
 def _key_blocks(text: str) -> Iterator[_Span]:
@@ -311,6 +344,17 @@ def _login_urls(text: str) -> Iterator[_Span]:
         hit = match(text, at)
         if hit and _is_login(hit["user"], hit["value"], hit["host"]):
             yield _Span(*hit.span("value"), "url-password", True)
+        at = text.find("://", at + 3)
+
+
+def _token_urls(text: str) -> Iterator[_Span]:
+    """Yield tokens that stand alone before the host of an address, as git takes them."""
+    match = rules.compiled(r"://(?P<value>[\w.~+%-]{20,256})@[\w.-]+").match
+    at = text.find("://")
+    while at >= 0:
+        hit = match(text, at)
+        if hit and rules.is_random(hit["value"]) and not rules.is_stand_in(hit["value"]):
+            yield _Span(*hit.span("value"), "url-token", True)
         at = text.find("://", at + 3)
 
 

@@ -325,14 +325,9 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
         return []  # the background process is about to commit
     text = counted(len(waiting), "change waits", "changes wait")
     message = f"{text} to be committed" + (f": {trouble}" if trouble else "")
-    return [
-        Finding(
-            "git",
-            store.places.root,
-            message,
-            "They are safe in the write journal; `engram doctor --fix` tries again.",
-        )
-    ]
+    are = "It is" if len(waiting) == 1 else "They are"
+    hint = f"{are} safe in the write journal; `engram doctor --fix` tries again."
+    return [Finding("git", store.places.root, message, hint)]
 
 
 def _unsigned(store: Store) -> list[Finding]:
