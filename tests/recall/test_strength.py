@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score
+from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score, Trust
 from engram.usecases.recall.search import evidence, strength_of, strong_hits, worth_showing
 
 LIMITS = BY_BOTH
@@ -32,6 +32,14 @@ def test_evidence_is_nearness_and_words_less_what_is_missing() -> None:
         0.72 + 0.65 * 0.2 - 0.15
     )
     assert evidence(Hit(CERTAIN.score._replace(cosine=None, words=0.4))) == 0.4
+
+
+def test_what_a_models_cosines_give_by_chance_is_no_evidence() -> None:
+    other_model = Hit(NEAR.score._replace(trust=Trust(by_chance=0.31)))
+    assert evidence(other_model) == pytest.approx(evidence(NEAR) - 0.31)
+    assert (strength_of([NEAR]), strength_of([other_model])) == (WEAK, NONE)
+    by_words = CERTAIN.score._replace(cosine=None, words=0.4, trust=Trust(by_chance=0.31))
+    assert evidence(Hit(by_words)) == 0.4
 
 
 def test_an_answer_is_as_strong_as_its_first_hit() -> None:

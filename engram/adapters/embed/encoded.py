@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder, Encoder
     from engram.adapters.embed.vector_cache import VectorCache
+    from engram.domain.recall.ranking import Trust
 
 _LATER = "Engram retries later; `engram reindex` retries now."
 _PROBE = "how long are your vectors"
@@ -35,7 +36,6 @@ class EncodedEmbedder:
     """An `Embedder` over an `Encoder`, with a cache of its vectors."""
 
     costly = True
-    calibrated = False
     immediate = None
 
     def __init__(
@@ -46,8 +46,10 @@ class EncodedEmbedder:
         cache: VectorCache,
         now_ns: Callable[[], int] | None = None,
         dimensions: int = 0,
+        trust: Trust | None = None,
     ) -> None:
         """Ask the encoder for one vector if the dimensions are unknown (0). Raises EmbeddingError."""
+        self.trust = trust
         self._now_ns = now_ns or time.time_ns
         self._asked: set[bytes] = set()
         self.name = name

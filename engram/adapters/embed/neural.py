@@ -15,6 +15,7 @@ from engram.adapters.embed.minilm import DIMENSIONS
 from engram.adapters.embed.model_files import read_floats, read_header
 from engram.adapters.embed.table import unit, units
 from engram.adapters.numeric import numpy_module
+from engram.domain.recall.ranking import BUNDLED, Trust
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ MAPPED_GAIN, READ_GAIN = (
     1.4,
     1.15,
 )  # what those cosines count: against words, they deserve more trust than the bundled ones
+MAPPED_TRUST = Trust(by_chance=0.06)
+READ_TRUST = Trust(coverage=0.5, missing=0.77, by_chance=0.16)
 _OF_A_COMMAND = 2  # questions of a process that are mapped in any case: for so few no transformer is loaded
 _HALF = 0.5**0.5  # an entry's vector is a unit vector of two parts, equally long
 
@@ -44,7 +47,6 @@ class NeuralEmbedder:
 
     name = "neural"
     costly = True
-    calibrated = True
 
     def __init__(
         self, identity: str, bundled: Embedder, transformer: EncodedEmbedder, *, symmetric: bool = False
@@ -57,6 +59,11 @@ class NeuralEmbedder:
         self._symmetric = symmetric
         self._asked = 0
         self._map: NDArray[np.float32] | None = None
+
+    @property
+    def trust(self) -> Trust:
+        """That of mapped questions until the transformer reads them."""
+        return READ_TRUST if self._symmetric and self._asked > _OF_A_COMMAND else MAPPED_TRUST
 
     @property
     def immediate(self) -> Embedder:
@@ -132,6 +139,11 @@ class BundledHalf(NeuralEmbedder):
 
     def __init__(self, whole: NeuralEmbedder) -> None:
         super().__init__(whole.identity, whole.bundled, whole.transformer)
+
+    @property
+    def trust(self) -> Trust:
+        """The bundled model's."""
+        return BUNDLED
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a question, (dimensions,), whose product with an entry's is the bundled model's cosine."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.adapters.embed.table import Nearness
+    from engram.domain.recall.ranking import Trust
 
 
 class Embedder(Protocol):
@@ -38,8 +39,8 @@ class Embedder(Protocol):
         """Whether vectors are made in the background and cached."""
 
     @property
-    def calibrated(self) -> bool:
-        """Whether the bounds of strong, weak and none were fitted or tried with it."""
+    def trust(self) -> Trust | None:
+        """What evidence of a question asked now is made of, with these cosines; None where nobody measured it."""
 
     @property
     def immediate(self) -> Embedder | None:

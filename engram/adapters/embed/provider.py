@@ -16,6 +16,7 @@ from engram.adapters.embed.model_files import (
     read_header,
     table_dimensions,
 )
+from engram.domain.recall.ranking import BUNDLED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder, Tokenizer
     from engram.adapters.embed.pure_python_model import PurePythonModel
     from engram.adapters.embed.table import Nearness
+    from engram.domain.recall.ranking import Trust
 
 # The embedder of a static model: name, identity and dimensions at once, everything else with the first text.
 
@@ -39,7 +41,7 @@ class StaticEmbedder:
     """An `Embedder` over a table of token vectors; its own have length 1 whatever the model's config.json says."""
 
     costly = False
-    calibrated = False
+    trust: Trust | None = None
 
     def __init__(self, name: str, identity: str, dimensions: int, load: Callable[[], StaticModel]) -> None:
         """`load` is called with the first text and may raise EmbeddingError."""
@@ -114,7 +116,7 @@ class BundledEmbedder(StaticEmbedder):
     itself included). A test compares the vectors.
     """
 
-    calibrated = True
+    trust = BUNDLED
 
     def __init__(self, identity: str, file: TensorFile, folder: str) -> None:
         super().__init__("bundled", identity, table_dimensions(file), lambda: _load_bundled(file, folder))
@@ -235,7 +237,7 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
 
     from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.onnx_encoder import INSTALL, OnnxEncoder
-    from engram.adapters.embed.onnx_folder import read_folder
+    from engram.adapters.embed.onnx_folder import TRUSTED, read_folder
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
 
     if find_spec("onnxruntime") is None:
@@ -243,7 +245,8 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
     found = read_folder(folder)
     identity = f"onnx:{found.digest}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), identity)
-    return EncodedEmbedder("onnx", identity, OnnxEncoder(found), cache, now_ns)
+    encoder = OnnxEncoder(found)
+    return EncodedEmbedder("onnx", identity, encoder, cache, now_ns, trust=TRUSTED.get(found.weights))
 
 
 def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | None) -> Embedder:

@@ -11,10 +11,12 @@ import math
 import os
 import re
 from collections import Counter
+from functools import cache
 
 import tantivy
 
 from engram.adapters.index.delta import K1, Delta, Indexed, bm25_idf
+from engram.domain.text.languages import ENGLISH, LANGUAGES, language_of
 from engram.domain.text.scripts import beyond_punctuation, cjk_run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -49,16 +51,23 @@ class WordHits(NamedTuple):
     misspelt: frozenset[str] = frozenset()
 
 
-def _analyser() -> tantivy.TextAnalyzer:
+@cache
+def _analyser(language: str = ENGLISH) -> tantivy.TextAnalyzer:
+    """Return the analysis of texts in a language: but for English accents go last, for endings have them."""
+    stem, fold = tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     for step in (
         tantivy.Filter.remove_long(80),
         tantivy.Filter.lowercase(),
-        tantivy.Filter.ascii_fold(),
-        tantivy.Filter.stemmer("english"),
+        *((fold, stem) if language == ENGLISH else (stem, fold)),
     ):
         builder = builder.filter(step)
     return builder.build()
+
+
+def _mark(language: str) -> str:
+    """Return the term that every text in a language other than English has besides its words: no analysis makes it."""
+    return f" {language}"
 
 
 def _schema() -> tantivy.Schema:
@@ -90,6 +99,7 @@ class Words:
         """See what was committed since."""
         self._index.reload()
         self._searcher = self._index.searcher()
+        self._languages: tuple[tuple[int, int], list[str]] | None = None
         self._terms_of: dict[str, list[str]] = {}  # of words of queries; the indexed text decides
 
     @property
@@ -103,6 +113,9 @@ class Words:
 
     def add(self, row: int, text: str) -> None:
         """Add one text under its row."""
+        if language_of(text) != ENGLISH:
+            self.add_terms(row, terms_of(text))
+            return
         document = tantivy.Document()
         document.add_unsigned("row", row)
         self._last = stored_form(text)
@@ -182,9 +195,25 @@ class Words:
         return [term for term in found if term in rarest]
 
     def _analysed(self, text: str) -> list[str]:
-        """Return the terms of a query or of a word of it, in order."""
-        found: list[str] = self._analyser.analyze(query_form(text, self._is_kept))
-        return found
+        """Return the terms of a query or of a word of it, in order.
+
+        Of a store that has texts in other languages the stem of a word is that of whichever language more texts have.
+        """
+        form = query_form(text, self._is_kept)
+        found: list[str] = self._analyser.analyze(form)
+        others = self._other_languages()
+        if not others:
+            return found
+        forms = zip(found, *(_analyser(name).analyze(form) for name in others), strict=True)
+        return [max(dict.fromkeys(each), key=self._frequency) for each in forms]
+
+    def _other_languages(self) -> Sequence[str]:
+        """Return the languages of the texts here, without English; asked for each word, so remembered while nothing changes."""
+        state = len(self.delta), max(self.delta.texts, default=-1)
+        if self._languages is None or self._languages[0] != state:
+            self._languages = state, [name for name in LANGUAGES if self._frequency(_mark(name))]
+            self._terms_of.clear()
+        return self._languages[1]
 
     def _is_kept(self, name: str) -> bool:
         return any(self._frequency(term) for term in self._analyser.analyze(name))
@@ -194,6 +223,7 @@ class Words:
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """Return for each word the idf of its rarest term and whether that is misspelt; (0, False) for one not searched."""
+        self._other_languages()  # forgets what was true of other texts
         rarity, misspelt, known = found.rarity, found.misspelt, self._terms_of
         if len(known) > _MOST_REMEMBERED:
             known.clear()
@@ -325,7 +355,9 @@ class _Close(NamedTuple):
 
 def terms_of(text: str) -> dict[str, int]:
     """Return the terms under which a text is found, and how often it has each."""
-    return dict(Counter(_analyser().analyze(stored_form(text))))
+    language = language_of(text)
+    found = dict(Counter(_analyser(language).analyze(stored_form(text))))
+    return found if language == ENGLISH else found | {_mark(language): 1}
 
 
 def _facts(explanation: dict[str, Any]) -> dict[str, float]:

@@ -56,6 +56,21 @@ def weights_of(settings: Settings) -> Weights:
     return Weights(words, standing, settings.number(HALF_LIFE_KEY))
 
 
+class Trust(NamedTuple):
+    """What evidence is made of with an embedding model: the weights of coverage and of what is missing, against 1 for the cosine.
+
+    `by_chance` is deducted: what this model's cosines give any entry beyond those of the bundled model, for which the
+    bounds are.
+    """
+
+    coverage: float = 0.65
+    missing: float = 1.5
+    by_chance: float = 0.0
+
+
+BUNDLED = Trust()
+
+
 class Standing(NamedTuple):
     """What is known of an entry apart from its text. Times in Unix seconds; `confidence` in thousandths."""
 
@@ -73,7 +88,8 @@ class Score(NamedTuple):
 
     `cosine` is None without vectors. `near` is how near its tokens come to those of the query, `missing` the share
     of the word that it is farthest from, times the distance: None if single tokens have no vectors. `lead` is the share
-    of its score by which it stands out from the two hits behind it, 0..1.
+    of its score by which it stands out from the two hits behind it, 0..1. `trust` says what is evidence
+    with the embedding model that the cosine is from.
     """
 
     total: float
@@ -86,6 +102,7 @@ class Score(NamedTuple):
     path: float
     scope: float
     lead: float = 0.0
+    trust: Trust = BUNDLED
 
     def why(self) -> dict[str, float | None]:
         """Return the parts, rounded, as every front end shows them."""
@@ -158,6 +175,7 @@ def score(
     overlap: float = 0.0,
     scope: float = 1.0,
     weights: Weights | None = None,
+    trust: Trust = BUNDLED,
 ) -> Score:
     """Return the score of an entry. `overlap` (0..1) says how close its files are to the caller's; `scope` is a store's weight."""
     used = weights or Weights(WORDS, STANDING)
@@ -165,7 +183,7 @@ def score(
     weight = weigh(standing, now, used.half_life)
     path = 1 + PATH_GAIN * overlap
     total = relevant * (1 - used.standing + used.standing * weight) * path * scope
-    return Score(total, relevant, coverage, cosine, near, missing, weight, path, scope)
+    return Score(total, relevant, coverage, cosine, near, missing, weight, path, scope, trust=trust)
 
 
 def path_overlap(files: Sequence[str], wanted: Sequence[str]) -> float:
@@ -197,8 +215,6 @@ def _shared(one: str, other: str) -> float:
 
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
-_COVERAGE_WEIGHT = 0.65
-_MISSING_WEIGHT = 1.5
 _LEAST_MISSING = 0.08  # assumed of any text: one that hardly touches a query does not answer it
 
 
@@ -222,7 +238,9 @@ BY_BOTH = Bounds(2.1, 0.0, -0.13, 0.1, 4.5, 0.1)
 BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
 
 
-def evidence(coverage: float, cosine: float | None, missing: float | None = None) -> float:
+def evidence(
+    coverage: float, cosine: float | None, missing: float | None = None, trust: Trust = BUNDLED
+) -> float:
     """Return the evidence for a hit; below 0 more is missing than present.
 
     `coverage` and `missing` are 0..1; `cosine` is None without vectors, `missing` without token vectors.
@@ -230,7 +248,7 @@ def evidence(coverage: float, cosine: float | None, missing: float | None = None
     if cosine is None:
         return coverage
     lacking = max(missing or 0.0, _LEAST_MISSING)
-    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * lacking
+    return max(cosine, 0.0) + trust.coverage * coverage - trust.missing * lacking - trust.by_chance
 
 
 def bounds(cosine: float | None) -> Bounds:

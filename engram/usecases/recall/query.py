@@ -235,7 +235,7 @@ def _find_candidates(
         except EmbeddingError as error:
             store.give_up_meaning(error)
         else:
-            if embedder is not None and not embedder.calibrated:
+            if embedder is not None and embedder.trust is None:
                 notes.append(_UNCALIBRATED.format(embedder.name))
             return (HYBRID if meaning else WORDS), found
         try:

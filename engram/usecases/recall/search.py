@@ -16,7 +16,7 @@ from engram.adapters.index.damage import damage_noticed
 from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, Lore
 from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
-from engram.domain.recall.ranking import Score, Standing, Weights
+from engram.domain.recall.ranking import Score, Standing, Trust, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -184,7 +184,8 @@ def _best(
 
             matches = (match or rerank.match_tokens)(tokens, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
-        candidates = _rank(hits, ranked, matches, criteria.files, now, ranks, weights)
+        trust = (tokens.embedder.trust if tokens is not None else None) or ranking.BUNDLED
+        candidates = _rank(hits, ranked, matches, criteria.files, now, ranks, weights, trust)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
@@ -250,7 +251,7 @@ def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
 def evidence(hit: Scored) -> float:
     """Return how much evidence there is that a hit answers the query."""
     score = hit.score
-    return ranking.evidence(score.words, score.cosine, score.missing)
+    return ranking.evidence(score.words, score.cosine, score.missing, score.trust)
 
 
 def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
@@ -341,6 +342,7 @@ def _rank(
     now: float,
     ranks: Mapping[str, float],
     weights: Weights,
+    trust: Trust,
 ) -> list[Candidate]:
     candidates = []
     parts = ranked.parts([hit.row for hit in hits])
@@ -358,6 +360,7 @@ def _rank(
             missing=missing,
             overlap=overlap,
             weights=weights,
+            trust=trust,
         )
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return in_order(candidates)

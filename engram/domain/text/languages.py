@@ -1,0 +1,78 @@
+"""The language of a text, guessed from its letters and function words, to choose the rules for the stems of its words.
+
+English is the default, and the answer wherever another language is not plain to see: a few nouns between names and code
+say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.text.stop_words import STOP_WORDS
+
+# The commonest function words that are no English words; what two of the languages share counts for both.
+_FUNCTION_WORDS = {
+    "german": """
+        der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine wird werden wurde wurden ist sind
+        sich nie als mit auf für von vom zum zur bei beim nach aus durch über unter zwischen wenn wie wer wir sie ihr ihre
+        nur noch auch schon immer jede jeder jedes diese dieser dieses weil damit darf muss kann soll haben hatte wo warum
+        welche welcher welches vor ohne gegen
+    """,
+    "french": """
+        le la les de des du en un une est sont être été dans avec pour par sur sous sans qui que quoi dont où quand comment pourquoi
+        nous vous ils elles leur leurs notre votre cette ces ce et ou mais ne pas plus jamais toujours aux chaque
+        doit doivent peut peuvent quel quelle quels quelles après avant entre faut depuis
+    """,
+    "spanish": """
+        el la los las de en un una unos unas del al es son está están fue con para por sin sobre entre desde hasta que quien cuando
+        cuándo cómo dónde qué cuál cuáles donde como porque nuestro nuestra su sus este esta estos estas ese esa y o pero no
+        nunca siempre cada debe deben puede pueden hay se lo le más después antes según
+    """,
+    "italian": """
+        il la lo gli di della delle degli dello nella nelle nel alla alle un una uno è sono con per senza su tra fra che chi
+        quando come dove perché quale quali questo questa questi queste nostro nostra e o ma non mai sempre ogni deve devono
+        può possono si più dopo prima viene vengono
+    """,
+    "portuguese": """
+        os um uma umas uns de da das do dos na nas no nos é são foi com para por sem sobre entre desde até que quem quando
+        como onde porque qual quais este esta isto nosso nossa e ou mas não nunca sempre cada deve devem pode podem
+        há se mais depois antes ao aos pela pelo
+    """,
+    "dutch": """
+        de het een van voor met bij naar uit over onder tussen zonder niet geen wel ook maar wordt worden werd werden zijn
+        heeft hebben moet moeten kan kunnen wij zij hun onze deze dit die dat wie hoe waar waarom wanneer welke als
+        omdat altijd nooit elke nog alleen
+    """,
+    "swedish": """
+        och att det som en ett den är var för med av på till från inte aldrig alltid utan om när hur vem vilka vilken vilket
+        varför vi ni de dem denna detta dessa måste kan ska har hade blir varje efter före mellan
+    """,
+}
+ENGLISH = "english"
+RUSSIAN = "russian"  # also of what else is written in Cyrillic letters: some endings are the same
+LANGUAGES = (*_FUNCTION_WORDS, RUSSIAN)
+_LEAST = 2  # different function words of a language
+_LEAST_SHARE = 0.15  # of all words of a text, repeated ones too
+_MOST_READ = 2000  # characters
+_WORD = re.compile(r"[^\W\d_]+")
+_CYRILLIC = re.compile("[\u0400-\u04ff]+")
+
+_SPOKEN: dict[str, tuple[str, ...]] = {}
+for _language, _words in _FUNCTION_WORDS.items():
+    for _word in _words.split():
+        _SPOKEN[_word] = (*_SPOKEN.get(_word, ()), _language)
+
+
+def language_of(text: str) -> str:
+    """Return the language of a text, one of LANGUAGES, or English where no other is plain to see."""
+    words = _WORD.findall(text[:_MOST_READ].lower())
+    if not text.isascii() and 2 * len([word for word in words if _CYRILLIC.match(word)]) > len(words):
+        return RUSSIAN
+    known = [word for word in words if word in _SPOKEN]
+    if len(known) < _LEAST or len(known) < _LEAST_SHARE * len(words):
+        return ENGLISH
+    distinct = set(known)
+    counts = {name: sum([name in _SPOKEN[word] for word in distinct]) for name in _FUNCTION_WORDS}
+    best = max(counts, key=lambda name: counts[name])
+    english = len({word for word in words if word in STOP_WORDS and best not in _SPOKEN.get(word, ())})
+    return best if counts[best] >= _LEAST and counts[best] > english else ENGLISH

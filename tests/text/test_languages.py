@@ -1,0 +1,47 @@
+"""The language of a text by its function words: English unless another is plain to see."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engram.domain.text.languages import ENGLISH, LANGUAGES, language_of
+
+SETS = Path(__file__).resolve().parents[2] / "benchmarks" / "sets"
+
+
+@pytest.mark.parametrize("name", ["german", "spanish", "russian"])
+def test_entries_written_in_a_language_are_taken_for_it(name: str) -> None:
+    texts = [
+        entry["text"] for entry in json.loads((SETS / f"{name}.json").read_text("utf-8"))["docs"].values()
+    ]
+    assert name in LANGUAGES
+    assert [text for text in texts if language_of(text) not in {name, ENGLISH}] == []
+    assert sum(language_of(text) == name for text in texts) >= 0.8 * len(texts)
+
+
+def test_english_entries_are_never_taken_for_another_language() -> None:
+    texts = [
+        entry["text"] for entry in json.loads((SETS / "short_lore.json").read_text("utf-8"))["docs"].values()
+    ]
+    assert [text for text in texts if language_of(text) != ENGLISH] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("", ENGLISH),
+        ("def retry(count): return count", ENGLISH),
+        ("The menu says la carte and the label says der Preis.", ENGLISH),
+        ("Redis", ENGLISH),
+        ("Les sauvegardes tournent la nuit sur la réplique.", "french"),
+        ("De facturen worden niet op maandag verstuurd.", "dutch"),
+        ("I prezzi sono sempre in centesimi, non in euro.", "italian"),
+        ("As faturas são enviadas pela manhã, nunca à noite.", "portuguese"),
+        ("Fakturorna skickas inte på måndagar.", "swedish"),
+    ],
+)
+def test_a_text_needs_several_function_words_of_another_language(text: str, language: str) -> None:
+    assert language_of(text) == language
