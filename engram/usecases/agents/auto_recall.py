@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
@@ -10,7 +11,7 @@ from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
-from engram.domain.recall.budget import tokens
+from engram.domain.recall.budget import WHOLE, tokens
 from engram.domain.similarity.distinct import distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -44,6 +45,9 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
+# Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
+# A few words of any error are somewhere in a long note by chance.
+_FOR_LONG = 0.3
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
@@ -75,6 +79,8 @@ def by_text(
     usable = answer.strategy != recall.SCAN
     most = MOST
     hits = search.strong_hits(answer.lore, bar) if usable else []
+    if bar < 1.0:
+        hits = [hit for hit in hits if search.strong_hits([hit], _bar_for(hit.lore, bar))]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -127,6 +133,11 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     _note_recalled(store, put)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text
+
+
+def _bar_for(lore: Lore, bar: float) -> float:
+    """Return the share of what a strong answer needs that is enough for an entry of this length."""
+    return min(1.0, bar + _FOR_LONG * log(max(1.0, len(lore.content) / WHOLE)))
 
 
 class Put(NamedTuple):
