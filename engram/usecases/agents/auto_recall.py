@@ -25,6 +25,7 @@ from engram.usecases.recall.nearness import nearness
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
+from engram.usecases.store.learned_moments import note_shown
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
@@ -63,12 +64,14 @@ def by_text(
     named: bool = False,
     bar: float = 1.0,
     spent: int = 0,
+    moments: Sequence[str] = (),
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
     With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
     is named where it answers best. With `named` also what is about the things that the text names. `bar` is the share of
-    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already.
+    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already. `moments`
+    can be learned of an entry that helps.
     """
     text = text[:_LONGEST_QUESTION]
     budget = int(store.settings.number("hooks.recall_budget")) - spent
@@ -98,6 +101,8 @@ def by_text(
         above=above,
     )  # fmt: skip
     _note_recalled(store, put)
+    if moments:
+        note_shown(store, put.shown, moments)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
     withheld = [*put.withheld, *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
     scores = {hit.lore.id: hit.score.total for hit in hits}
