@@ -14,7 +14,7 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
@@ -90,9 +90,11 @@ def lore_lines(
     promoted: Promoted | None = None,
     worth: Mapping[str, float] | None = None,
     *,
+    learned: Sequence[str] = (),
     verbose: bool = False,
 ) -> Iterator[str]:
-    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it.
+    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it,
+    `learned` the moments learned here.
 
     With `verbose` also the source: the id of the clone that recorded it.
     """
@@ -108,6 +110,7 @@ def lore_lines(
         "files": ", ".join(lore.files),
         "entities": ", ".join(lore.entities),
         "when": " · ".join(lore.when),
+        "learned": " · ".join(learned),
         "related": ", ".join(f"{relation.kind} {relation.id}" for relation in lore.relations),
         "context": " / ".join(lore.context),
         "from": f"{byline(lore.agent, origin.author)} on {render(lore.created_at)}, changed {render(lore.updated_at)}",

@@ -105,6 +105,7 @@ def _asked_before(store: Store) -> str:
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the moment, else by the files that a tool is called for or a command names, else by what the command does."""
+    from engram.domain.agents.learning import moments_of
     from engram.usecases.agents import auto_recall
 
     commands = signals.commands_of(payload.command)
@@ -121,7 +122,10 @@ def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
         named = tuple(os.path.basename(file) for file in files)
         return Reply(auto_recall.by_text(store, " ".join(files), lead=auto_recall.FOR_FILE, naming=named))
     asked = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
-    return Reply(auto_recall.by_text(store, " ".join(asked), lead=auto_recall.FOR_COMMAND))
+    if not asked:
+        return Reply()
+    moments = moments_of(payload.command)
+    return Reply(auto_recall.by_text(store, " ".join(asked), lead=auto_recall.FOR_COMMAND, moments=moments))
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
@@ -174,6 +178,7 @@ def _use(payload: Payload) -> Use:
 
 
 def _about_error(store: Store, payload: Payload) -> Reply:
+    from engram.domain.agents.learning import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
@@ -181,8 +186,9 @@ def _about_error(store: Store, payload: Payload) -> Reply:
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
-        store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS, spent=tokens(at_moment)
-    )
+        store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS, spent=tokens(at_moment),
+        moments=moments_of(payload.command),
+    )  # fmt: skip
     said = "\n\n".join(part for part in (at_moment, found) if part)
     return Reply(with_captured(store, said, text, failures=False))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from engram.domain.recall.budget import tokens
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents import brief as briefing
 from engram.usecases.recording.edit import Edit
+from engram.usecases.store.store import Clock
 
 CLAUDE = "claude-code"
 
@@ -25,6 +27,18 @@ CLAUDE = "claude-code"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return make_store(tmp_path)
+
+
+_ORDINARY = [  # of an entry that is about many things
+    ("colour of the button", "season", "sketch", "drawer"),
+    ("height of the desk", "decade", "plan", "cellar"),
+    ("order of the books", "winter", "list", "hall"),
+    ("water of the plants", "week", "can", "garden"),
+    ("music of the lift", "month", "tape", "attic"),
+    ("bread of the canteen", "day", "recipe", "kitchen"),
+    ("lamp of the stairs", "year", "bulb", "box"),
+    ("paint of the door", "spring", "tin", "shed"),
+]
 
 
 def said(event: str, root: Path, **changed: Any) -> str:
@@ -149,6 +163,25 @@ def test_a_command_gets_what_is_strong_about_it(root: Path) -> None:
 def test_an_error_gets_what_is_known_of_it_once(root: Path) -> None:
     assert FAILURE in said("tool-failure", root)
     assert answer(CLAUDE, "tool-failure", root, error=ERROR + " again", tool_use_id="t9") is None
+
+
+@pytest.mark.parametrize(("paragraphs", "comes"), [(8, True), (26, False)])
+def test_a_few_words_of_an_error_in_a_long_entry_are_there_by_chance(
+    paragraphs: int, comes: bool, tmp_path: Path
+) -> None:
+    rejected = (
+        "The bridge answers 'handshake rejected by peer' when its certificate is from the old authority."
+    )
+    ordinary = "".join(
+        f"\n\nThe {place} is changed by hand number {n} once a {span}, and the {plan} of it is kept in the {room}."
+        for n, (place, span, plan, room) in zip(range(paragraphs), cycle(_ORDINARY), strict=False)
+    )
+    with opened(make_store(tmp_path), agent="human", clock=Clock()) as engram:
+        engram.record(rejected + ordinary, category="FACT")
+        engram.record("The certificate of the harbour was renewed by its new authority.", category="FACT")
+        engram.refresh()
+    error = "fatal: certificate of the bridge was rejected by a timid customer"
+    assert (rejected in said("tool-failure", tmp_path, error=error)) == comes
 
 
 def test_what_a_person_interrupted_is_no_failure(root: Path) -> None:

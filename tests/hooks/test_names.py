@@ -9,6 +9,7 @@ import pytest
 from apikit import opened
 from hookkit import answer, text_of
 
+from engram.usecases.agents.named import MOST, about_named
 from engram.usecases.store.store import Clock
 
 KESTREL = "Kestrel takes our payments. It retries a declined card twice, four hours apart."
@@ -82,3 +83,57 @@ def test_an_entry_about_a_thing_is_only_pointed_to_where_the_session_has_it(root
     again = said(root, "and now one for kestrel's staging", **session)
     assert "above answers this" in again
     assert "fact · Engram Test" not in again
+
+
+# --- what about_named returns
+
+
+OSPREY = "Osprey signs the releases. Its key lies in the vault of the release team."
+OSPREY_TOO = "Osprey signs the nightly builds, too. Its key for them is changed each month."
+PASSING = (
+    "The archive of the scans is emptied by hand on the first Monday of each month, after the auditors were asked, "
+    "and before that everything in it is copied to Borealis."
+)
+SHIPS = [f"{name} carries the {cargo} of the harbour." for name, cargo in (
+    ("Albatross", "grain"), ("Bittern", "timber"), ("Cormorant", "copper"), ("Dunlin", "tea"), ("Egret", "salt"),
+    ("Fulmar", "wool"),
+)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("harbour")
+    with opened(root, agent="human", clock=Clock()) as engram:
+        for text in (BOREALIS, KESTREL, OSPREY, OSPREY_TOO, PASSING, MONEY, *SHIPS, *COMMON):
+            engram.record(text, category="FACT")
+        engram.link_entity("Borealis", type="tool", aliases=["docvault"])
+        engram.refresh()
+    return root
+
+
+def about(root: Path, prompt: str) -> list[str]:
+    with opened(root, clock=Clock()) as engram:
+        return [hit.lore.content for hit in about_named(engram.store, prompt)]
+
+
+def test_a_prompt_that_names_nothing_brings_nothing(harbour: Path) -> None:
+    assert about(harbour, "the of and") == about(harbour, "sort these numbers for the report") == []
+
+
+def test_what_mentions_a_thing_in_passing_is_not_about_it(harbour: Path) -> None:
+    assert about(harbour, "docvault answers 413 for big scans") == [BOREALIS]
+    assert about(harbour, "empty the archive of borealis") == [BOREALIS]
+
+
+def test_of_one_name_two_entries_come_that_are_about_as_near_and_of_several_names_one_each(
+    harbour: Path,
+) -> None:
+    assert sorted(about(harbour, "which key does osprey sign with")) == sorted([OSPREY, OSPREY_TOO])
+    both = about(harbour, "which key does osprey sign the payments of kestrel with")
+    assert KESTREL in both
+    assert len(both) == 2
+
+
+def test_of_many_names_the_first_five_bring_an_entry_in_the_order_of_the_prompt(harbour: Path) -> None:
+    names = [text.split()[0].lower() for text in SHIPS]
+    assert about(harbour, f"let {', '.join(names)} leave the harbour") == SHIPS[:MOST]

@@ -202,7 +202,7 @@ def test_every_command_that_prints_json_is_shown() -> None:
 
 
 def test_the_documented_json_is_what_the_commands_print(printed: dict[str, Any]) -> None:
-    more = {"ref", "scope", "origin", "promoted_from", "worth"}
+    more = {"ref", "scope", "origin", "promoted_from", "worth", "learned_when"}
     printed["lore"] = {key: value for key, value in printed["lore"]["lore"].items() if key not in more}
     wrong = {name: differences(SHOWN[name], printed[name]) for name in SHOWN}
     assert {name: found for name, found in wrong.items() if found} == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
@@ -10,7 +11,7 @@ from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
-from engram.domain.recall.budget import tokens
+from engram.domain.recall.budget import WHOLE, tokens
 from engram.domain.similarity.distinct import distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -24,6 +25,7 @@ from engram.usecases.recall.nearness import nearness
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
+from engram.usecases.store.learned_moments import note_shown
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ FOR_FILE = "About the file at hand:"
 FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
+# Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
+# A few words of any error are somewhere in a long note by chance.
+_FOR_LONG = 0.3
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
@@ -59,12 +64,14 @@ def by_text(
     named: bool = False,
     bar: float = 1.0,
     spent: int = 0,
+    moments: Sequence[str] = (),
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
     With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
     is named where it answers best. With `named` also what is about the things that the text names. `bar` is the share of
-    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already.
+    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already. `moments`
+    can be learned of an entry that helps.
     """
     text = text[:_LONGEST_QUESTION]
     budget = int(store.settings.number("hooks.recall_budget")) - spent
@@ -75,6 +82,8 @@ def by_text(
     usable = answer.strategy != recall.SCAN
     most = MOST
     hits = search.strong_hits(answer.lore, bar) if usable else []
+    if bar < 1.0:
+        hits = [hit for hit in hits if search.strong_hits([hit], _bar_for(hit.lore, bar))]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -92,6 +101,8 @@ def by_text(
         above=above,
     )  # fmt: skip
     _note_recalled(store, put)
+    if moments:
+        note_shown(store, put.shown, moments)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
     withheld = [*put.withheld, *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
     scores = {hit.lore.id: hit.score.total for hit in hits}
@@ -127,6 +138,11 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     _note_recalled(store, put)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text
+
+
+def _bar_for(lore: Lore, bar: float) -> float:
+    """Return the share of what a strong answer needs that is enough for an entry of this length."""
+    return min(1.0, bar + _FOR_LONG * log(max(1.0, len(lore.content) / WHOLE)))
 
 
 class Put(NamedTuple):

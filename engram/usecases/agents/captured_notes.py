@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from engram.adapters.state.hook_memory import SHOWN, HookMemory
 from engram.domain.agents.captured_notes import CapturedNote, fenced
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.recall.captured_recall import matching
+from engram.usecases.recall.captured_recall import MOST, matching
 from engram.usecases.store import activity_log
 from engram.usecases.store.captured import ORIGIN, when
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -21,18 +25,24 @@ def with_captured(store: Store, said: str, question: str, *, failures: bool = Tr
 
     Without `failures` none that only says that a tool failed.
     """
+    notes = put(store, matching(store, question, failures=failures), question)
+    return "\n".join(part for part in (said, notes) if part)
+
+
+def put(store: Store, found: Sequence[Lore], question: str) -> str:
+    """Return the first captured entries of those that this session was not shown, framed; they count as shown from now on."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    found = matching(store, question, failures=failures)
     if not found or not memory.is_on_disk:
-        return said
-    new = [lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now)]
+        return ""
+    fresh = (lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now))
+    new = list(islice(fresh, MOST))
     notes = fenced([note_of(store, lore) for lore in new])
     if notes:
         activity_log.note(
             store, activity_log.QUERY, query=question, strategy=ORIGIN, strength=ranking.WEAK,
             ids=[lore.id for lore in new], tokens=tokens(notes),
         )  # fmt: skip
-    return "\n".join(part for part in (said, notes) if part)
+    return notes
 
 
 def note_of(store: Store, lore: Lore) -> CapturedNote:

@@ -1,4 +1,7 @@
-"""Entries whose moment an event is (`when:` in their files): brought whole, once a session, before what is found by words."""
+"""Entries whose moment an event is: brought whole, once a session, before what is found by words.
+
+Moments are stated in the files of entries (`when:`), or were learned in this clone; captured entries have learned ones.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.store import activity_log
+from engram.usecases.store import activity_log, learned_moments
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
@@ -24,11 +27,15 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
+    Learned = Mapping[str, list[str]]  # moments by the id of an entry
+
 STRATEGY = "moment"  # in the activity log
 LEAD = "Recorded for this moment:"
 MOST = 3  # entries at one event
 _FRAME = 50  # tokens of Engram's own around an entry, at most
-_WITH_MOMENTS = "\"when\" != '' AND status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
+_MOST_LEARNED = 500  # entries with learned moments: those captured last
+_STATED = "\"when\" != ''"
+_USABLE = "status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
 
 
 def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
@@ -36,16 +43,23 @@ def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
 
     The event is made only where an entry has a moment.
     """
-    asked = [one for one in scopes.asked(store, (), []) if one.index.may_have_moments(one.places.root)]
-    if not asked:
+    known = [(one, learned_moments.learned(one)) for one in scopes.asked(store, (), [])]
+    known = [(one, lines) for one, lines in known if lines or one.index.may_have_moments(one.places.root)]
+    if not known:
         return ""
     event = make_event()
+    captured = _captured(store, event, next((lines for one, lines in known if one is store), {}))
+    return "\n".join(part for part in (_of_entries(store, event, known), captured) if part)
+
+
+def _of_entries(store: Store, event: Event, known: Sequence[tuple[Store, Learned]]) -> str:
+    """Return the active entries whose moment an event is, framed; `known` are the stores, each with what was learned there."""
     began = store.clock.nanoseconds()
     memory = HookMemory(store.state)
     found: list[Lore] = []
     elsewhere: dict[str, str] = {}
-    for one in asked:
-        fits = _fitting(one, event)
+    for one, lines in known:
+        fits = _fitting(one, event, lines)
         found += fits
         elsewhere |= {lore.id: one.places.scope for lore in fits if one is not store}
     if not found or not memory.is_on_disk:  # nobody would know that they were shown
@@ -69,16 +83,32 @@ def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
     return said
 
 
-def _fitting(store: Store, event: Event) -> list[Lore]:
+def _captured(store: Store, event: Event, learned: Learned) -> str:
+    """Return the captured entries whose learned moment an event is and that this session was not shown, framed."""
+    if not learned:
+        return ""
+    from engram.usecases.agents.captured_notes import put
+    from engram.usecases.recall.captured_recall import waiting
+
+    found = {lore.id: lore for lore in waiting(store) if lore.id in learned}
+    fits = _without_common(store, event, {lore_id: learned[lore_id] for lore_id in found}, is_new=False)
+    return put(store, [found[lore_id] for lore_id in fits], _words(event))
+
+
+def _fitting(store: Store, event: Event, learned: Learned) -> list[Lore]:
     """Return the active entries of one store with a moment that the event fits and that counts here, the best first."""
 
     from engram.domain.agents.moment_match import fitting
 
     def ask(generation: Generation) -> list[str]:
-        hits = generation.catalog.select(_WITH_MOMENTS, [store.clock.now().timestamp()])
-        fits = [hit for hit in hits if fitting(event, hit.when.split("\n"))]
+        now, ids = store.clock.now().timestamp(), [*learned][-_MOST_LEARNED:]
+        condition = f"({_STATED} OR id IN ({','.join('?' * len(ids))})) AND {_USABLE}"
+        hits = generation.catalog.select(condition, [*ids, now])
+        fits = [hit for hit in hits if fitting(event, _lines(hit, learned))]
         counted = credit.hits_in_effect(store, without_quarantined(store, fits))
-        fits = _without_common(store, event, [hit for hit in counted if hit.when])
+        moments = {hit.id: _lines(hit, learned) for hit in counted}
+        wanted = _without_common(store, event, moments, is_new=not event.error)
+        fits = [hit for hit in counted if hit.id in wanted]
         return [hit.path for hit in sorted(fits, key=lambda hit: (-hit.pinned, -hit.confidence, hit.id))]
 
     try:
@@ -87,22 +117,31 @@ def _fitting(store: Store, event: Event) -> list[Lore]:
         return []
 
 
-def _without_common(store: Store, event: Event, hits: Sequence[Hit]) -> list[Hit]:
-    """Count the event and return the entries with a moment that it fits and that is not one of too many events."""
+def _lines(hit: Hit, learned: Learned) -> list[str]:
+    return [*(hit.when.split("\n") if hit.when else ()), *learned.get(hit.id, ())]
+
+
+def _without_common(
+    store: Store, event: Event, moments: Mapping[str, Sequence[str]], *, is_new: bool
+) -> list[str]:
+    """Count the event and return the entries with a moment that it fits and that is not one of too many events.
+
+    `moments` are those of the entries by id; `is_new` says that the event was not counted yet.
+    """
     from engram.adapters.state.moment_counts import MomentCounts
     from engram.domain.agents.moment_match import Event, fitting
 
+    fits = {lore_id: found for lore_id, lines in moments.items() if (found := fitting(event, lines))}
     if not store.settings.flag("recall.log"):
-        return list(hits)
+        return [*fits]
     # An error is the second event of one call: its files and commands were counted before the call.
     told = Event(error=event.error) if event.error else event
     counts, common = MomentCounts(store.state), set[str]()
-    fits = {hit.id: fitting(event, hit.when.split("\n")) for hit in hits}
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         lines = [line for found in fits.values() for line in fitting(told, found)]
-        counts.count(list(dict.fromkeys(lines)), is_new=not event.error)
+        counts.count(list(dict.fromkeys(lines)), is_new=is_new)
         common = {one.line for one in counts.common()} if lines else set()
-    return [hit for hit in hits if not common.issuperset(fits[hit.id])]
+    return [lore_id for lore_id, lines in fits.items() if not common.issuperset(lines)]
 
 
 def _first_time(store: Store, memory: HookMemory, found: Sequence[Lore]) -> list[Lore]:

@@ -18,13 +18,14 @@ from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
 from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
 from engram.domain.agents.fixes import fixes
+from engram.domain.agents.learning import moments_of
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import find_same, similar
-from engram.usecases.store import activity_log, captured, judgements
+from engram.usecases.store import activity_log, captured, judgements, learned_moments
 from engram.usecases.store.captured import ORIGIN
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
     """
     try:
         lore, _ = recording.prepare(store, draft)
+        learned, lore = lore.when, lore._replace(when=())  # what is learned is never in a file
         bare = lore._replace(context=(), tags=(), files=())
         twins = similar(store, lore) or similar(store, bare)
         there = find_same(store, lore, [twin.path for twin in twins])
@@ -148,6 +150,7 @@ def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
             and not _was_shown(store, session, there.lore.id)
         ):
             judgements.confirm(store, there.lore, lore.agent)
+            learned_moments.learn(store, there.lore.id, learned)
         if (
             there is not None
             or twins
@@ -155,6 +158,7 @@ def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
         ):
             return False
         captured.keep(store, lore)
+        learned_moments.learn(store, lore.id, learned)
         for other in filter(captured.is_outcome, captured.captured(store)):
             if other.content.partition("\n")[0].removeprefix("Seen: ") in lore.content:  # now it is explained
                 captured.drop(store, other.id)
@@ -181,8 +185,9 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     solved = fixes(transcript_steps.read(report.transcript)) if report.transcript else []
     drafts = [
-        _draft(store, report, fix.content, fix.category, _relative(fix.files, report.working))
+        _draft(store, report, fix.content, fix.category, files, moments_of(fix.command, files))
         for fix in solved[:MOST]
+        for files in [_relative(fix.files, report.working)]
     ]
     turns = [Turn(PERSON, fence.remove_frames(text)) for text in found.prompts]
     turns += [Turn(AGENT, fence.remove_frames(text)) for text in (*found.said, report.said)]
@@ -208,7 +213,7 @@ def _is_a_change(one: Extracted) -> bool:
 
 
 def _draft(
-    store: Store, report: Report, content: str, category: str, files: Sequence[str]
+    store: Store, report: Report, content: str, category: str, files: Sequence[str], when: Sequence[str] = ()
 ) -> recording.Draft:
     summed_up = category == _SUMMARY
     return recording.Draft(
@@ -222,6 +227,7 @@ def _draft(
         status=PENDING,
         agent=report.agent,
         redact=True,
+        when=tuple(when),
         keys={"session": report.session, "participants": (report.agent,)} if summed_up else {},
     )
 

@@ -32,24 +32,28 @@ def matching(store: Store, question: str, most: int = MOST, *, failures: bool = 
 
     Without `failures` none that only says that a tool failed.
     """
-    waiting = captured(store) if question.strip() else []
+    known = waiting(store) if question.strip() else []
     if not failures:
-        waiting = [lore for lore in waiting if not (is_outcome(lore) and lore.category == "FAILURE")]
-    if waiting:
-        aside = store.state.set_aside(store.clock.now().timestamp())
-        waiting = [lore for lore in waiting if item_id(PENDING, [lore.id]) not in aside]
-    if not waiting:
+        known = [lore for lore in known if not (is_outcome(lore) and lore.category == "FAILURE")]
+    if not known:
         return []
-    texts = [searchable(lore) for lore in waiting]
+    texts = [searchable(lore) for lore in known]
     shares = _coverage(store, question, texts)
     cosines = _cosines(store, question, texts)
     least = _LEAST if cosines else _LEAST_BY_WORDS
     scored = [
         (ranking.evidence(share, cosines[number] if cosines else None), lore.id, lore)
-        for number, (lore, share) in enumerate(zip(waiting, shares, strict=True))
+        for number, (lore, share) in enumerate(zip(known, shares, strict=True))
     ]
     best = sorted((one for one in scored if one[0] >= least), key=lambda one: (-one[0], one[1]))
     return [lore for _, _, lore in best[:most]]
+
+
+def waiting(store: Store) -> list[Lore]:
+    """Return the captured entries but those that a person rejected or put off, newest first."""
+    found = captured(store)
+    aside = store.state.set_aside(store.clock.now().timestamp()) if found else {}
+    return [lore for lore in found if item_id(PENDING, [lore.id]) not in aside]
 
 
 def _coverage(store: Store, question: str, texts: list[str]) -> list[float]:

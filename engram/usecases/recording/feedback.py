@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.opening.scopes import reach
-from engram.usecases.store import activity_log, entry_writer, judgements
+from engram.usecases.store import activity_log, entry_writer, judgements, learned_moments
 from engram.usecases.store.judgement_words import _WORDS
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def _judge(found: Sequence[tuple[str, Found]], again: bool) -> list[Judged]:
             if kind != NOT_RELEVANT:
                 credit.judged(store, after, kind)
         store.state.judged(store.caller.session, one.id, kind, store.clock.now().timestamp())
+        if not was_said:
+            learned_moments.judged(store, one.id, kind)
         figures = before.confidence, after.confidence, after.validation_count
         judged.append(Judged(one.id, one.ref, kind, *figures, was_said))
     return judged

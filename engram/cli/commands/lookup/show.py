@@ -33,19 +33,21 @@ def run(call: Call) -> int:
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
     from engram.usecases.recall.usage import usefulness_of
-    from engram.usecases.store import activity_log
+    from engram.usecases.store import activity_log, learned_moments
 
     shown = get(call.store, call.arguments.name)
     store = reach(call.store, shown.scope)
     raw = store.files.read(shown.path)
     worth = usefulness_of(store, shown.lore)
     found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)
+    learned = learned_moments.learned(store).get(shown.lore.id, [])
     more = {
         "ref": shown.ref or None,
         "scope": shown.scope,
         "origin": found.as_dict(),
         "promoted_from": promoted and promoted._asdict(),
         "worth": worth,
+        "learned_when": learned,
     }
     activity_log.note(call.store, "get", ids=[shown.lore.id])
     call.output.document({"lore": {**shown.as_dict(), **more}})
@@ -57,6 +59,8 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown, found, promoted, worth, verbose=call.arguments.verbose):
+    for line in lore_lines(
+        call, shown, found, promoted, worth, learned=learned, verbose=call.arguments.verbose
+    ):
         call.output.line(line)
     return 0

@@ -1,0 +1,53 @@
+"""Moments of entries that this clone learned from use, in the state database of the store: never in a file, never shared."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from engram.adapters.state.connection import StateConnection
+
+MOST = 4  # of an entry: those learned last
+_SECONDS = 180 * 86_400.0  # since it was learned last, until it is forgotten
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS learned_moments (
+    id TEXT NOT NULL, line TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, line)) WITHOUT ROWID
+"""
+
+
+class LearnedMoments:
+    """Moments by entry, each a line as in `when:`."""
+
+    def __init__(self, state: StateConnection) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def learn(self, lore_id: str, lines: Iterable[str], now: float) -> None:
+        """Keep moments of an entry for half a year; of more than four the oldest go. Raises StoreError."""
+        found = [*lines]
+        if found:
+            self._run("DELETE FROM learned_moments WHERE at < ?", (now - _SECONDS,))
+        for line in found:
+            self._run("INSERT OR REPLACE INTO learned_moments VALUES (?, ?, ?)", (lore_id, line, now))
+            self._run(
+                "DELETE FROM learned_moments WHERE id = ? AND line NOT IN"
+                " (SELECT line FROM learned_moments WHERE id = ? ORDER BY at DESC, line LIMIT ?)",
+                (lore_id, lore_id, MOST),
+            )
+
+    def all(self) -> dict[str, list[str]]:
+        """Return the moments by entry, both in order. Raises StoreError."""
+        found: dict[str, list[str]] = {}
+        for lore_id, line in self._run("SELECT id, line FROM learned_moments ORDER BY id, line"):
+            found.setdefault(lore_id, []).append(line)
+        return found
+
+    def forget(self, lore_id: str) -> None:
+        """Take an entry's moments away. Raises StoreError."""
+        self._run("DELETE FROM learned_moments WHERE id = ?", (lore_id,))
+
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._state.run_with_table(_SCHEMA, query, values)

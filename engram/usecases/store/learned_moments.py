@@ -1,0 +1,49 @@
+"""Moments of entries that this clone learned: from the session that captured one, and from where one was found helpful."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from engram.adapters.state.hook_memory import AT, HookMemory
+from engram.adapters.state.learned_moments import LearnedMoments
+from engram.domain.entry.confidence import HELPFUL
+from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engram.usecases.store.store import Store
+
+
+def learned(store: Store) -> Mapping[str, list[str]]:
+    """Return the moments learned here by entry; none where the state cannot be read."""
+    if store.state.exists:
+        with contextlib.suppress(StoreError, OSError, sqlite3.Error):
+            return LearnedMoments(store.state).all()
+    return {}
+
+
+def learn(store: Store, lore_id: str, lines: Iterable[str]) -> None:
+    """Learn moments of an entry. Raises StoreError."""
+    LearnedMoments(store.state).learn(lore_id, lines, store.clock.now().timestamp())
+
+
+def note_shown(store: Store, ids: Iterable[str], lines: Sequence[str]) -> None:
+    """Remember at which moments the session was shown entries: should one help, it is learned to be for them."""
+    memory, now = HookMemory(store.state), store.clock.now().timestamp()
+    for lore_id in ids:
+        for line in lines:
+            memory.mark(AT, store.caller.session, f"{lore_id}\n{line}", now)
+
+
+def judged(store: Store, lore_id: str, kind: str) -> None:
+    """Learn where an entry helped this session; forget what was learned of one that was wrong or not relevant."""
+    if not store.state.exists:
+        return
+    if kind != HELPFUL:
+        LearnedMoments(store.state).forget(lore_id)
+        return
+    shown = HookMemory(store.state).marked(AT, store.caller.session)
+    learn(store, lore_id, sorted(key.partition("\n")[2] for key in shown if key.startswith(f"{lore_id}\n")))
