@@ -218,6 +218,11 @@ def test_an_entry_without_an_author_has_that_of_the_commit_that_added_it(
         assert "human" not in said, command
         assert {row["author"] for row in ok(*command, "--json", cwd=root).json["lore"]} == {ADA}, command
 
+    for command in (("insight",), ("explore", "--by", "agent")):
+        said = ok(*command, cwd=root).out
+        assert ADA in said, command
+        assert "human" not in said, command
+
     async def by_http() -> set[str]:
         async with serving(root) as client:
             listed = await asked(client, "GET", "/lore")
