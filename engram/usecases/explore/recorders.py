@@ -18,7 +18,10 @@ _NAMELESS = {
 
 
 def recorders(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
-    """Return who recorded entries without an author, by id, as far as that is known: those of a `human`, and those of an `unknown` one."""
+    """Return by id who recorded the entries without an author: those of a `human`, and those of an unknown agent.
+
+    As far as the history knows.
+    """
     found = {}
     for who, condition in _NAMELESS.items():
         ids, _ = catalog.select_packed(("author",), condition, (), "ORDER BY id")
