@@ -46,16 +46,6 @@ def confidence(lore: Lore) -> str:
     return two_decimals(lore.thousandths)
 
 
-def who(call: Call, lore: Lore, scope: str) -> str:
-    """Who recorded an entry of a scope; of one without an author the history may know."""
-    if lore.author:
-        return byline(lore.agent, lore.author)
-    from engram.usecases.opening.scopes import reach
-    from engram.usecases.store.people import authors
-
-    return byline(lore.agent, *authors(reach(call.store, scope), [lore]))
-
-
 def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:
     """One entry of an answer: a title line, its text as far as the budget allows, where it is from.
 
@@ -75,7 +65,7 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
     via = f" · by way of {hit.via}" if hit.via else ""
-    yield styled(safe_text(f"    {lore.category} · {who(call, lore, hit.scope)} · {where}{via}"), DIM)
+    yield styled(safe_text(f"    {lore.category} · {byline(lore.agent, lore.author)} · {where}{via}"), DIM)
     if origin is not None:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)

@@ -210,12 +210,30 @@ def test_an_entry_without_an_author_has_that_of_the_commit_that_added_it(
     ok("log", cwd=root)
     monkeypatch.setattr(Output, "width", 140)
     shown = ok("show", ids[BY_HAND["one"]], "--json", cwd=root).json["lore"]
-    assert (shown["author"], shown["origin"]["author"]) == ("", ADA)  # the file is as it was
+    assert (shown["author"], shown["origin"]["author"]) == (ADA, ADA)
     assert f"from     {ADA} on" in ok("show", ids[BY_HAND["one"]], cwd=root).out
     for command in (("query", "consumers and retries or heartbeat"), ("search", "heartbeat"), ("list",)):
         said = ok(*command, cwd=root).out
         assert "claude-code for Ada" in said or "Ada (claude-c" in said, command
         assert "human" not in said, command
+        assert {row["author"] for row in ok(*command, "--json", cwd=root).json["lore"]} == {ADA}, command
+
+    for command in (("insight",), ("explore", "--by", "agent")):
+        said = ok(*command, cwd=root).out
+        assert ADA in said, command
+        assert "human" not in said, command
+
+    async def by_http() -> set[str]:
+        async with serving(root) as client:
+            listed = await asked(client, "GET", "/lore")
+            one = await asked(client, "GET", f"/lore/{ids[BY_AGENT['one']]}")
+            return {row["author"] for row in (*listed.json()["lore"], one.json()["lore"])}
+
+    assert asyncio.run(by_http()) == {ADA}
+    with engram.open(str(root)) as store:
+        assert {item.author for item in store.review().items} <= {ADA}
+        assert {one.lore.author for one in store.query("heartbeat").lore} == {ADA}
+    assert not [path for path in root.rglob("*.md") if "author:" in path.read_text("utf-8")]  # as they were
 
 
 def test_an_import_and_an_adopted_file_have_an_author_and_an_export_keeps_it(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from effort import sampled
@@ -15,7 +16,10 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, make_template, ope
 import engram
 from engram.domain.errors import StoreError
 from engram_tui.app import EngramApp
+from engram_tui.browse import screen as browse
 from engram_tui.browse.queries import Matches
+from engram_tui.inbox import screen as inbox
+from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.rows import sorted_rows
 
 
@@ -258,11 +262,16 @@ async def test_columns_have_headings_and_what_arrives_is_marked_until_one_was_on
         await user.sees(lambda: not rows.arrived)
 
 
-async def test_an_age_goes_on_while_nothing_happens(store: engram.Engram) -> None:
+@pytest.mark.parametrize(("key", "screen"), [("1", browse), ("2", inbox)], ids=["browse", "inbox"])
+async def test_ages_go_on_while_nothing_happens(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch, key: str, screen: ModuleType
+) -> None:
+    monkeypatch.setattr(screen, "AGES_INTERVAL", 0.05)
     async with using(store, NARROW) as user:
-        before = user.browse.entry_list.now
-        user.browse._age()
-        assert user.browse.entry_list.now > before
+        await user.press(key)
+        await user.sees(lambda: user.app.screen.query(EntryList).first().now)
+        before = user.app.screen.query_one(EntryList).now
+        await user.sees(lambda: user.app.screen.query_one(EntryList).now > before > 0)
 
 
 @sampled("width", [40, 80, 120, 200], everyday=2)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.explore.recorders import recorders
 from engram.usecases.explore.sql_query import OTHER_NAMES, VIEWS, open_guarded
+from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -194,8 +197,9 @@ _KEYED = {
     "category": "SELECT category AS key, id FROM lore",
     "type": "SELECT type AS key, id FROM lore",
     "tag": "SELECT tag AS key, id FROM tags",
-    "agent": "SELECT CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
-    " ELSE coalesce(nullif(agent, ''), 'unknown') END AS key, id FROM lore",
+    "agent": "SELECT coalesce(named.value, CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
+    " ELSE coalesce(nullif(agent, ''), 'unknown') END) AS key, id"
+    " FROM lore LEFT JOIN (SELECT key AS named_id, value FROM json_each(:names)) AS named ON named_id = id",
     "month": "SELECT substr(created_at, 1, 7) AS key, id FROM lore",
     SCOPE: "SELECT :scope AS key, id FROM lore",
     "file": "SELECT file AS key, id FROM files",
@@ -237,8 +241,14 @@ def partition(store: Store, key: str, *, scope: str = "", limit: int = 20, waiti
     return Table(key, found[0].columns, tuple(row for table in found for row in table.rows)[:limit])
 
 
+def _names(store: Store) -> str:
+    """Return the names of those who recorded entries without an author, by id, as JSON."""
+    found = consult(store, lambda generation: recorders(store, generation.catalog))
+    return json.dumps({one: name for names in found.values() for one, name in names.items()})
+
+
 def _groups(store: Store, key: str, limit: int, scope: str = "", *, waiting: bool) -> Table:
     with open_guarded(store, "", waiting=waiting) as guarded:
-        values = {"most": limit, "scope": scope}
+        values = {"most": limit, "scope": scope, "names": _names(store) if key == "agent" else "{}"}
         found = guarded.ask(key, _GROUPS.format(keyed=_KEYED[key]), values, LIMITS)
     return found._replace(columns=(key, *found.columns[1:]))

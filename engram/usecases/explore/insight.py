@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from engram.adapters.state.activity_sums import LiveSums
 from engram.domain.entry.confidence import STATES, state
@@ -19,6 +20,7 @@ from engram.domain.explore.insight import (
     Week,
 )
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.explore.recorders import recorders
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 
@@ -79,7 +81,7 @@ def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: 
         latency=_latency(times_ms),
         categories=_shares(catalog.count_by("category")),
         scopes=_scopes(store, sum(exact.values())),
-        agents=_shares(catalog.count_by(_WHO)),
+        agents=_shares(_count_recorders(store, catalog)),
     )
 
 
@@ -132,6 +134,15 @@ def _latency(times_ms: list[float]) -> Latency:
 def _shares(counts: dict[str, int]) -> tuple[Share, ...]:
     """Return the largest shares."""
     return tuple(Share(str(name), count) for name, count in list(counts.items())[:MOST_SHARES])
+
+
+def _count_recorders(store: Store, catalog: Catalog) -> dict[str, int]:
+    """Count the entries of each person and agent, the most first."""
+    counts = Counter(catalog.count_by(_WHO))
+    for nobody, names in recorders(store, catalog).items():
+        counts.subtract({nobody: len(names)})
+        counts.update(names.values())
+    return {name: number for name, number in counts.most_common() if number}
 
 
 def _scopes(store: Store, total: int) -> tuple[Share, ...]:

@@ -20,6 +20,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
+from engram.usecases.store.people import with_authors
 from engram.usecases.store.quarantine import quarantined_texts, without_quarantined
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
         except EngramError:  # gone or broken meanwhile
             continue
         if file.lore.id == lore_id:
-            yield Shown(file.lore, path, "", store.places.scope, digest(file.raw))
+            [lore] = with_authors(store, [file.lore])
+            yield Shown(lore, path, "", store.places.scope, digest(file.raw))
 
 
 def _moment(text: str, now: datetime) -> float:

@@ -59,8 +59,8 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
     found = _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
-    (author,) = people.authors(store, [lore])
-    return found._replace(machine=people.machine_name(store, lore.source_id), author=author)
+    [named] = people.with_authors(store, [lore])
+    return found._replace(machine=people.machine_name(store, lore.source_id), author=named.author)
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:

@@ -11,6 +11,7 @@ from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.filter import EVERY_ENTRY, Filter
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import entry_writer
+from engram.usecases.store.people import with_authors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,8 @@ def get(store: Store, name: str) -> Shown:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)
         counted, scope = credit.of(found.store, file.lore), found.store.places.scope
-        return Shown(file.lore, found.path, found.ref, scope, atomic.digest(file.raw), "", counted)
+        [lore] = with_authors(found.store, [file.lore])
+        return Shown(lore, found.path, found.ref, scope, atomic.digest(file.raw), "", counted)
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:
@@ -155,9 +157,9 @@ def list_lore(store: Store, **options: object) -> Listing:
         except EngramError:
             total -= 1
     counts = credit.of_many(store, [one.lore for one in shown])
-    return Listing(
-        tuple([one._replace(counted=what) for one, what in zip(shown, counts, strict=True)]), total
-    )
+    named = with_authors(store, [one.lore for one in shown])
+    each = zip(shown, named, counts, strict=True)
+    return Listing(tuple([one._replace(lore=lore, counted=what) for one, lore, what in each]), total)
 
 
 def _checked(

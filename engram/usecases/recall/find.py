@@ -14,6 +14,7 @@ from engram.usecases.lookup.listing import Shown, list_hits
 from engram.usecases.opening import scopes
 from engram.usecases.recall.query import query
 from engram.usecases.recall.question import MAX_RESULTS, Question
+from engram.usecases.store.people import with_authors
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _newest(
     return [
         Shown(lore, path, "", store.places.scope, counted=credit.of(store, lore))
         for path in paths
-        for lore in loaded(store, [path])
+        for lore in with_authors(store, [*loaded(store, [path])])
     ]
 
 

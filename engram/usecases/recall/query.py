@@ -38,6 +38,7 @@ from engram.usecases.recall.question import (
 )
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
+from engram.usecases.store.people import with_authors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def query(store: Store, question: Question) -> Answer:
             from engram.usecases.recall.graph_expansion import expand
 
             shown = expand(asked, question, strategy, shown, limit)
-        lore = _give_refs(store, shown, question.keep)
+        lore = _give_refs(store, _with_authors(asked, shown), question.keep)
         notes += [_count_twins(hit) for hit in lore if hit.twins and hit.ref]
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
@@ -332,7 +333,19 @@ def _strength_shown(shown: Sequence[Recalled]) -> str:
     return ranking.WEAK if level == ranking.NONE and shown else level
 
 
-# Refs and log
+# Names, refs and log
+
+
+def _with_authors(asked: Sequence[Store], shown: Sequence[Recalled]) -> list[Recalled]:
+    """Return the hits with the authors of their entries, as far as the history of their stores has them."""
+    if all(hit.lore.author for hit in shown):
+        return list(shown)
+    named = {
+        (one.places.scope, lore.id): lore
+        for one in asked
+        for lore in with_authors(one, [hit.lore for hit in shown if hit.scope == one.places.scope])
+    }
+    return [hit._replace(lore=named[hit.scope, hit.lore.id]) for hit in shown]
 
 
 def _give_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:

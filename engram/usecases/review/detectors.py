@@ -7,6 +7,7 @@ import json
 import marshal
 from datetime import UTC, datetime
 from functools import lru_cache
+from sys import intern
 
 from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.consolidation.usefulness import importance
@@ -64,6 +65,7 @@ _PACKED = (
     "path", "title", "updated_at", "status", "length", "agent", "author", "last_validated", "expires_at", "confidence",
     "created_at",
 )  # fmt: skip
+_AUTHOR = _PACKED.index("author")
 _WORTH = (
     "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
     " ELSE round(validation_count * 0.5 / (validation_count * 0.5 + 1), 2) END) / 2 + 0.5 AS INTEGER)"
@@ -102,6 +104,7 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
 def find_pending(store: Store, generation: Generation) -> list[Item]:
     """Find pending entries, then captured ones; plain junk is proposed for rejection."""
     found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
+    found = people.with_authors(store, found)
     pending = [
         _pending_item(hit, why_junk(lore.content) if (lore := _load(store, hit)) else "") for hit in found
     ]
@@ -152,9 +155,11 @@ def _packed(
     ids, packed = generation.catalog.select_packed((*_PACKED, worth), condition, values, tail)
     found = []
     for entry_id, line in zip(ids, packed, strict=True):
-        *_, created, worth_ = marshal.loads(line)  # noqa: S302 - packed just now
-        score = worth_ * certainty // 1000
-        found.append(PackedItem(item_id(kind, (entry_id,)), kind, score, created, entry_id, line, make))
+        *_, created, worth_ = values_ = marshal.loads(line)  # noqa: S302 - packed just now
+        score, author = worth_ * certainty // 1000, intern(values_[_AUTHOR] or "")
+        found.append(
+            PackedItem(item_id(kind, (entry_id,)), kind, score, created, entry_id, line, make, author)
+        )
     return found
 
 
@@ -308,6 +313,7 @@ def _claiming(store: Store, generation: Generation) -> list[Item]:
     noted, own = credit.noted_ids(store), sorted(credit.own_sources(store, ("",)))
     values = [json.dumps(own), json.dumps(noted)]
     hits = generation.catalog.select(_CLAIMING, values, f"ORDER BY updated_at DESC, id LIMIT {_LISTED}")
+    hits = people.with_authors(store, hits)
     items = []
     for hit, claims in credit.unaccepted(store, without_quarantined(store, hits)):
         what = " and ".join(claims)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class PackedItem(NamedTuple):
-    """An item about one entry before it is made: what `make` makes it of, and what lists sort and filter by."""
+    """An item about one entry before it is made: what `make` makes it of, and what lists sort and filter by.
+
+    `author` is that of the entry, or whom git names where it has none.
+    """
 
     id: str
     kind: str
@@ -29,6 +32,7 @@ class PackedItem(NamedTuple):
     entry_id: str
     packed: bytes
     make: Maker
+    author: str = ""
 
     @property
     def lore(self) -> tuple[str, ...]:
@@ -37,7 +41,8 @@ class PackedItem(NamedTuple):
 
     def made(self) -> Item:
         """Make the item."""
-        return self.make(self.entry_id, marshal.loads(self.packed))  # noqa: S302 - packed in this process
+        item = self.make(self.entry_id, marshal.loads(self.packed))  # noqa: S302 - packed in this process
+        return item._replace(author=self.author)
 
 
 class Items(Sequence[Item]):

@@ -30,6 +30,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import sync_state
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.lineage import read_lore
+from engram.usecases.store.people import with_authors
 from engram.usecases.sync import propose
 from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.own_proposal import PROPOSAL, REJECTED
@@ -125,7 +126,7 @@ def load_proposal(store: Store, name: str, *, fetch: bool = True) -> Proposal:
             else f"Several proposals begin with '{name}'.",
             f"Open proposals: {', '.join(one.name for one in found) or 'none'} (engram propose --list).",
         )
-    return Proposal(fitting[0], tuple(_with_decisions(store, fitting[0], _entries(store, fitting[0].commit))))
+    return Proposal(fitting[0], tuple(_with_decisions(store, fitting[0], _entries(store, fitting[0]))))
 
 
 def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -> Proposal:
@@ -212,8 +213,9 @@ def _named(found: Proposal, lore_id: str) -> ProposedEntry:
     return fitting[0]
 
 
-def _entries(store: Store, commit: str) -> list[ProposedEntry]:
+def _entries(store: Store, about: OpenProposal) -> list[ProposedEntry]:
     """Return what a proposal changes and our head has otherwise."""
+    commit = about.commit
     repo = store.repository
     head = layout.read_head(repo).oid
     paths = set(propose.proposed_paths(repo, head, commit))
@@ -227,12 +229,14 @@ def _entries(store: Store, commit: str) -> list[ProposedEntry]:
         )
         lore = after or before
         grouped.setdefault(lore.id if lore else path, []).append((path, before, after))
-    found = [_entry(lore_id, versions) for lore_id, versions in grouped.items()]
+    found = [_entry(store, about, lore_id, versions) for lore_id, versions in grouped.items()]
     marks = {path: entry.oid if (entry := changed[path].after) else "" for path in paths}
     return [one._replace(mark=" ".join(marks[path] for path in one.paths)) for one in found]
 
 
-def _entry(lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]]) -> ProposedEntry:
+def _entry(
+    store: Store, about: OpenProposal, lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]]
+) -> ProposedEntry:
     paths = tuple(path for path, _, _ in versions)
     before = next((one for _, one, _ in versions if one), None)
     after = next((one for _, _, one in versions if one), None)
@@ -240,7 +244,10 @@ def _entry(lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]
     if lore is None:
         return ProposedEntry(lore_id, lore_id, FILE, "a file that is no entry", "", None, None, paths, "")
     change = phrase([before] if before else [], after)
-    who = byline(lore.agent, lore.author)
+    [named] = (
+        [lore._replace(author=lore.author or about.author)] if before is None else with_authors(store, [lore])
+    )
+    who = byline(lore.agent, named.author)
     return ProposedEntry(lore.id, lore.title, change.kind, change.words, who, before, after, paths, "")
 
 

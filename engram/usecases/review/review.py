@@ -13,6 +13,7 @@ from engram.usecases.lookup.listing import list_hits
 from engram.usecases.review.detectors import DETECTORS, find_aged, find_quarantined, find_weak
 from engram.usecases.review.items import Items, PackedItem
 from engram.usecases.review.waiting import QUICK_KINDS, note_counts, noted_counts
+from engram.usecases.store.people import authors_of
 from engram.usecases.store.quarantine import quarantined_texts
 
 if TYPE_CHECKING:
@@ -127,6 +128,20 @@ def _found(store: Store, kinds: Sequence[str], *, code: bool = True, first: int 
     return Items([one for one in found if one.id not in aside or aside[one.id] != _marked(one)]).ordered()
 
 
+def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item | PackedItem]:
+    """Return the items with the author of the newest entry of each, as far as the history has it."""
+    missing = [one.lore[-1] for one in found if one.lore and not one.author]
+    if not missing:
+        return list(found)
+    names = authors_of(store, missing)
+    return [
+        one._replace(author=names[one.lore[-1]])
+        if one.lore and not one.author and names[one.lore[-1]]
+        else one
+        for one in found
+    ]
+
+
 def _marked(one: Item | PackedItem) -> str:
     return (one.made() if isinstance(one, PackedItem) else one).mark
 
@@ -137,7 +152,9 @@ def _detected(
     detectors: dict[str, Detector] = dict(DETECTORS)
     if not code:
         detectors |= {STALE: partial(find_aged, first=first), WEAK: partial(find_weak, first=first)}
-    found = [item for kind in KINDS if kind in kinds for item in detectors[kind](store, generation)]
+    found = _with_authors(
+        store, [item for kind in KINDS if kind in kinds for item in detectors[kind](store, generation)]
+    )
     # One decision at a time: whether a quarantined entry is weak or junk is asked once it is accepted.
     quarantined = quarantined_texts(store)
     waiting = {item.lore[0] for item in find_quarantined(store, generation)} if quarantined else set()

@@ -13,7 +13,7 @@ from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.edit import Edit, edit
 from engram.usecases.recording.forget import forget
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, people
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def list_quarantined(store: Store) -> list[QuarantinedEntry]:
     found = []
     for row, hit in pairs:
         try:
-            lore = entry_writer.load(store, hit.path).lore
+            [lore] = people.with_authors(store, [entry_writer.load(store, hit.path).lore])
         except EngramError:
             continue
         found.append(QuarantinedEntry(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+from weakref import WeakKeyDictionary
 
 from engram.domain.entry.people import committer_name, plain_name
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.state.history_table import HistoryTable
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
+    Named = TypeVar("Named", Lore, Hit)
+    Stamp = tuple[tuple[int, int], ...]
+
 AUTHOR_KEY, JUDGEMENTS_KEY, MACHINE_KEY = "record.author", "judgements.name", "record.machine"
 _NOTED = "author"  # the file in the state folder with what git said last
+# Of each open store who added which entry, "" where the table of the history did not know, and what that table looked like.
+_added: WeakKeyDictionary[Store, tuple[Stamp, dict[str, str]]] = WeakKeyDictionary()
 
 
 def own_name(store: Store) -> str:
@@ -86,14 +94,45 @@ def person_of(store: Store, source: str) -> str:
         return ""
 
 
-def authors(store: Store, lore: Sequence[Lore | Hit]) -> list[str]:
-    """Return who recorded each entry: its author, else whom git names for the commit that added it; "" if unknown.
-
-    Entries of earlier versions have no author. Of the history only what its table has now is read; git is not asked.
-    """
+def with_authors(store: Store, lore: Sequence[Named]) -> list[Named]:
+    """Return the entries to be shown: one without an author has whom git names for the commit that added it."""
     missing = [one.id for one in lore if not one.author]
-    found = _in_history(store, lambda table: table.added_by(missing)) if missing else {}
-    return [one.author or committer_name(found.get(one.id, "")) for one in lore]
+    if not missing:
+        return list(lore)
+    found = authors_of(store, missing)
+    return [one if one.author else one._replace(author=found[one.id]) for one in lore]
+
+
+def authors_of(store: Store, ids: Sequence[str]) -> Mapping[str, str]:
+    """Return whom git names for the commit that added each of these entries, by id; "" where that is unknown.
+
+    Entries of earlier versions have no author. Of the history only what its table has now is read, once; git is not asked.
+    """
+    stamp = _stamp(store)
+    known = _added.get(store)
+    if known is None or known[0] != stamp:
+        known = _added[store] = stamp, {}
+    names = known[1]
+    new = [one for one in ids if one not in names]
+    if new:
+        found = _in_history(store, lambda table: table.added_by(new))
+        names.update({one: committer_name(found.get(one, "")) for one in new})
+    return names
+
+
+def _stamp(store: Store) -> Stamp:
+    """Return what changes when the table of the history does: the sizes and times of its files."""
+    from engram.adapters.state.history_table import table_path
+
+    found = []
+    path = table_path(store.places.state)
+    for file in (path, f"{path}-wal"):
+        with contextlib.suppress(OSError):
+            at = os.stat(file)
+            found += (
+                [(at.st_mtime_ns, at.st_size)] if at.st_size else []
+            )  # an open table without changes has an empty log
+    return tuple(found)
 
 
 def _machine_names(store: Store) -> dict[str, str]:

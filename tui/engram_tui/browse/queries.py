@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -10,6 +11,7 @@ from engram.domain.errors import NotFoundError
 from engram.usecases.lookup.listing import list_packed
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.usage import usage_of
+from engram.usecases.store.people import authors_of
 from engram_tui.browse.facets import Facets
 from engram_tui.widgets.rows import COLUMNS, LazyRows, Row, row_of_recalled, row_of_shown
 
@@ -65,7 +67,8 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
     total = generation.catalog.count() if generation and filtered else matching
     first = limit is not None and order != WORTH and len(ids) >= limit
     shown = {} if first else times_shown(store)  # of a long list, not before the first page is shown
-    rows = LazyRows(ids, packed, _refs(store), where.places.scope, shown)
+    authors = partial(authors_of, where)
+    rows = LazyRows(ids, packed, _refs(store), where.places.scope, authors, shown)
     return Page(
         rows.by_usefulness() if order == WORTH else rows, matching, total, order, facets, complete=not first
     )

@@ -24,7 +24,7 @@ from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.format import count
 from engram_tui.widgets.preview import Preview
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 FIRST_PAGE = 500
 TYPING_DELAY = 0.06  # seconds without a key before a search starts
-AGES_INTERVAL = 30.0  # seconds after which ages are drawn anew
 CURSOR_DELAY = 0.05  # seconds on a row before its entry is shown
 HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
@@ -64,6 +63,8 @@ class BrowseScreen(EntryActionsScreen):
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
         &.-roomy FacetPane { display: block; }
+        &.-roomy #left { width: 2fr; }
+        &.-roomy Preview { width: 1fr; }
         &.-narrow Preview { display: none; }
         &.-narrow.-reading Preview { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }

@@ -10,7 +10,6 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.usage import usefulness_of
-from engram.usecases.store.people import authors
 from engram.usecases.store.remote import list_remotes
 from engram_tui.entry.format import Provenance
 
@@ -33,9 +32,9 @@ def provenance(entry_id: str, store: Engram) -> Provenance:
         remotes = tuple([remote.url for remote in list_remotes(home)])
     except EngramError:  # a store outside git, or in a repository that has other things to share
         remotes = ()
-    [origin], [author] = known_origins(home, [shown.lore]), authors(home, [shown.lore])
+    [origin] = known_origins(home, [shown.lore])
     return Provenance(
-        origin._replace(author=author),
+        origin,
         origin_of(home.files.read(shown.path)),
         remotes,
         usefulness_of(home, shown.lore),

@@ -49,8 +49,8 @@ SHARED = 8  # characters that two titles begin with from which the second is cut
 # Columns beside the titles, in the order in which they come in where a title has so many cells left.
 COLUMNS = {
     "kind": (KIND_CELLS - SIGN_CELLS, 20),
-    "who": (WHO_CELLS, 24),
-    "age": (AGE_CELLS, 24),
+    "who": (WHO_CELLS, 30),
+    "age": (AGE_CELLS, 30),  # the item beside the list has it, too
     "worth": (WORTH_CELLS, 34),
 }
 

@@ -42,7 +42,8 @@ class Wanted(NamedTuple):
                     return False
                 if not words:
                     return True
-                line = one.packed.lower()  # it has title, path and agent as they are: nothing need be made
+                # It has title, path and agent as they are: nothing need be made.
+                line = one.packed.lower() + one.author.casefold().encode()
                 return all(word in line or text in one.kind for word, text in zip(raw, words, strict=True))
             if self.who and one.who != self.who:
                 return False

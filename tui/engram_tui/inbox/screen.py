@@ -35,9 +35,10 @@ from engram_tui.inbox.queue import ORDERS, Wanted
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import opened_again
-from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.option_lines import StatusText
+from engram_tui.widgets.word_marks import text_before_marks
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -85,7 +86,7 @@ class InboxScreen(DecidingScreen):
         & .side { padding: 0 1; scrollbar-size-vertical: 1; }
         & .side StatusText { height: auto; }
         & .facts { color: $text-muted; }
-        & #why { height: auto; max-height: 9; padding: 0 1; border-top: solid $primary 40%; }
+        & #why { height: auto; max-height: 12; padding: 0 1; border-top: solid $primary 40%; }
         & #decisions { height: auto; max-height: 5; padding: 0 1; background: $surface; }
         & ToastRack { margin-bottom: 1; }
         &.-reading .side { border-top: solid $primary; }
@@ -139,6 +140,12 @@ class InboxScreen(DecidingScreen):
         self.item_list.now = self.now()
         self.show_item()
         self.read_queue()
+        self.set_interval(AGES_INTERVAL, self._age)
+
+    def _age(self) -> None:
+        """Draw the ages anew: they go on while nothing happens."""
+        self.item_list.now = self.now()
+        self.item_list.refresh()
 
     def on_unmount(self) -> None:
         """Stop looking for pairs."""
@@ -345,8 +352,21 @@ class InboxScreen(DecidingScreen):
         if rest:
             self._show_side("right-side", rest[0].title, rest[0].facts, rest[0].text, another)
         self.query_one("#right-side").display = bool(rest)
+        if another and rest:
+            self.call_after_refresh(self._show_difference, details)
         self._show_why(details.item, details.notes)
         self._read_usefulness(details.item)
+
+    def _show_difference(self, details: ItemDetails) -> None:
+        """Scroll each text to its first difference, where that is below what fits."""
+        for name, side in zip(("left-side", "right-side"), details.sides, strict=True):
+            pane, text = self.query_one(f"#{name}", VerticalScroll), self._text(f"{name}-text")
+            before = text_before_marks(side.text)
+            if before is None or self.details is not details or not text.size.width:
+                continue
+            line = text.virtual_region.y + len(before.wrap(self.app.console, text.size.width))
+            if line > pane.size.height:
+                pane.scroll_to(y=line - max(1, pane.size.height // 2), animate=False, force=True)
 
     def _show_side(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
         side = self.query_one(f"#{name}", VerticalScroll)

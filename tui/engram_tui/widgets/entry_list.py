@@ -32,6 +32,7 @@ WITH_WHO = 90  # cells from which the name of who recorded it fits
 VERY_ROOMY = 110  # cells from which the usefulness fits, too
 HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
+AGES_INTERVAL = 30.0  # seconds after which a screen draws ages anew
 CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS, WHO_CELLS = 11, 7, 6, 6, 16
 NONE = "·"
 

@@ -13,7 +13,10 @@ from engram_tui.widgets.format import fraction
 if TYPE_CHECKING:
     from engram.usecases.recall.query import Recalled
 
+    AuthorsOf = Callable[[Sequence[str]], Mapping[str, str]]
+
 BEST = "best"
+AT_ONCE = 64  # entries whose authors are looked up in the history together
 SORT_NAMES = {
     BEST: "best first",
     "created": "newest first",
@@ -78,14 +81,15 @@ class LazyRows(Sequence[Row]):
     """Rows by their ids and what `list_packed` returned for each: 100,000 rows would take seconds and 120 MB."""
 
     def __init__(
-        self, ids: list[str], packed: list[bytes], refs: Mapping[str, str], scope: str = "",
+        self, ids: list[str], packed: list[bytes], refs: Mapping[str, str], scope: str, authors: AuthorsOf,
         shown: Mapping[str, int] | None = None, changed: Mapping[str, Row] | None = None,
     ) -> None:  # fmt: skip
         """`refs` maps ids to their refs in this session, `shown` to how many answers they were in.
 
-        `changed` maps them to rows that differ by now.
+        `changed` maps them to rows that differ by now; `authors` finds by id who added entries that have no author.
         """
         self._ids, self._packed, self._refs, self._scope = ids, packed, refs, scope
+        self._authors = authors
         self._shown, self._changed = shown or {}, dict(changed or {})
 
     @property
@@ -104,7 +108,11 @@ class LazyRows(Sequence[Row]):
         if isinstance(index, slice):
             return self._with(self._ids[index], self._packed[index], self._changed)
         entry_id = self._ids[index]
-        return self._changed.get(entry_id) or self._row(entry_id, self._packed[index])
+        row = self._changed.get(entry_id) or self._row(entry_id, self._packed[index])
+        if row.author:
+            return row
+        start = index % len(self._ids) // AT_ONCE * AT_ONCE  # those around it are likely to be drawn, too
+        return row._replace(author=self._authors(self._ids[start : start + AT_ONCE]).get(entry_id, ""))
 
     def ids(self) -> list[str]:
         """Return all ids, in order; not to be changed."""
@@ -122,11 +130,13 @@ class LazyRows(Sequence[Row]):
 
     def by_usefulness(self) -> LazyRows:
         """Return the same rows, the most useful first."""
-        order = sorted(range(len(self._ids)), key=lambda at: (-self[at].usefulness, self._ids[at]))
+        each = zip(self._ids, self._packed, strict=True)
+        worth = [(self._changed.get(one) or self._row(one, packed)).usefulness for one, packed in each]
+        order = sorted(range(len(self._ids)), key=lambda at: (-worth[at], self._ids[at]))
         return self._with([self._ids[at] for at in order], [self._packed[at] for at in order], self._changed)
 
     def _with(self, ids: list[str], packed: list[bytes], changed: Mapping[str, Row]) -> LazyRows:
-        return LazyRows(ids, packed, self._refs, self._scope, self._shown, changed)
+        return LazyRows(ids, packed, self._refs, self._scope, self._authors, self._shown, changed)
 
     def _row(self, entry_id: str, packed: bytes) -> Row:
         line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago

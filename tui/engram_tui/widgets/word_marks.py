@@ -21,6 +21,12 @@ def side_by_side(left: str, right: str) -> tuple[Text, Text]:
     return one, other
 
 
+def text_before_marks(text: Text) -> Text | None:
+    """Return the text up to the end of its first marked part; None where nothing is marked."""
+    ends = [(span.start, span.end) for span in text.spans if span.style in (LEFT, RIGHT)]
+    return text[: min(ends)[1]] if ends else None
+
+
 def inline(left: str, right: str) -> Text:
     """Return both texts as one: what only the left has bold and underlined, what only the right has reversed."""
     found = Text()

@@ -40,7 +40,7 @@ def run(call: Call) -> int:
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past
     from engram.usecases.recall.usage import usefulness_of_each
-    from engram.usecases.store.people import authors
+    from engram.usecases.store.people import with_authors
     from engram.usecases.store.quarantine import quarantined_texts
 
     options = given(call.arguments, LIST)
@@ -68,12 +68,10 @@ def run(call: Call) -> int:
     now = call.store.clock.now().timestamp()
     quarantined = quarantined_texts(call.store)
     valued = any(one["importance"] for one in worth.values())
-    for hit, author in zip(hits, authors(call.store, hits), strict=True):
+    for hit in with_authors(call.store, hits):
         waits = hit.text_digest in (quarantined.get(hit.id) or ())
         importance = worth[hit.id]["importance"] if valued else None
-        call.output.line(
-            hit_line(call, hit._replace(author=author), now, "held" if waits else hit.status, importance)
-        )
+        call.output.line(hit_line(call, hit, now, "held" if waits else hit.status, importance))
     if not total and (
         options["categories"] or options["tags"] or options["status"] or options["when"] is not None
     ):

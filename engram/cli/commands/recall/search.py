@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, bar
 from engram.cli.parsing import declare, given
-from engram.cli.present import confidence, who
+from engram.cli.present import confidence
+from engram.domain.entry.people import byline
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -46,9 +47,8 @@ def run(call: Call) -> int:
         lore = one.lore if one.counted is None else in_effect(one.lore, one.counted)
         head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
         call.output.line(head + styled(safe_text(lore.title), BOLD))
-        facts = (
-            f"    {lore.category} · {who(call, lore, one.scope)} · {lore.created_at:%Y-%m-%d} · {one.scope}"
-        )
+        by = byline(lore.agent, lore.author)
+        facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
         call.output.line(styled(safe_text(facts), DIM))
     call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No lore fits.")
     for note in found.notes:
