@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 import shlex
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +17,7 @@ from storekit import PROJECT
 
 import engram
 from benchmarks.vaults.notes import WORDS, make_vault
+from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.index.index_query import consult
@@ -133,6 +136,23 @@ class TestNotes:
             lore.edit(found.lore[0].lore.id, Edit(content=f"{long}The gasket is made of tin."))
             assert (tmp_path / "v" / "Long.md").read_text().endswith("made of tin.\n")
 
+    def test_a_note_of_several_hundred_kilobytes_is_searched_and_edited_like_any_other(
+        self, tmp_path: Path
+    ) -> None:
+        line = "Deploy, retry, restore and review the queue of the broker.\n\n"
+        with vault(tmp_path / "v", {"Big.md": line * 6000 + "The gasket is made of cork.\n"}) as lore:
+            found = lore.query("what is the gasket made of")
+            assert [hit.path for hit in found.lore] == ["Big.md"]
+            lore.edit(found.lore[0].lore.id, Edit(add_tags=("pump",)))
+            assert (tmp_path / "v/Big.md").read_text().endswith("made of cork.\n")
+
+    def test_a_note_too_large_to_read_is_named_with_what_to_do(self, tmp_path: Path) -> None:
+        with vault(tmp_path / "v", {"Huge.md": "x" * (MAX_NOTE + 1), "A.md": "Text\n"}) as lore:
+            assert set(ids(lore)) == {"A.md"}
+            told = cli("doctor", cwd=tmp_path / "v").out
+            assert "Huge.md: this note has 4,194,305 bytes" in told
+            assert ".engramignore" in told
+
     def test_what_ignore_files_name_and_hidden_folders_are_no_lore(self, tmp_path: Path) -> None:
         notes = {
             "Note.md": "Text", "build/o.md": "Text", "a/Draft x.md": "Text", "a/keep/Draft y.md": "Text",
@@ -187,6 +207,23 @@ class TestRenames:
             git(clone, "pull", "-q", "--no-rebase", "--no-edit")
             assert ids(there) == {"A.md": now["A.md"], "D.md": now["B.md"], "Sub/C.md": first}
             assert git(clone, "status", "--short") == ""
+
+    @pytest.mark.parametrize("is_committed", [False, True])
+    def test_a_rename_while_the_index_is_gone_keeps_the_id(self, tmp_path: Path, is_committed: bool) -> None:
+        folder = tmp_path / "v"
+        with vault(folder, {"A.md": "One\n", "B.md": "Two\n"}) as lore:
+            before = ids(lore)
+            (folder / "Sub").mkdir()
+            (folder / "A.md").rename(folder / "Sub/A.md")
+            assert ids(lore)["Sub/A.md"] == before["A.md"]
+            commit(folder)
+        shutil.rmtree(folder / ".git/engram/index")
+        git(folder, "mv", "B.md", "C.md")
+        (folder / "Sub/A.md").rename(folder / "Z.md")
+        if is_committed:
+            commit(folder)
+        with engram.open(str(folder), background=False) as lore:
+            assert ids(lore) == {"C.md": before["B.md"], "Z.md": before["A.md"]}
 
     def test_a_note_that_was_renamed_and_edited_at_once_keeps_its_id(self, tmp_path: Path) -> None:
         text = "".join(f"Line {number}\n" for number in range(8))
@@ -314,3 +351,65 @@ def test_titles_become_aliases_of_entries_where_that_is_wanted(tmp_path: Path) -
     assert sum("\naliases: [Old entry]\n" in text for text in texts) == 1
     assert cli("adopt", "--aliases", "--json", cwd=root).json == {"aliases": []}
     assert cli("doctor", cwd=root).code == 0
+
+
+class TestMerges:
+    def edited_apart(
+        self, tmp_path: Path, here: dict[str, str], there: dict[str, str], *, tags: bool
+    ) -> tuple[Path, int]:
+        """A vault whose clone pulls after both edited: by hand, or (`tags`) also through Engram; the pull's exit code."""
+        folder, clone = tmp_path / "v", tmp_path / "a clone"
+        with vault(folder, {"A.md": "One\n\nTwo\n\nThree\n", "B.md": "Other\n"}) as lore:
+            git(tmp_path, "clone", "-q", "v", "a clone")
+            init_here(str(clone))
+            for root, opened, notes in ((folder, lore, here), (clone, engram.open(str(clone)), there)):
+                with opened:
+                    if tags:
+                        opened.edit(ids(opened)["A.md"], Edit(add_tags=(root.name.replace(" ", "-"),)))
+                    for path, text in notes.items():
+                        file = root / path
+                        head, fence, _ = file.read_text().rpartition("---\n\n")
+                        file.write_text(head + fence + text)
+                commit(root)
+        done = subprocess.run(
+            ["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=clone, capture_output=True, check=False
+        )
+        return clone, done.returncode
+
+    def test_an_entry_that_both_edited_through_engram_merges_by_field(self, tmp_path: Path) -> None:
+        clone, code = self.edited_apart(
+            tmp_path, {"A.md": "One\n\nDeux\n"}, {"A.md": "One\n\nZwei\n"}, tags=True
+        )
+        assert code == 0
+        with engram.open(str(clone), background=False) as lore:
+            merged = lore.get(ids(lore)["A.md"]).lore
+            assert set(merged.tags) == {"a-clone", "v"}
+            assert {merged.content, *(one.value for one in merged.conflicts)} == {
+                "One\n\nDeux",
+                "One\n\nZwei",
+            }
+        assert git(clone, "status", "--short") == ""
+
+    def test_notes_edited_by_hand_merge_as_text(self, tmp_path: Path) -> None:
+        clone, code = self.edited_apart(
+            tmp_path, {"A.md": "Uno\n\nTwo\n\nThree\n"}, {"A.md": "One\n\nTwo\n\nTres\n"}, tags=False
+        )
+        assert (code, (clone / "A.md").read_text()) == (0, "Uno\n\nTwo\n\nTres\n")
+
+    def test_the_same_line_edited_by_hand_on_both_sides_conflicts_as_text_does(self, tmp_path: Path) -> None:
+        clone, code = self.edited_apart(
+            tmp_path, {"A.md": "Uno\n\nTwo\n"}, {"A.md": "Eins\n\nTwo\n"}, tags=False
+        )
+        assert code == 1
+        assert git(clone, "status", "--short") == "UU A.md"
+        assert (clone / "A.md").read_text() == ("<<<<<<< ours\nEins\n=======\nUno\n>>>>>>> theirs\n\nTwo\n")
+
+    def test_a_clone_without_the_driver_is_told_and_gets_it(self, tmp_path: Path) -> None:
+        vault(tmp_path / "v", {"sub/A.md": "Text\n"}).close()
+        git(tmp_path, "clone", "-q", "v", "w")
+        told = cli("doctor", cwd=tmp_path / "w")
+        assert "merge driver" in told.out
+        assert cli("doctor", "--fix", cwd=tmp_path / "w").code == 0
+        assert cli("doctor", cwd=tmp_path / "w").code == 0
+        assert git(tmp_path / "w", "status", "--short") == ""
+        assert git(tmp_path / "w", "check-attr", "merge", "sub/A.md").endswith(": engram")

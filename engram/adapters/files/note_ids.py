@@ -14,6 +14,7 @@ from engram.adapters.files.durable import atomic
 
 FOLDER = ".engram-notes"
 _HEAD = "first seen as: "
+_NOW = "now: "
 
 
 class NoteIds:
@@ -30,8 +31,18 @@ class NoteIds:
                 first, now = file.readline(), file.readline()
         except (OSError, UnicodeDecodeError):
             return ""
-        is_sound = first.startswith(_HEAD) and now.removeprefix("now: ").rstrip("\n") == path
+        is_sound = first.startswith(_HEAD) and now.removeprefix(_NOW).rstrip("\n") == path
         return first.removeprefix(_HEAD).rstrip("\n") if is_sound else ""
+
+    def all(self) -> dict[str, str]:
+        """Return where all renamed notes were first seen, by their paths."""
+        found = {}
+        for folder, _, names in os.walk(os.path.join(self._root, FOLDER)):
+            for name in names:
+                path = _second_line(os.path.join(folder, name)).removeprefix(_NOW)
+                if path and (first := self.first_seen(path)):
+                    found[path] = first
+        return found
 
     def record(self, path: str, first: str, unique: str) -> None:
         """Note that the note at a path was first seen at another; `unique` names the temporary file. Raises StoreError."""
@@ -40,7 +51,7 @@ class NoteIds:
             return
         try:
             os.makedirs(os.path.dirname(file), exist_ok=True)
-            atomic.write(file, f"{_HEAD}{first}\nnow: {path}\n".encode(), unique)
+            atomic.write(file, f"{_HEAD}{first}\n{_NOW}{path}\n".encode(), unique)
         except OSError as error:
             raise atomic.unwritable(file, error) from None
 
@@ -52,3 +63,12 @@ class NoteIds:
     def _file(self, path: str) -> str:
         name = blake2b(path.encode(errors="surrogatepass"), digest_size=10).hexdigest()
         return os.path.join(self._root, FOLDER, name[:2], name[2:])
+
+
+def _second_line(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            opened.readline()
+            return opened.readline().rstrip("\n")
+    except (OSError, UnicodeDecodeError):
+        return ""

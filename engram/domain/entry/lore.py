@@ -24,7 +24,7 @@ HUMAN = "human"  # the agent of what no agent wrote
 ACTIVE, PENDING, ARCHIVED, SUPERSEDED = STATUSES = ("active", "pending", "archived", "superseded")
 RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also")
 MAX_CONTENT = 4000  # of what Engram writes; a note that a person wrote may be longer
-MAX_NOTE = 256 * 1024
+MAX_NOTE = 4 * 1024 * 1024  # bytes of its file
 MAX_CONTEXT = 1000
 MAX_TITLE = 120
 _CLOSING_MARKS = r"\s+#+$"  # compiled by `re` at its first use

@@ -13,7 +13,11 @@ _FIELDS = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t\r]*$", re.DOTALL | re.MULTILI
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`{1,4})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 _WIKI = re.compile(r"(?<!\[)\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\](?!\])")
-_FILE = re.compile(r"\[[^\[\]\n]{0,200}\]\(<?(?![\w+.-]{2,20}:|[/#\\<\[])([^()\s>#]{1,300})")
+_NO_FILE = r"(?![\w+.-]{2,20}:|[/#\\<\[])"
+_FILE = re.compile(
+    rf"\[[^\[\]\n]{{0,200}}\]\((?:<{_NO_FILE}([^<>\n#]{{1,300}})|{_NO_FILE}((?:[^()\s>#]|\([^()\s>#]{{0,99}}\)){{1,300}}))"
+)
+_IN_PROPERTY = re.compile(r"""(["'])\[\[(?!\s)([^\[\]\n|#"']{1,200})(?:[#|][^\[\]\n]{0,200})?\]\]\1""")
 
 
 class TextLink(NamedTuple):
@@ -29,6 +33,12 @@ def text_links(text: str) -> list[TextLink]:
     return sorted(_found(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
 
 
+def property_links(text: str) -> list[str]:
+    """Return the targets of the links that are values of properties, in quotes, as Obsidian writes them."""
+    fields = _FIELDS.match(text)
+    return [match[2].strip() for match in _IN_PROPERTY.finditer(fields[0])] if fields else []
+
+
 def without_code(text: str) -> str:
     """Return a text with as many lines and nothing of its code."""
     for pattern in (_FENCED, _CODE):
@@ -39,7 +49,9 @@ def without_code(text: str) -> str:
 def _found(text: str) -> Iterator[TextLink]:
     for pattern, is_wiki in ((_WIKI, True), (_FILE, False)):
         for match in pattern.finditer(text):
-            yield TextLink(match[1].strip(), text.count("\n", 0, match.start()) + 1, is_wiki)
+            yield TextLink(
+                match[match.lastindex or 1].strip(), text.count("\n", 0, match.start()) + 1, is_wiki
+            )
 
 
 def _blank(match: re.Match[str]) -> str:

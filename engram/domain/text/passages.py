@@ -11,13 +11,13 @@ PASSAGE = 600
 MOST = 4  # of what Engram writes
 _LONG_NOTE = 4000
 _LONG_PASSAGE = 600
-_MOST_OF_NOTE = 64
+_MOST_OF_NOTE = 256
 
 
 def passages(length: int) -> int:
     """Return into how many slices to cut a text of `length` characters: 1 up to 900, then 2 to 4 of about 600 or more.
 
-    A note that is longer than an entry of Engram's own may be has one for each 600 characters, at most 64.
+    A note that is longer than an entry of Engram's own may be has one for each 600 characters, at most 256.
     """
     if length > _LONG_NOTE:
         return min(_MOST_OF_NOTE, max(MOST, -(-length // _LONG_PASSAGE)))

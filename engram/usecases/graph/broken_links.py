@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engram.adapters.index.graph_rows import own_names
 from engram.domain.entry.named_files import FOLDERS
-from engram.domain.entry.note_markup import Named, is_attachment, targets
+from engram.domain.entry.note_markup import Named, is_attachment, led, link_name, targets
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
@@ -81,7 +81,7 @@ def _may_link(raw: bytes) -> bool:
 def _in_text(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator[BadLink]:
     for link in text_links(raw.decode("utf-8", "replace")):
         wrong = targets.problem(link) if link.is_wiki else _file(store, path, link)
-        if wrong:
+        if wrong and not (not link.is_wiki and targets.names_file(path, link)):
             yield BadLink(path, link.line, wrong)
 
 
@@ -140,10 +140,19 @@ class _Targets:
         if not self._store.places.folder and is_attachment(link.target):
             there = link.target.rpartition("/")[2].lower() in self._attachments
             return "" if there else f"broken link: there is no file {link.target}"
-        leads = sorted(self._names.get(fold(link.target), ()))
+        leads = sorted(led(self._names, link_name("", link)) or ())
         if not leads:
             return f"broken link: nothing here is called [[{link.target}]]"
         return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
+
+    def names_file(self, path: str, link: TextLink) -> bool:
+        """Return whether a markdown link that leads to no file by its path does by a name, as Obsidian writes them."""
+        if self._store.places.folder or "\\" in link.target:
+            return False
+        way = link_name(path, link)
+        if is_attachment(way):
+            return way.rpartition("/")[2].rpartition("|")[2].lower() in self._attachments
+        return led(self._names, way) is not None
 
     def _is_entity(self, name: str) -> bool:
         """Whether a name means exactly one entity."""

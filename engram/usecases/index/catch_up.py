@@ -27,7 +27,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.note_text import markup_of, said_by
-from engram.usecases.index.renames import follow_renames
+from engram.usecases.index.renames import follow_renames, follow_renames_by_git, note_seen
 from engram.usecases.store import judgements
 from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
 from engram.usecases.store.no_collections import no_collections
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 _BATCH = 512
 _QUICK_SLICES = 16  # of texts: so many vectors are made at once even if the model is slow
-_MAX_BYTES = 256 * 1024
 
 
 class Indexer:
@@ -142,7 +141,13 @@ class Indexer:
             record_outside_changes(self._store, self._outside)
 
     def _read(self, path: str, stamp: FileStamp) -> bytes:
-        if stamp.size > _MAX_BYTES:
+        most = codec.most_bytes(self._store.categories)
+        if stamp.size > most and not self._store.places.folder:
+            raise StoreError(
+                f"this note has {stamp.size:,} bytes, and is not recalled; at most {most:,} are read",
+                "Split it, or name it in .engramignore.",
+            )
+        if stamp.size > most:
             raise StoreError(
                 f"this file has {stamp.size:,} bytes; entries are small notes",
                 "Split it with `engram import`, or move it out of the lore folder.",
@@ -308,6 +313,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         writer.abandon()
         raise
     store.judgements.settle(judged.entries)
+    note_seen(store)
     if went:
         _note_gone(store, generation, went)
     return done
@@ -353,7 +359,9 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     writer = GenerationWriter(generation, bulk=True)
     try:
         with no_collections():
-            done = _apply(store, writer, file_scan.scan_all(store, now), now, progress)
+            delta = file_scan.scan_all(store, now)
+            follow_renames_by_git(store, delta.files)
+            done = _apply(store, writer, delta, now, progress)
             owners = _follow_owners(store, generation, writer, {})
         writer.commit(
             {
@@ -367,6 +375,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
         )
         store.judgements.settle(pending)
         store.index.switch(generation)
+        note_seen(store)
         if store.model is not None:
             store.model.drop_unused()
         if generation.next_row > QUICK_LIMIT:

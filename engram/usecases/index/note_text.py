@@ -18,7 +18,8 @@ def markup_of(store: Store, path: str, file: LoreFile) -> NoteMarkup | None:
         return None
     from engram.domain.entry.note_markup import read_markup
 
-    return read_markup(path, file.lore.content, file.aliases, file.lore.tags)
+    properties = file.raw.decode() if b"[[" in file.raw else ""
+    return read_markup(path, file.lore.content, file.aliases, file.lore.tags, properties)
 
 
 def said_by(lore: Lore, markup: NoteMarkup | None) -> str:

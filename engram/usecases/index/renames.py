@@ -9,14 +9,17 @@ from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.note_markup import file_name
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.index.freshness import head_commit
+from engram.usecases.store.sync_state import read_watermark, write_watermark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from engram.adapters.index.index import Generation
     from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 
+_SEEN = "notes-seen"  # the watermark
 _ALIKE = 0.5  # of the lines; git's own measure for a rename
 _SAME_NAME = 0.3  # what an equal file name counts
 _MOST_COMPARED = 40
@@ -31,32 +34,100 @@ def follow_renames(store: Store, generation: Generation, delta: Delta) -> None:
     }
     if not new:
         return
-    gone = [path for path in delta.gone if path in delta.known and not delta.known[path].adopted]
-    came_from = _by_bytes(delta, gone, new)
+    gone = {
+        path: delta.known[path].digest
+        for path in delta.gone
+        if path in delta.known and not delta.known[path].adopted
+    }
+    renamed = _follow(store, gone, new)
+    _tell_apart(store, generation, new.keys() - renamed, delta)
+
+
+def follow_renames_by_git(store: Store, paths: Collection[str]) -> None:
+    """Do the same where there is no index that knows the notes of before: by those of the last commit that was indexed.
+
+    `paths` are all files of the store. Raises StoreError.
+    """
+    if store.places.folder or store.places.repository is None:
+        return
+    seen = read_watermark(store, _SEEN) or head_commit(store)
+    committed = _names_in(store, seen) if seen else set()
+    records = store.note_ids.all()
+    new = {
+        path: raw
+        for path in sorted(set(paths) - committed - records.keys())
+        if (raw := _note(store, path)) is not None
+    }
+    if not new:
+        return
+    before = _committed(store, sorted(committed - set(paths) - set(records.values())), seen)
+    before |= {path: _last_version(store, path) for path in sorted(records.keys() - set(paths))}
+    before = {path: raw for path, raw in before.items() if _is_unadopted(store, path, raw)}
+    renamed = _follow(store, {path: atomic.digest(raw) for path, raw in before.items()}, new, before)
+    elsewhere = set(records.values()) | {store.note_ids.first_seen(path) for path in renamed}
+    for path in sorted((new.keys() - renamed) & elsewhere):
+        store.note_ids.record(path, f"{path}#2", store.clock.new_id())
+
+
+def note_seen(store: Store) -> None:
+    """Note the commit whose notes the index has seen: what is compared when the index is gone."""
+    if not store.places.folder and (head := head_commit(store)):
+        write_watermark(store, _SEEN, head)
+
+
+def _follow(
+    store: Store, gone: Mapping[str, str], new: dict[str, bytes], before: Mapping[str, bytes] | None = None
+) -> set[str]:
+    """Record where new notes came from, of those gone (with the digests of their bytes); return their paths.
+
+    `before` has the bytes of those gone (default: those that the last commit has).
+    """
+    came_from = _by_bytes(gone, new)
     left = [path for path in gone if path not in came_from.values()]
-    came_from |= _by_likeness(store, left, {path: raw for path, raw in new.items() if path not in came_from})
+    rest = {path: raw for path, raw in new.items() if path not in came_from}
+    came_from |= _by_likeness(store, left, rest, before)
     firsts = {path: store.note_ids.first_seen(old) or old for path, old in came_from.items()}
     for old in came_from.values():
         store.note_ids.forget(old)
     for path, first in firsts.items():
         store.note_ids.record(path, first, store.clock.new_id())
-    _tell_apart(store, generation, new.keys() - firsts.keys(), delta)
+    return set(firsts)
+
+
+def _names_in(store: Store, commit: str) -> set[str]:
+    """Return the paths of markdown in a commit; none where it is gone."""
+    from engram.adapters.git.read.versions import names_at
+    from engram.usecases.store.lineage import in_git, in_store
+
+    folder = in_git(store, "")
+    try:
+        names = names_at(store.repository, commit, "" if folder == "." else folder)
+    except EngramError:
+        return set()
+    return {in_store(store, name) for name in names if name.endswith(".md")}
+
+
+def _is_unadopted(store: Store, path: str, raw: bytes) -> bool:
+    try:
+        return not codec.read(raw, path, store.categories, store.clock.now()).adopted
+    except EngramError:
+        return False
 
 
 def _note(store: Store, path: str) -> bytes | None:
     """Return the bytes of a note without an id of its own; None of any other file."""
     try:
         raw = store.files.read(path)
-        return None if codec.read(raw, path, store.categories, store.clock.now()).adopted else raw
     except EngramError:
         return None
+    return raw if _is_unadopted(store, path, raw) else None
 
 
-def _by_bytes(delta: Delta, gone: Sequence[str], new: dict[str, bytes]) -> dict[str, str]:
+def _by_bytes(gone: Mapping[str, str], new: dict[str, bytes]) -> dict[str, str]:
     """Return where new files with the bytes of one that is gone came from; an equal name decides among several."""
     of: dict[str, list[str]] = {}
-    for path in gone:
-        of.setdefault(delta.known[path].digest, []).append(path)
+    for path, digest in gone.items():
+        of.setdefault(digest, []).append(path)
     found: dict[str, str] = {}
     for path, raw in new.items():
         same = of.get(atomic.digest(raw), [])
@@ -67,11 +138,13 @@ def _by_bytes(delta: Delta, gone: Sequence[str], new: dict[str, bytes]) -> dict[
     return found
 
 
-def _by_likeness(store: Store, gone: Sequence[str], new: dict[str, bytes]) -> dict[str, str]:
+def _by_likeness(
+    store: Store, gone: Sequence[str], new: dict[str, bytes], before: Mapping[str, bytes] | None
+) -> dict[str, str]:
     """Return where new files came from that were edited, too: by the lines that the last commit has of those gone."""
     if not gone or not new or len(gone) > _MOST_COMPARED or len(new) > _MOST_COMPARED:
         return {}
-    before = _committed(store, gone)
+    before = _committed(store, gone) if before is None else before
     pairs = [
         (_likeness(old, before.get(old), path, raw), path, old) for path, raw in new.items() for old in gone
     ]
@@ -90,20 +163,30 @@ def _likeness(old: str, before: bytes | None, path: str, raw: bytes) -> float:
     return lines.ratio() + same_name * _SAME_NAME
 
 
-def _committed(store: Store, paths: Sequence[str]) -> dict[str, bytes | None]:
-    if store.places.repository is None:
+def _last_version(store: Store, path: str) -> bytes:
+    """Return the bytes of a note that is gone as the history of the branch had it last; none where it never had it."""
+    from engram.adapters.git.read.versions import read_objects
+    from engram.adapters.git.run.runner import run
+    from engram.usecases.store.lineage import in_git
+
+    name = in_git(store, path)
+    try:
+        last = run(store.repository, "log", "-1", "--format=%H", "HEAD", "--", name).stdout.decode().strip()
+        found = read_objects(store.repository, [f"HEAD:{name}", f"{last}^:{name}"])
+    except EngramError:
+        return b""
+    return next((raw for raw in found if raw is not None), b"")
+
+
+def _committed(store: Store, paths: Sequence[str], commit: str = "HEAD") -> dict[str, bytes]:
+    if store.places.repository is None or not paths:
         return {}
     from engram.adapters.git.read.versions import read_objects
     from engram.usecases.store.lineage import in_git
 
     try:
-        return dict(
-            zip(
-                paths,
-                read_objects(store.repository, [f"HEAD:{in_git(store, p)}" for p in paths]),
-                strict=True,
-            )
-        )
+        found = read_objects(store.repository, [f"{commit}:{in_git(store, path)}" for path in paths])
+        return {path: raw for path, raw in zip(paths, found, strict=True) if raw is not None}
     except EngramError:
         return {}
 

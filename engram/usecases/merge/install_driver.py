@@ -23,6 +23,7 @@ def install_merge_driver(
 ) -> tuple[str, ...]:
     """Make git merge the lore files under `folder` of the store at `root` (default: the work tree) by field.
 
+    Of a store in place (`folder` is "") no file of the work tree is completed either, but the clone's own attributes.
     Without `attributes` only the repository's configuration is completed and no file of the work tree.
 
     Return what had to be changed: `attributes` (a file to commit), `command`. Calling it again changes nothing.
@@ -35,7 +36,7 @@ def install_merge_driver(
     if not attributes:
         missing = tuple(what for what in missing if what != "attributes")
     if "attributes" in missing:
-        add_attributes(root or repository.worktree, attribute_lines(folder))
+        add_attributes(*_attributes(repository, folder, root))
     if "command" in missing:
         configure(repository, driver_command())
     return missing
@@ -47,13 +48,17 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
 
     places = store.places
     assert places.repository is not None
+    if not places.folder:
+        install_merge_driver(places.repository, places.folder, places.root)
+        return
     if "attributes" in missing:
         from engram.adapters.files.durable import atomic
         from engram.adapters.files.durable.write import Change, Operation
         from engram.usecases.store.entry_writer import write
 
-        before = atomic.read(path) if os.path.exists(path := os.path.join(places.root, ATTRIBUTES)) else None
-        after = with_attributes(read_attributes(places.root), attribute_lines(places.folder))
+        path = os.path.join(places.root, ATTRIBUTES)
+        before = read_attributes(path) if os.path.exists(path) else None
+        after = with_attributes(before or b"", attribute_lines(places.folder))
         edited = Change(ATTRIBUTES, after, None if before is None else atomic.digest(before))
         trailers = (("Engram-Agent", store.caller.who),)
         moment = int(store.clock.now().timestamp())
@@ -66,10 +71,26 @@ def what_is_missing(repository: Repository, folder: str = "lore", root: str = ""
     from engram.adapters.git.write.create import read_attributes, with_attributes
     from engram.adapters.git.write.merge_driver import configured
 
-    content = read_attributes(root or repository.worktree)
-    has_attributes = with_attributes(content, attribute_lines(folder)) == content
+    file, lines = _attributes(repository, folder, root)
+    content = read_attributes(file)
+    has_attributes = with_attributes(content, lines) == content
     missing = () if has_attributes else ("attributes",)
     return missing if configured(repository) == driver_command() else (*missing, "command")
+
+
+def _attributes(repository: Repository, folder: str, root: str) -> tuple[str, list[str]]:
+    """Return the file of attributes that has to name the driver, and its lines."""
+    from engram.adapters.git.write.create import ATTRIBUTES, own_attributes
+    from engram.adapters.git.write.merge_driver import ATTRIBUTE
+
+    top = os.path.realpath(repository.worktree)
+    if folder:
+        return os.path.join(root or top, ATTRIBUTES), attribute_lines(folder)
+    below = os.path.relpath(os.path.realpath(root or top), top).replace(os.sep, "/")
+    pattern = "*.md" if below == "." else f"/{below}/**/*.md"
+    return own_attributes(repository), [
+        f'"{pattern}" {ATTRIBUTE}' if " " in pattern else f"{pattern} {ATTRIBUTE}"
+    ]
 
 
 def attribute_lines(folder: str) -> list[str]:

@@ -10,7 +10,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.named_files import HOME, WHOLE, lore_folder
-from engram.domain.errors import ConfigError, GitError, StoreError
+from engram.domain.errors import ConfigError, ConflictError, GitError, LoreFileError, StoreError
 from engram.domain.merge.merge import UNKNOWN, Edit, reference_time
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge.file_merge import merge_one
@@ -29,7 +29,8 @@ def merge_driver(
     """Merge the files `base`, `ours` and `theirs` into the file `ours`; `path` is where the result belongs.
 
     Called by git at the top of the work tree. A version that does not fit into `conflicts` is written next to `path`.
-    Raises StoreError where a file cannot be read or written; then `ours` is as it was.
+    A note in place that is a person's on either side is merged as text. Raises ConflictError for one whose same lines
+    both changed, StoreError where a file cannot be read or written; then `ours` is as it was.
     """
     top = os.getcwd()
     repository = find_repository(top)
@@ -38,6 +39,8 @@ def merge_driver(
     # To a driver, git shows no base as an empty one.
     place, folder = place_at(top, path)
     categories = categories_at(top, path)
+    if categories.in_place and not _are_entries(versions[1:], place, categories, now):
+        return _merge_as_text(top, base, ours, theirs, path)
     edits = UNKNOWN, UNKNOWN
     merged = merge_one(versions[0] or None, versions[1], versions[2], place, folder, categories, now)
     if merged.contested and repository is not None:
@@ -50,6 +53,28 @@ def merge_driver(
     _keep(repository, merged)
     _replace(ours, merged.content or b"")
     return merged
+
+
+def _are_entries(versions: Sequence[bytes], place: str, categories: Categories, now: datetime) -> bool:
+    """Return whether all versions of a note have its fields, as each has that was edited through Engram."""
+    from engram.adapters.files.frontmatter import codec
+
+    try:
+        return all(codec.read(raw, place, categories, now).adopted for raw in versions)
+    except LoreFileError:
+        return False
+
+
+def _merge_as_text(top: str, base: str, ours: str, theirs: str, path: str) -> Merged:
+    """Merge as git does without a driver; raises ConflictError, with git's markers in `ours`, where both changed a line."""
+    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.git.write.merge_driver import merge_text
+
+    if merge_text(top, ours, base, theirs):
+        return Merged(atomic.read(os.path.abspath(ours)))
+    raise ConflictError(
+        f"{path}: both changed the same lines.", "Keep the right ones of each part, and `git add` it."
+    )
 
 
 def _edits(

@@ -102,6 +102,8 @@ def init_here(path: str) -> Initialised:
             _check_no_branch(root)
         config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(IN_TREE, WHOLE))
         _accept_settings(root)
+    if placement == IN_TREE:
+        _tell_git(root, attributes=True, folder="")
     why = "In place: every note in this folder is lore; Engram changes a file only when you edit that note through it."
     if placement == IN_TREE:
         return Initialised(
@@ -196,14 +198,14 @@ def _make_repository(root: str) -> None:
     atomic.write(os.path.join(state, DEDICATED), b"made by engram init\n", "init", 0o600)
 
 
-def _tell_git(root: str, *, attributes: bool) -> None:
+def _tell_git(root: str, *, attributes: bool, folder: str = FOLDER) -> None:
     """Have git merge lore by field. A store that is there keeps its .gitattributes, which `doctor --fix` completes."""
     repository = find_repository(root)
     if repository is None:
         return
     from engram.usecases.merge.install_driver import install_merge_driver
 
-    install_merge_driver(repository, FOLDER, root, attributes=attributes)
+    install_merge_driver(repository, folder, root, attributes=attributes)
 
 
 def _commit_start(root: str) -> None:

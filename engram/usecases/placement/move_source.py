@@ -15,7 +15,7 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
-from engram.adapters.git.write.create import read_attributes, with_attributes
+from engram.adapters.git.write.create import ATTRIBUTES, read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.judgements import erasure, ledger
@@ -153,7 +153,7 @@ def last_changes(
     places = store.places
     held = files_of(repo, commit) if commit else {}
     changes: dict[str, bytes | None] = {CONFIG_NAME: config_for(store, placement)}
-    old = b"" if places.placement == IN_TREE else read_attributes(places.root)
+    old = b"" if places.placement == IN_TREE else read_attributes(os.path.join(places.root, ATTRIBUTES))
     changes[".gitattributes"] = with_attributes(old, attribute_lines(places.folder))
     if places.placement == IN_TREE:
         algorithm = layout.hash_name(repo)

@@ -6,7 +6,6 @@ import contextlib
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.frontmatter.frontmatter import MAX_FILE
 from engram.domain.errors import EngramError, LoreFileError, UnreadableSentError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -51,7 +50,7 @@ def unreadable_entries(
 def _error(store: Store, path: str) -> LoreFileError | None:
     """Return what is wrong with a file; None where it can be read, or is gone."""
     try:
-        raw = store.files.read(path)[: MAX_FILE + 1]
+        raw = store.files.read(path)[: codec.most_bytes(store.categories) + 1]
         codec.read(raw, path, store.categories, datetime.fromtimestamp(0, UTC))
     except LoreFileError as error:
         return error

@@ -167,7 +167,7 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
     from engram.usecases.merge.install_driver import complete, what_is_missing
 
     places = store.places
-    if places.repository is None or not places.owns_branch:
+    if places.repository is None or not (places.owns_branch or not places.folder):
         return []
     try:
         missing = what_is_missing(places.repository, places.folder, places.root)

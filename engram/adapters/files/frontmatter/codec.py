@@ -200,7 +200,7 @@ def read(
     if known is not None:
         return LoreFile(known, raw, True)
     try:
-        text = frontmatter.decode(raw)
+        text = frontmatter.decode(raw, most_bytes(categories))
         lore = read_canonical(text, categories)
         return (
             LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified, first_seen)
@@ -209,10 +209,15 @@ def read(
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
 
 
+def most_bytes(categories: Categories) -> int:
+    """Return how large the file of an entry may be: a note of a store in place is its maker's, and may be long."""
+    return MAX_NOTE if categories.in_place else frontmatter.MAX_FILE
+
+
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
     """Return the lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
     try:
-        return read_canonical(frontmatter.decode(raw), categories)
+        return read_canonical(frontmatter.decode(raw, most_bytes(categories)), categories)
     except Problem:
         return None
 
@@ -330,7 +335,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     opening, closing = document.opening or f"---{newline}", document.closing
     if not closing:
         closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
-    return encode(block, document.bom + opening, closing + body)
+    return encode(block, document.bom + opening, closing + body, most_bytes(categories))
 
 
 def _keys(
@@ -340,7 +345,7 @@ def _keys(
 
     The last are the fields that are written with a prefix. Raises ValidationError for properties that are not YAML.
     """
-    text = frontmatter.decode(file.raw)
+    text = frontmatter.decode(file.raw, most_bytes(categories))
     document = frontmatter.split(text)
     lines = document.block.split("\n")[:-1]
     said = canonical.canonical_fields(lines, categories) if lines else None
@@ -427,12 +432,12 @@ def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, ob
     return implied
 
 
-def encode(block: str, before: str, after: str) -> bytes:
-    """Return the bytes of a file, refused where `read` would refuse them."""
+def encode(block: str, before: str, after: str, most: int = frontmatter.MAX_FILE) -> bytes:
+    """Return the bytes of a file of at most `most`, refused where `read` would refuse them."""
     try:
         frontmatter.check_size(block)
         raw = (before + block + after).encode()
-        frontmatter.decode(raw)
+        frontmatter.decode(raw, most)
     except UnicodeEncodeError:
         message = "A field contains half of a character (a lone surrogate)."
         raise ValidationError("frontmatter", message, "Send valid UTF-8 text.") from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter import frontmatter, keys
 from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
+from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
         frontmatter.check_size(block)
         opening, closing = document.opening or f"---{newline}", document.closing or f"---{newline}"
         changed = (document.bom + opening + block + closing + document.body).encode()
-        frontmatter.decode(changed)
+        frontmatter.decode(changed, MAX_NOTE)
         keys.load(changed.decode())
     except Problem as problem:
         raise ValidationError("file", f"The file cannot say that: {problem.message}.", problem.hint) from None

@@ -42,17 +42,22 @@ def init(path: str, lore_folder: str = "lore") -> Repository:
 
 def never_convert(repo: Repository, lore_folder: str = "lore") -> bool:
     """Make sure that .gitattributes holds `<lore folder>/** -text`; True when it had to be added."""
-    return add_attributes(repo.worktree, [f"{lore_folder}/** -text"])
+    return add_attributes(os.path.join(repo.worktree, ATTRIBUTES), [f"{lore_folder}/** -text"])
 
 
-def add_attributes(folder: str, lines: Sequence[str]) -> bool:
-    """Make sure that the .gitattributes in `folder` has these lines; True when one had to be added."""
-    file = os.path.join(folder, ATTRIBUTES)
-    content = read_attributes(folder)
+def own_attributes(repo: Repository) -> str:
+    """Return the file of attributes that is this clone's own and never committed."""
+    return os.path.join(repo.common_dir, "info", "attributes")
+
+
+def add_attributes(file: str, lines: Sequence[str]) -> bool:
+    """Make sure that a file of attributes has these lines; True when one had to be added. Raises StoreError."""
+    content = read_attributes(file)
     wanted = with_attributes(content, lines)
     if wanted == content:
         return False
     try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
         with open(file + ".new", "wb") as opened:
             opened.write(wanted)
         os.replace(file + ".new", file)
@@ -63,9 +68,8 @@ def add_attributes(folder: str, lines: Sequence[str]) -> bool:
     return True
 
 
-def read_attributes(folder: str) -> bytes:
-    """Return what the .gitattributes in `folder` holds; nothing where there is none. Raises StoreError for a link and the like."""
-    file = os.path.join(folder, ATTRIBUTES)
+def read_attributes(file: str) -> bytes:
+    """Return what a file of attributes holds; nothing where there is none. Raises StoreError for a link and the like."""
     if os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file)):
         raise StoreError(f"{file} is not a regular file.", "Git does not read it either; remove it.")
     try:

@@ -12,6 +12,7 @@ import re
 
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.configuration import settings
+from engram.adapters.git.run.failures import failure
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ ATTRIBUTE = "merge=engram"
 _COMMAND = "merge.engram.driver"
 _NAME = "merge.engram.name"
 _TITLE = "Engram: lore by field"
+_MOST_CONFLICTS = 127  # that `git merge-file` counts; beyond is an error
 _OTHERS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
@@ -92,3 +94,12 @@ def _first_line(file: str) -> str:
             return opened.readline().strip()
     except OSError:
         return ""
+
+
+def merge_text(folder: str, ours: str, base: str, theirs: str) -> bool:
+    """Merge three files as git merges text, into the first; False where conflict markers are left in it. Raises GitError."""
+    labels = [word for name in ("ours", "base", "theirs") for word in ("-L", name)]
+    done = run(folder, "merge-file", "--quiet", *labels, ours, base, theirs, check=False)
+    if not 0 <= done.code <= _MOST_CONFLICTS:
+        raise failure(folder, ("merge-file",), done.code, done.stderr)
+    return done.code == 0

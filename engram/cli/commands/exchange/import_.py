@@ -91,7 +91,9 @@ def _found(call: Call) -> Sequence[Found]:
         raise NotFoundError(f"No memories of agents {whose} were found.", "Name a file or folder to import.")
     for one in found:
         call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
-    if not given.dry_run and not call.confirm(f"Import these {counted(len(found), 'place')}?"):
+    if not given.dry_run and not call.confirm(
+        "Import this?" if len(found) == 1 else f"Import these {len(found)}?"
+    ):
         raise UsageError("Nothing was imported.", "See what it finds: engram import --dry-run")
     return found
 
