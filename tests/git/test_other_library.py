@@ -35,6 +35,7 @@ def assert_in_step(repo: Repo) -> None:
     assert not repo.is_dirty(untracked_files=True)
 
 
+@pytest.mark.slow
 def test_commits_index_and_remotes_are_read_as_they_are_meant(clones: Clones) -> None:
     first = clones.record("a", "Lesson of both.")
     clones.settle()

@@ -99,6 +99,7 @@ def test_a_graph_is_continued_with_the_vectors_that_came_after_it(tmp_path: Path
     assert share_found(file, ROWS, ROWS) >= 0.97
 
 
+@pytest.mark.slow
 def test_vectors_without_neighbourhoods_get_no_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_graph, "_EXPANSIONS", (48, 64))  # among so few, more find all
     file = VectorFile(str(tmp_path), 256)

@@ -94,6 +94,7 @@ def test_lines_of_a_clone_that_is_gone_are_put_back_by_whoever_has_them(tmp_path
     assert git(judges.hub, "merge-base", "--is-ancestor", git(work, "rev-parse", "HEAD"), BRANCH) == ""
 
 
+@pytest.mark.slow
 def test_what_is_listed_as_erased_goes_everywhere_and_nobody_brings_it_back(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "abc")
     kept, gone = judge(judges["a"], 2), judge(judges["b"], 2)

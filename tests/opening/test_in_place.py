@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli
-from effort import sampled
+from effort import examples, sampled
 from gitkit import git, isolate
 from storekit import PROJECT
 
@@ -241,7 +241,7 @@ def test_a_vault_in_three_hands_loses_no_byte_and_no_link(tmp_path: Path, seed: 
     with vault(folder, 8) as lore:
         known = ids(lore)
         expected = everything(folder)
-        for step in range(24):
+        for step in range(examples(12, 24)):
             path = chance.choice(sorted(known))
             deed = chance.choice(
                 ("append", "rename", "engram text", "engram tag", "record", "commit", "merge", "look")

@@ -51,6 +51,7 @@ def roots(root: Path) -> list[str]:
     return git(root, "rev-list", "--max-parents=0", BRANCH).split()
 
 
+@pytest.mark.slow
 @sampled("kind", PARTIAL)
 def test_a_partial_clone_takes_the_remotes_lore_and_syncs_it_both_ways(code: Path, kind: str) -> None:
     second = cloned(code, *PARTIAL[kind])

@@ -95,7 +95,7 @@ WAYS = {
 }
 
 
-EVERY_DAY = (by_mcp, by_hook)
+EVERY_DAY = (by_mcp,)
 
 
 @pytest.mark.parametrize(
