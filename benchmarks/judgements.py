@@ -45,6 +45,9 @@ VOTES = 50
 Judged = tuple[str, str]  # an entry, and the digest of its words
 BOTH = 1000
 _RUNS = 5
+_LAST_SECOND = (
+    28 * 86_400 - 1
+)  # of a month in which it is committed, so that no line seems to come from the past
 _LAST_MONTH = 2026 * 12 + 9  # October 2026, counted from 0
 _KINDS = [*["helpful"] * 12, *["not_relevant"] * 3, *["incorrect"] * 2, *["confirmed"] * 2, "retracted"]
 
@@ -121,7 +124,7 @@ def _commits(entries: Sequence[Judged], months: int, commits: int) -> Iterator[b
             for number in range(commits):
                 raw = b"".join(made[: len(made) * (number + 1) // commits])
                 path = ledger.path_of(source, ulid.encode(begins, 0))
-                seconds = begins // 1000 + 86_400 * 28 * (number + 1) // commits
+                seconds = begins // 1000 + _LAST_SECOND * (number + 1) // commits
                 files = [(path, raw)]
                 if first:
                     files.append((".gitattributes", b"* -text merge=union\n"))
@@ -260,7 +263,11 @@ class Scene:
 
     def _rebuild(self) -> Cost:
         say("rebuild")
-        return _checked(run([sys.executable, "-m", "engram", "reindex", "--rebuild"], self.here)).cost
+        while True:
+            done = _checked(run([sys.executable, "-m", "engram", "reindex", "--rebuild"], self.here))
+            if done.output.startswith("Rebuilt"):
+                return done.cost
+            time.sleep(1)  # what an earlier command left to the background is still at it
 
     def _state(self) -> str:
         return os.path.join(self.here, ".git", "engram")

@@ -257,6 +257,24 @@ def test_all_that_two_clones_changed_is_in_the_merge() -> None:
     assert (found.updated_at, found.conflicts) == (LATE, ())
 
 
+@pytest.mark.parametrize(("more", "expected"), [(50, 200), (51, 51)])
+def test_relationships_too_many_together_are_the_later_ones_and_the_others_are_kept(
+    more: int, expected: int
+) -> None:
+    base = BASE._replace(relationships=())
+    ours, theirs = (
+        base._replace(
+            relationships=tuple([Relationship("uses", f"{name}{number}") for number in range(count)])
+        )
+        for name, count in (("a", 150), ("b", more))
+    )
+    versions = (base, EARLY), (ours, EARLY), (theirs, LATE)
+    found = merged(*(entity_file.write_new(*version) for version in versions))
+    assert len(found.entity.relationships) == expected
+    lost = "\n".join([f"uses a{number}" for number in range(150)])
+    assert [one.value for one in found.conflicts] == ([] if expected == 200 else [lost])
+
+
 def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() -> None:
     ours = BASE._replace(
         name="A",

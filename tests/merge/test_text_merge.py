@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from merge_kit import quick
 
@@ -32,6 +32,10 @@ def length_of_longest(one: list[str], other: list[str]) -> int:
 
 
 @quick
+@example(list("axc"), list("bac"))
+@example(list("bac"), list("axc"))
+@example(list("ac"), list("cbc"))
+@example(list("cbc"), list("ac"))
 @given(lines, lines)
 def test_the_alignment_is_a_longest_common_subsequence(one: list[str], other: list[str]) -> None:
     pairs = common(one, other)
