@@ -74,7 +74,7 @@ async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item
     async with using(store, size) as user:
         found = await reviewing(user)
         await user.sees_text(
-            "kind", "who", "age", "proposed", "! problem", "● dispute", "≠ contradicts", "look at it"
+            "kind", "who", "proposed", "! problem", "● dispute", "≠ contradicts", "look at it"
         )
         await user.sees_text("9 wait", "1 of 9 · worth × certainty")
         await user.press("j", "enter")
