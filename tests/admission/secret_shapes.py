@@ -581,7 +581,7 @@ def _piece(name: str, length: int, chance: random.Random) -> str:
     if name == "basic":
         return _encoded(f"ada:{_run('b62', 14, chance)}")
     if name == "jwtbody":
-        return _encoded(f'{{"sub":"{_run("hex", 8, chance)}","role":"service"}}').rstrip("=")
+        return _encoded('{"sub":"' + _run("hex", 8, chance) + '","role":"service"}').rstrip("=")
     if name == "jwt":
         head = _encoded('{"alg":"HS256","typ":"JWT"}').rstrip("=")
         return f"{head}.{_piece('jwtbody', 0, chance)}.{_run('url', 43, chance)}"

@@ -250,7 +250,7 @@ def _private_files(store: Store, fix: bool) -> list[Finding]:
     """Find private files that may not be read or written, and folders that somebody put where such a file belongs."""
     found = []
     for at, folders, files in os.walk(store.places.state):
-        folders[:] = [name for name in folders if name not in _NO_STATE]
+        folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
         for name in [one for one in folders if _is_file_name(one)]:
             path = os.path.join(at, name)
             folders.remove(name)
