@@ -1,6 +1,6 @@
 """Recall of retrieval sets through the product: `python benchmarks/recall.py SET [SET ...]`.
 
-A SET is a JSON file, a folder with lore.jsonl and queries.jsonl, or LoCoMo's JSON. Its documents go into a scratch
+A SET is a JSON file, a folder with lore.jsonl and queries.jsonl, LoCoMo's or LongMemEval's JSON. Its documents go into a scratch
 store and every question is asked with `engram.open(...).query`, k = 10, no confidence filter, in each variant.
 `bm25` is the word index alone, every word of the query, no floor: what hybrid must never fall below.
 """
@@ -15,6 +15,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import locomo
+import longmemeval
+import recall_providers
 import recall_report
 import recall_tables
 import retrieval_set
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recall_asking import Answers
+    from retrieval_set import RetrievalSet
 
 
 def measure(path: str, variants: Sequence[str] = tuple(VARIANTS)) -> list[Report]:
@@ -35,17 +38,27 @@ def measure(path: str, variants: Sequence[str] = tuple(VARIANTS)) -> list[Report
 
     Raises OSError, ValueError or KeyError for a set that cannot be read or a variant that there is not.
     """
-    if not os.path.isdir(path) and locomo.is_locomo(path):
-        return [_conversations(path, level, variants) for level in locomo.LEVELS]
-    found = retrieval_set.load(path)
-    return [recall_report.of_one(found, _answers(found, variants))]
+    return [_report(found, variants) for found in _sets(path)]
 
 
-def _conversations(path: str, level: str, variants: Sequence[str]) -> Report:
-    return recall_report.of_units([(found, _answers(found, variants)) for found in locomo.load(path, level)])
+def _sets(path: str) -> list[RetrievalSet] | list[list[RetrievalSet]]:
+    """The sets at a path, each one store, or a store for each conversation."""
+    if os.path.isdir(path):
+        return [retrieval_set.load(path)]
+    if longmemeval.is_longmemeval(path):
+        return [longmemeval.load(path)]
+    if locomo.is_locomo(path):
+        return [locomo.load(path, level) for level in locomo.LEVELS]
+    return [retrieval_set.load(path)]
 
 
-def _answers(found: retrieval_set.RetrievalSet, variants: Sequence[str]) -> Answers:
+def _report(found: RetrievalSet | list[RetrievalSet], variants: Sequence[str]) -> Report:
+    if isinstance(found, list):
+        return recall_report.of_units([(unit, _answers(unit, variants)) for unit in found])
+    return recall_report.of_one(found, _answers(found, variants))
+
+
+def _answers(found: RetrievalSet, variants: Sequence[str]) -> Answers:
     with tempfile.TemporaryDirectory(prefix="engram-recall-") as folder:
         return ask_all(found, [VARIANTS[name] for name in variants], folder)
 
@@ -54,6 +67,7 @@ def text(reports: Sequence[Report]) -> str:
     """The reports as tables."""
     parts = [recall_tables.quality(reports)]
     parts += map(recall_tables.kinds, reports)
+    parts += map(recall_tables.any_found, reports)
     parts += [recall_tables.honesty(reports), recall_tables.bounds(reports)]
     for report in reports:
         sizes = report.sizes
@@ -71,8 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--variants", default=",".join(VARIANTS), help="comma-separated; default all: %(default)s"
     )
+    parser.add_argument(
+        "--providers",
+        help="compare embedding providers instead: comma-separated, of bundled, mapped, read, none, onnx=FOLDER",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of tables")
     chosen = parser.parse_args(arguments)
+    if chosen.providers:
+        return _compare(parser, chosen.sets, chosen.providers.split(","))
     names = chosen.variants.split(",")
     unknown = [name for name in names if name not in VARIANTS]
     if unknown:
@@ -87,6 +107,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if worse:
         print(f"\nHybrid is below BM25 alone on: {', '.join(worse)}", file=sys.stderr)
     return 1 if worse else 0
+
+
+def _compare(parser: argparse.ArgumentParser, sets: Sequence[str], providers: Sequence[str]) -> int:
+    """Print one table of all providers on all sets."""
+    try:
+        for provider in providers:
+            recall_providers.settings_of(provider)
+    except ValueError as error:
+        parser.error(str(error))
+    found = [recall_providers.compare(one, providers) for path in sets for one in _sets(path)]
+    print(recall_tables.providers(found))
+    return 0
 
 
 def _falls_below(report: Report) -> bool:

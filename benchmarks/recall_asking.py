@@ -67,10 +67,10 @@ def ask_all(found: RetrievalSet, variants: Iterable[Variant], folder: str) -> An
             answers = set_store.store_documents(root, found)
             with engram.open(root, background=False) as store:
                 store.refresh()
-                sizes = sizes or _sizes(store, found)
+                sizes = sizes or sizes_of(store, found)
                 for variant in group:
                     with set_for(variant):
-                        asked[variant.name] = _ask(_asker(store, variant, answers), found)
+                        asked[variant.name] = ask(store, variant, answers, found)
     assert sizes is not None
     return Answers(sizes, {variant.name: asked[variant.name] for variant in chosen})
 
@@ -82,20 +82,23 @@ def _by_store(variants: list[Variant]) -> Iterator[list[Variant]]:
     yield from ([variant] for variant in variants if variant.own_index)
 
 
-def _sizes(store: engram.Engram, found: RetrievalSet) -> Sizes:
+def sizes_of(store: engram.Engram, found: RetrievalSet) -> Sizes:
+    """How many documents a store of a set has, and what was refused."""
     generation = store.store.index.look()
     assert generation is not None
     refused = [problem.message for problem in generation.catalog.problems()]
     return Sizes(len(found.documents), found.cut, found.masked, refused)
 
 
-def _ask(ask: Callable[[str], Reply], found: RetrievalSet) -> Asked:
-    ask(next(iter(found.queries.values()), "warm up"))
+def ask(store: engram.Engram, variant: Variant, answers: Mapping[str, str], found: RetrievalSet) -> Asked:
+    """Ask every question of a set, after one to warm up; `answers`: entry id → the id that a hit of it counts for."""
+    reply_to = _asker(store, variant, answers)
+    reply_to(next(iter(found.queries.values()), "warm up"))
     asked = Asked({}, [], [])
     for query, text in found.queries.items():
-        asked.replies[query] = _timed(ask, text, asked.times)
+        asked.replies[query] = _timed(reply_to, text, asked.times)
     for text in found.unanswerable:
-        asked.unanswered.append(_timed(ask, text, asked.times))
+        asked.unanswered.append(_timed(reply_to, text, asked.times))
     return asked
 
 

@@ -39,6 +39,13 @@ class Report(NamedTuple):
         replies = self.asked[variant].replies
         return [scoring.ndcg(replies[query].ids, self.judged[query], K) for query in queries]
 
+    def any_found(self, variant: str, k: int, kind: str = "") -> float:
+        """The share of the answerable questions of a kind, or of all, that have any of theirs among the first `k`."""
+        replies = self.asked[variant].replies
+        asked = [query for query in replies if not kind or self.kinds.get(query) == kind]
+        hits = [scoring.recall(replies[query].ids, self.judged[query], k) > 0 for query in asked]
+        return sum(hits) / max(1, len(hits))
+
     def found(self, variant: str) -> set[str]:
         """The answerable questions that get one of theirs among the first ten."""
         replies = self.asked[variant].replies

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from recall_asking import Reply
+    from recall_providers import Compared
     from recall_report import Report
 
 _MEASURES = ["recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10"]
@@ -28,7 +29,7 @@ def quality(reports: Sequence[Report]) -> str:
         for name, asked in report.asked.items():
             values = [_figure(value) for value in report.quality(name)[:5]]
             times = [f"{scoring.percentile(asked.times, share):.2f}" for share in (0.5, 0.99)]
-            rows.append([report.name, name, *values, *_against_hybrid(report, name), *times])
+            rows.append([report.name, name, *values, *_against(report, name, HYBRID), *times])
     return _table(rows)
 
 
@@ -42,6 +43,34 @@ def kinds(report: Report) -> str:
         values = [f"{_figure(each.ndcg_10)} ({_figure(each.recall_5)})" for each in found]
         rows.append([kind, str(found[0].queries), *values])
     return f"{report.name}: nDCG@10 (recall@5)\n\n{_table(rows)}"
+
+
+def any_found(report: Report) -> str:
+    """Where questions have kinds: the share of each kind that has any of its documents among the first five, and ten."""
+    if not report.kinds:
+        return ""
+    rows = [["Kind", "Questions", *report.asked]]
+    for kind in [*dict.fromkeys(report.kinds.values()), ""]:
+        shares = [[report.any_found(name, k, kind) for k in (5, 10)] for name in report.asked]
+        count = sum(not kind or one == kind for one in report.kinds.values())
+        values = [f"{_figure(five)} / {_figure(ten)}" for five, ten in shares]
+        rows.append([kind or "all", str(count), *values])
+    return f"{report.name}: recall_any@5 / @10\n\n{_table(rows)}"
+
+
+def providers(found: Sequence[Compared]) -> str:
+    """Every provider on every set: quality against the first (95 % interval), honesty, processor time and memory."""
+    head = ["Set", "Provider", "nDCG@10", "against the first", "p", "answerable: strong / weak / none"]
+    rows = [[*head, "nothing answers", "CPU ms a question", "CPU s for the entries", "MB"]]
+    for report, costs in found:
+        first = next(iter(report.asked))
+        for name, asked in report.asked.items():
+            cost = costs[name]
+            said = [_strengths(asked.replies.values()), _strengths(asked.unanswered)]
+            spent = [f"{cost.question_ms:.1f}", f"{cost.entries_s:.1f}", f"{cost.memory_mb:.0f}"]
+            against = _against(report, name, first)
+            rows.append([report.name, name, _figure(report.quality(name).ndcg_10), *against, *said, *spent])
+    return _table(rows)
 
 
 def honesty(reports: Sequence[Report]) -> str:
@@ -84,11 +113,12 @@ def bounds(reports: Sequence[Report]) -> str:
     return _table(rows) if len(rows) > 1 else ""
 
 
-def _against_hybrid(report: Report, name: str) -> list[str]:
-    if name == HYBRID or HYBRID not in report.asked:
+def _against(report: Report, name: str, base: str) -> list[str]:
+    """The difference of nDCG@10 from that of `base`, and how sure it is."""
+    if name == base or base not in report.asked:
         return ["", ""]
     queries = list(report.judged)
-    one, other = report.ndcg(name, queries), report.ndcg(HYBRID, queries)
+    one, other = report.ndcg(name, queries), report.ndcg(base, queries)
     units = [report.units[query] for query in queries] if report.units else None
     found = bootstrap.compare(one, other, units)
     return [f"{found.mean:+.4f} ({found.low:+.4f} to {found.high:+.4f})", f"{found.p_value:.3f}"]

@@ -371,3 +371,93 @@ def test_a_step_on_is_measured_by_names_that_two_lore_share(tmp_path: Path) -> N
     ]  # fmt: skip
     (report,) = hop.reports(str(write_folder(tmp_path / "small_folder")), 1)
     assert [len(asked.replies) for asked in report.asked.values()] == [len(report.judged)] * 2
+
+
+def write_histories(path: Path) -> Path:
+    """Two instances in LongMemEval's form, written by hand: one with a long turn, one whose question nothing answers."""
+    garden = [
+        {"role": "user", "content": "My tomatoes ripen late. Any idea?", "has_answer": False},
+        {"role": "assistant", "content": "Prune the side shoots. " * 250},
+    ]
+    car = [
+        {"role": "user", "content": "I bought a green bicycle from my neighbour Olga.", "has_answer": True},
+        {"role": "assistant", "content": "Enjoy it!"},
+    ]
+    common = {
+        "question_date": "2023/05/30 (Tue) 22:10",
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 10:00"],
+        "haystack_session_ids": ["garden_1", "answer_1"],
+        "haystack_sessions": [garden, car],
+        "answer_session_ids": ["answer_1"],
+    }
+    asked = {
+        "question_id": "e47b",
+        "question_type": "single-session-user",
+        "question": "Who sold me the bicycle?",
+    }
+    nothing = {
+        "question_id": "e47b_abs",
+        "question_type": "single-session-user",
+        "question": "Volcano eruption schedule?",
+    }
+    path.write_text(
+        json.dumps([asked | {"answer": "Olga"} | common, nothing | {"answer": "-"} | common]), "utf-8"
+    )
+    return path
+
+
+def test_longmemeval_is_asked_by_session_and_its_abstentions_have_no_answer(tmp_path: Path) -> None:
+    import locomo
+    import longmemeval
+    import recall
+    import recall_tables
+
+    path = str(write_histories(tmp_path / "longmemeval_s.json"))
+    assert longmemeval.is_longmemeval(path)
+    assert not longmemeval.is_longmemeval(str(write_conversations(tmp_path / "talk.json")))
+    assert locomo.is_locomo(str(tmp_path / "talk.json"))
+    (found,) = recall.measure(path, ["words", "hybrid"])
+    assert (found.name, found.sizes.documents, found.sizes.cut) == ("longmemeval_session", 8, 0)
+    assert found.judged == {"0/e47b": {"answer_1": 1}}
+    assert found.kinds == {"0/e47b": "single-session-user"}
+    assert found.asked["words"].replies["0/e47b"].ids[0] == "answer_1"
+    assert [reply.strength for reply in found.asked["hybrid"].unanswered] == ["none"]
+    table = recall_tables.any_found(found)
+    assert "| single-session-user | 1 | 1.0000 / 1.0000 | 1.0000 / 1.0000 |" in table
+    assert "| all | 1 |" in table
+
+
+def test_any_found_counts_questions_and_recall_counts_documents() -> None:
+    from recall_asking import Asked, Reply, Sizes
+    from recall_report import Report
+
+    replies = {"one": Reply(["x", "a"], "weak", 0), "two": Reply(["x"], "weak", 0)}
+    judged = {"one": {"a": 1, "b": 1}, "two": {"c": 1}}
+    report = Report("made", Sizes(3, 0, 0, []), judged, {"one": "k"}, {}, {"words": Asked(replies, [], [])})
+    assert report.any_found("words", 5) == 0.5
+    assert report.any_found("words", 1) == 0
+    assert report.any_found("words", 5, "k") == 1
+    assert report.quality("words").recall_5 == 0.25
+
+
+@pytest.mark.slow
+def test_providers_are_compared_side_by_side_each_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import recall
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert recall.main([str(write_set(tmp_path / "small.json")), "--providers", "bundled,none"]) == 0
+    head, _, first, second = capsys.readouterr().out.splitlines()
+    assert head.count("|") == first.count("|")
+    assert first.startswith("| small | bundled | 1.0000 |  |  | ")
+    assert second.startswith("| small | none | 1.0000 | +0.0000 (+0.0000 to +0.0000) | 1.000 | ")
+    assert float(second.split("|")[-2]) > 20
+
+
+def test_a_provider_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    import recall
+
+    with pytest.raises(SystemExit):
+        recall.main(["set.json", "--providers", "bundled,magic"])
+    assert "magic" in capsys.readouterr().err

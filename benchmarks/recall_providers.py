@@ -1,0 +1,132 @@
+"""The embedding providers side by side: quality, honesty, processor time and memory on the same sets.
+
+Each provider has a store of its own for each set, made by one process and asked by another, so that the memory is that of
+asking alone.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import recall_report
+import set_store
+from measuring import resident_mb
+from recall_asking import Answers, Asked, Sizes, ask, sizes_of
+from recall_variants import HYBRID, VARIANTS
+
+import engram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from recall_report import Report
+    from retrieval_set import RetrievalSet
+
+_SETTINGS = {
+    "bundled": {"provider": "bundled"},
+    "mapped": {"provider": "neural", "questions": "mapped"},
+    "read": {"provider": "neural", "questions": "read"},
+    "none": {"provider": "none"},
+}
+_WARM_UP = (
+    "warm up",
+    "warm it up",
+    "and once more",
+)  # `neural` reads questions from the third of a process on
+
+
+class Cost(NamedTuple):
+    """Processor time of a question, ms, of reading all entries, s, and the memory of the process that asked, MB."""
+
+    question_ms: float
+    entries_s: float
+    memory_mb: float
+
+
+class Compared(NamedTuple):
+    """One set: what each provider answered, by its name, and what it cost."""
+
+    report: Report
+    costs: dict[str, Cost]
+
+
+def settings_of(provider: str) -> dict[str, str]:
+    """The settings of a provider by its name here, or of `onnx=FOLDER`. Raises ValueError for another."""
+    name, _, folder = provider.partition("=")
+    if name == "onnx" and folder:
+        return {"provider": "onnx", "path": os.path.abspath(folder)}
+    if provider not in _SETTINGS:
+        raise ValueError(f"no such provider: {provider}")
+    return _SETTINGS[provider]
+
+
+def compare(chosen: RetrievalSet | list[RetrievalSet], providers: Sequence[str]) -> Compared:
+    """Ask a set, or several stores that are one, with each provider."""
+    units = chosen if isinstance(chosen, list) else [chosen]
+    asked: dict[str, list[Asked]] = {}
+    costs = {}
+    sizes: list[Sizes] = []
+    for provider in providers:
+        measured = [_measure(found, provider) for found in units]
+        name = provider.partition("=")[0]
+        sizes = sizes or [one for one, _, _ in measured]
+        asked[name] = [one for _, one, _ in measured]
+        each = [cost for _, _, cost in measured]
+        costs[name] = Cost(
+            sum(cost.question_ms for cost in each) / len(each),
+            sum(cost.entries_s for cost in each),
+            max(cost.memory_mb for cost in each),
+        )
+    parts = [
+        (found, Answers(size, {name: each[number] for name, each in asked.items()}))
+        for number, (found, size) in enumerate(zip(units, sizes, strict=True))
+    ]
+    if not isinstance(chosen, list):
+        return Compared(recall_report.of_one(*parts[0]), costs)
+    return Compared(recall_report.of_units(parts), costs)
+
+
+def _measure(found: RetrievalSet, provider: str) -> tuple[Sizes, Asked, Cost]:
+    folder = os.path.join(os.environ["XDG_CONFIG_HOME"], "engram")
+    os.makedirs(folder, exist_ok=True)
+    lines = [f"{key} = {json.dumps(value)}" for key, value in settings_of(provider).items()]
+    with open(os.path.join(folder, "config.toml"), "w", encoding="utf-8") as file:
+        file.write("\n".join(["[embedding]", *lines, ""]))
+    with tempfile.TemporaryDirectory(prefix="engram-recall-") as scratch:
+        root = os.path.join(scratch, "store")
+        sizes, answers, seconds = _in_a_process(make, root, found)
+        asked, milliseconds, memory = _in_a_process(ask_in, root, found, answers)
+    return sizes, asked, Cost(milliseconds, seconds, memory)
+
+
+def _in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def make(root: str, found: RetrievalSet) -> tuple[Sizes, dict[str, str], float]:
+    """Make the store of a set and all its vectors: sizes, what each entry counts for, processor seconds."""
+    answers = set_store.store_documents(root, found)
+    with engram.open(root, background=False) as store:
+        began = time.process_time()
+        store.refresh()
+        store.make_vectors()
+        return sizes_of(store, found), answers, time.process_time() - began
+
+
+def ask_in(root: str, found: RetrievalSet, answers: Mapping[str, str]) -> tuple[Asked, float, float]:
+    """Ask a set's questions: the answers, processor milliseconds of a question, and the memory of this process, MB."""
+    with engram.open(root, background=False) as store:
+        store.refresh()
+        for text in _WARM_UP:
+            store.query(text, keep=False)
+        began = time.process_time()
+        asked = ask(store, VARIANTS[HYBRID], answers, found)
+        spent = time.process_time() - began
+    return asked, 1000 * spent / max(1, len(asked.times)), resident_mb()
