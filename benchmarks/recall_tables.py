@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import bootstrap
 import numpy as np
 import recall_report
 import scoring
@@ -120,7 +119,7 @@ def _against(report: Report, name: str, base: str) -> list[str]:
     queries = list(report.judged)
     one, other = report.ndcg(name, queries), report.ndcg(base, queries)
     units = [report.units[query] for query in queries] if report.units else None
-    found = bootstrap.compare(one, other, units)
+    found = scoring.compare(one, other, units)
     return [f"{found.mean:+.4f} ({found.low:+.4f} to {found.high:+.4f})", f"{found.p_value:.3f}"]
 
 

@@ -33,7 +33,6 @@ _WORDS = (
     "falcon",
     "lantern",
     "thunder",
-    "orchid",
 )
 _SIGNS = "!@#%^&*?+="
 
@@ -221,7 +220,7 @@ HUBSPOT_TOKEN=«pat-na1-{uuid}»
 INTERCOM_ACCESS_TOKEN=«dG9r{b64:56}=»
 ZENDESK_API_TOKEN=«{b62:40}»
 SALESFORCE_TOKEN=«00D{b62:12}!{b62:96}»
-//registry.npmjs.org/:_authToken=«npm_{b62:36}»
+//registry.example.com/:_authToken=«npm_{b62:36}»
 //npm.pkg.github.com/:_authToken=«ghp_{b62:36}»
 _auth="«{basic}»"
 [pypi]\nusername = __token__\npassword = «pypi-AgEIcHlwaS5vcmc{url:150}»

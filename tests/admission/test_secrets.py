@@ -14,8 +14,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.domain.admission.secret_rules import RULES
 from engram.domain.admission.secrets import ALLOW_MARKERS, Finding, _names, find_secrets, mask, redact, refuse
+from engram.domain.admission.token_shapes import RULES
 from engram.domain.errors import USAGE, SecretFoundError
 from tests.admission.test_secrets_labelled import NEGATIVES, POSITIVES, key_block, made
 

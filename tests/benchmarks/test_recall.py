@@ -290,24 +290,24 @@ def test_bounds_say_what_a_floor_would_keep_and_silence() -> None:
 
 
 def test_the_bootstrap_tells_a_sure_difference_from_chance() -> None:
-    import bootstrap
+    import scoring
 
-    better = bootstrap.compare([0.9] * 30 + [0.2] * 10, [0.4] * 30 + [0.2] * 10)
+    better = scoring.compare([0.9] * 30 + [0.2] * 10, [0.4] * 30 + [0.2] * 10)
     assert better.mean == pytest.approx(0.375)
     assert 0.2 < better.low < better.mean < better.high < 0.5
     assert better.p_value < 0.001
-    chance = bootstrap.compare([1.0, 0.0] * 20, [0.0, 1.0] * 20)
+    chance = scoring.compare([1.0, 0.0] * 20, [0.0, 1.0] * 20)
     assert chance.low < 0 < chance.high
     assert chance.p_value > 0.5
-    assert bootstrap.compare([0.5] * 9, [0.5] * 9) == (0, 0, 0, 1)
-    assert bootstrap.compare([], []) == (0, 0, 0, 1)
+    assert scoring.compare([0.5] * 9, [0.5] * 9) == (0, 0, 0, 1)
+    assert scoring.compare([], []) == (0, 0, 0, 1)
 
 
 def test_the_bootstrap_draws_whole_units() -> None:
-    import bootstrap
+    import scoring
 
     one, other = [1.0] * 10 + [0.0] * 10, [0.0] * 10 + [0.5] * 10
-    alone, together = bootstrap.compare(one, other), bootstrap.compare(one, other, ["a"] * 10 + ["b"] * 10)
+    alone, together = scoring.compare(one, other), scoring.compare(one, other, ["a"] * 10 + ["b"] * 10)
     assert alone.mean == together.mean == 0.25
     assert together.low == -0.5
     assert together.high == 1

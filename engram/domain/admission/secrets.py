@@ -11,6 +11,7 @@ from functools import cache
 from re import Match
 
 from engram.domain.admission import secret_rules as rules
+from engram.domain.admission.token_shapes import RULES, Rule
 from engram.domain.errors import SecretFoundError
 from engram.domain.typed import NamedTuple
 
@@ -227,11 +228,11 @@ def _vendor_tokens(text: str, runs: str) -> Iterator[_Span]:
 
 
 @cache
-def _rules_by_sign() -> tuple[dict[str, dict[str, list[rules.Rule]]], list[tuple[str, rules.Rule]]]:
+def _rules_by_sign() -> tuple[dict[str, dict[str, list[Rule]]], list[tuple[str, Rule]]]:
     """Return the rules by the first sign of their needle and the two characters before it; those without one."""
-    signed: dict[str, dict[str, list[rules.Rule]]] = {"_": {}, "-": {}, ".": {}}
-    others: list[tuple[str, rules.Rule]] = []
-    for rule in rules.RULES:
+    signed: dict[str, dict[str, list[Rule]]] = {"_": {}, "-": {}, ".": {}}
+    others: list[tuple[str, Rule]] = []
+    for rule in RULES:
         sign = next((sign for sign in signed if rule.needle.find(sign) >= 2), "")
         if sign:
             end = rule.needle.partition(sign)[0][-2:]
@@ -241,7 +242,7 @@ def _rules_by_sign() -> tuple[dict[str, dict[str, list[rules.Rule]]], list[tuple
     return signed, others
 
 
-def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
+def _rule_tokens(text: str, rule: Rule) -> Iterator[_Span]:
     match = rules.compiled(rule.pattern).match
     at = text.find(rule.needle)
     while at >= 0:
