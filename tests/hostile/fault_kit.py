@@ -333,15 +333,15 @@ class Bench:
         fixed = self.ask(("doctor", "--fix"))
         if _RAW.search(fixed.err + fixed.out) or fixed.code not in CODES:
             found.append(f"doctor --fix: {fixed}")
+        for line in (("query", QUESTION), ("list", "--limit", "100")):
+            trial = self.try_line(line)
+            if trial.wrong or trial.result.code:
+                found.append(f"after doctor --fix: {trial}")
         if fault is not forbidden or not (fixed.code or self.ask(("doctor",)).code):
             again = self.ask(("doctor",))
             if again.code:
                 found.append(f"doctor --fix left: {again.out.strip()[:300]} {again.err.strip()[:300]}")
             found += [f"not mended: {' '.join(one.line)}" for one in failed if self.still_fails(one)]
-        for line in (("query", QUESTION), ("list", "--limit", "100")):
-            trial = self.try_line(line)
-            if trial.wrong or trial.result.code:
-                found.append(f"after doctor --fix: {trial}")
         return found
 
     def tells_more(self, told: Result) -> bool:

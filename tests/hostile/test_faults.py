@@ -26,11 +26,21 @@ import pytest
 from apikit import PROJECT, Result, cli, variables
 from effort import is_thorough, sampled
 
-from tests.hostile.fault_kit import EVERYDAY, HOSTILE, LINES, Bench, broken, missing_commands, possible
+from tests.hostile.fault_kit import (
+    EVERYDAY,
+    HOSTILE,
+    LINES,
+    Bench,
+    broken,
+    folder,
+    forbidden,
+    missing_commands,
+    possible,
+)
 from tests.hostile.used_store import QUESTION, make_world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 PARTS = 12
 LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), "")
@@ -66,6 +76,23 @@ def test_a_sample_of_files_and_faults(bench: Bench) -> None:
     for number, (kind, fault) in enumerate(chance.sample(every, 8)):
         lines = chance.sample(EVERYDAY, 2)
         assert broken(bench, kind, fault, lines, doctor=number % 4 == 0) == []
+
+
+# What a damaged file once hid, or `doctor` once left, with lines that told it.
+HID = [
+    ("journal.jsonl", folder, EVERYDAY),
+    ("journal.jsonl", forbidden, EVERYDAY),
+]
+
+
+@sampled(("kind", "fault", "lines"), HID)
+def test_doctor_mends_a_damaged_file_that_hid_or_refused(
+    bench: Bench,
+    kind: str,
+    fault: Callable[[Path, random.Random], None],
+    lines: Sequence[tuple[str, ...]],
+) -> None:
+    assert broken(bench, kind, fault, lines) == []
 
 
 @pytest.mark.slow

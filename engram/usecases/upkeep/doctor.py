@@ -9,7 +9,7 @@ from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
-from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
+from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -88,7 +88,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
             *_disputes(store),
             *_not_travelling(store),
         ]
-        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store)]
+        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store, private)]
 
 
 def _not_travelling(store: Store) -> list[Finding]:
@@ -295,9 +295,10 @@ def _allow(path: str) -> bool:
 
 
 def _leftovers(store: Store, fix: bool) -> list[Finding]:
-    announced = {
-        os.path.basename(str(name)) for operation in store.files.journal.waiting() for name in [operation.op]
-    }
+    try:
+        announced = {os.path.basename(operation.op) for operation in store.files.journal.waiting()}
+    except StoreError:  # reported as a private file; then nobody knows what is left over
+        return []
     names = walk.scan(store.places.root, store.places.folder).leftovers
     old = [path for path in _abandoned(store, names) if not any(op in path for op in announced)]
     for path in old:
@@ -319,7 +320,10 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     if not has_work(store):
         return []
     trouble = commit_quietly(store) if fix else why_waiting(store)
-    waiting = store.files.journal.waiting()
+    try:
+        waiting = store.files.journal.waiting()
+    except StoreError:  # reported as a private file
+        return []
     soon = store.clock.now().timestamp() - _BACKGROUND_SECONDS
     if not trouble and (not waiting or waiting[0].moment > soon):
         return []  # the background process is about to commit
@@ -393,10 +397,14 @@ def _settings(store: Store) -> list[Finding]:
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
-def _degraded(store: Store) -> list[Finding]:
+def _degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
+    """Report what works less well than it could, but for what is `reported` with a file."""
     _ = store.embedder
     behind = store.meaning.progress(store.index.generation)
-    found = [Finding("embedding", "", note) for note in store.degraded if behind not in note or not behind]
+    known = [behind] if behind else []
+    known += [one.where for one in reported]
+    notes = [note for note in store.degraded if not any(text in note for text in known)]
+    found = [Finding("embedding", "", note) for note in notes]
     return [*found, Finding(VECTORS, "", behind)] if behind else found
 
 
