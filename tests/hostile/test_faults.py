@@ -28,6 +28,7 @@ from effort import is_thorough, sampled
 
 from tests.hostile.fault_kit import (
     EVERYDAY,
+    FAULTS,
     HOSTILE,
     LINES,
     Bench,
@@ -82,6 +83,8 @@ def test_a_sample_of_files_and_faults(bench: Bench) -> None:
 HID = [
     ("journal.jsonl", folder, EVERYDAY),
     ("journal.jsonl", forbidden, EVERYDAY),
+    *(("source", fault, [*EVERYDAY, ("undo",), ("import", "../rows.jsonl")]) for fault in FAULTS),
+    *(("http-token", fault, LINES["serve"]) for fault in FAULTS),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from engram.adapters.files import http_token
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
@@ -75,7 +76,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     configuration, and commit pending changes.
     """
     with store.lock:
-        private = _private_files(store, fix)
+        private = [*_source(store, fix), *_private_files(store, fix), *_token(store, fix)]
         found = [*private, *_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         reported = {one.where for one in merges}
@@ -267,6 +268,34 @@ def _private_files(store: Store, fix: bool) -> list[Finding]:
                 Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed)
             )
     return found
+
+
+def _source(store: Store, fix: bool) -> list[Finding]:
+    """Check this clone's id: its own ledgers have it too."""
+    path, writers = store.source_path, store.ledgers.writers()
+    if not writers or not os.path.lexists(path) or store.read_source() in writers:
+        return []
+    if not fix and os.path.isdir(path):
+        return []  # reported as a folder
+    if fix:
+        store.write_source(writers[-1])
+    message = "the id of this clone is damaged; its own judgements have it too"
+    return [Finding(PRIVATE, path, message, "`engram doctor --fix` takes it from there.", fix)]
+
+
+def _token(store: Store, fix: bool) -> list[Finding]:
+    """Check the token that clients of a server must send."""
+    path = os.path.join(store.places.state, http_token.NAME)
+    try:
+        if not http_token.is_damaged(path):
+            return []
+    except OSError:  # there is none, or it is reported as a private file
+        return []
+    fixed = fix and _put_aside(path, store.clock.new_id())
+    message = (
+        "this is no token for clients of a server; the next `engram serve` makes a new one, which they need"
+    )
+    return [Finding(PRIVATE, path, message, f"{_ASIDE} Give clients the new token.", fixed)]
 
 
 def _is_file_name(name: str) -> bool:
