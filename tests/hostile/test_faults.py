@@ -179,6 +179,9 @@ def test_without_a_system_call_commands_answer_or_say_why_not(
         trials.append(bench.try_line(line, without=call))
     bench.snapshot.restore()
     assert [one for one in trials if one.wrong] == []
+    if call == "flock":
+        refused = [one.result for one in trials if one.line[0] == "record"]
+        assert ["its file system does not support locks." in one.err for one in refused] == [True], refused
     if call != "flock":
         assert [one for one in trials if one.result.code != bench.known[one.line][0].code] == []
 
