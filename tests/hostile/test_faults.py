@@ -85,6 +85,10 @@ HID = [
     ("journal.jsonl", forbidden, EVERYDAY),
     *(("source", fault, [*EVERYDAY, ("undo",), ("import", "../rows.jsonl")]) for fault in FAULTS),
     *(("http-token", fault, LINES["serve"]) for fault in FAULTS),
+    ("outside", folder, [("undo",), ("sync",)]),
+    *(("~/promoted/*.md", fault, LINES["promote"]) for fault in (folder, forbidden)),
+    ("~/connections.json", folder, LINES["connect"]),
+    ("~/index/generation-*/words/meta.json", folder, [("list", "--scope", "user"), *LINES["promote"]]),
 ]
 
 

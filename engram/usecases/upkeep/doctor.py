@@ -8,13 +8,15 @@ import os
 from engram.adapters.files import http_token
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.files.places import CONFIG_NAME, connections_file, user_store
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
+from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
+from engram.usecases.opening.store_layout import locate_root
 from engram.usecases.store import entry_writer
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
@@ -33,7 +35,7 @@ VECTORS = "vectors"  # still being computed, which is not a fault
 LINK, CONFLICT, SYNC = "link", "conflict", "sync"
 PRIVATE = "private"
 _NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
-_EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".npz")
+_EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".md", ".npz")
 _NAMES = {
     *(
         "author",
@@ -44,6 +46,7 @@ _NAMES = {
         "lock",
         "merges-looked-at",
         "outside",
+        "outside.taken",
         "source",
     ),
     *("sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to"),
@@ -248,26 +251,37 @@ def _index(store: Store, fix: bool) -> list[Finding]:
 
 
 def _private_files(store: Store, fix: bool) -> list[Finding]:
-    """Find private files that may not be read or written, and folders that somebody put where such a file belongs."""
-    found = []
-    for at, folders, files in os.walk(store.places.state):
-        folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
-        for name in [one for one in folders if _is_file_name(one)]:
-            path = os.path.join(at, name)
-            folders.remove(name)
-            fixed = fix and _put_aside(path, store.clock.new_id())
-            found.append(
-                Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)
-            )
-        for name in files:
-            path = os.path.join(at, name)
-            if os.access(path, os.R_OK | os.W_OK) or os.path.islink(path):
-                continue
-            fixed = fix and _allow(path)
-            found.append(
-                Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed)
-            )
+    """Find private files that may not be read or written, and folders that somebody put where such a file belongs.
+
+    Those of the user's own store are among them, which commands use from everywhere.
+    """
+    states = [store.places.state]
+    if os.path.isfile(os.path.join(user_store(), CONFIG_NAME)):
+        with contextlib.suppress(EngramError):
+            states.append(locate_root(user_store(), USER).places.state)
+    found = _private_file(store, connections_file(), fix)
+    for state in dict.fromkeys(states):
+        for at, folders, files in os.walk(state):
+            folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
+            misplaced = [name for name in folders if _is_file_name(name)]
+            folders[:] = [name for name in folders if name not in misplaced]
+            for name in [*misplaced, *files]:
+                found += _private_file(store, os.path.join(at, name), fix)
     return found
+
+
+def _private_file(store: Store, path: str, fix: bool) -> list[Finding]:
+    """Check that a private file is one, which may be read and written."""
+    if os.path.islink(path) or not os.path.lexists(path):
+        return []
+    if os.path.isdir(path):
+        fixed = fix and _put_aside(path, store.clock.new_id())
+        return [Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)]
+    if os.access(path, os.R_OK | os.W_OK):
+        return []
+    return [
+        Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fix and _allow(path))
+    ]
 
 
 def _source(store: Store, fix: bool) -> list[Finding]:
