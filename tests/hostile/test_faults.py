@@ -33,10 +33,13 @@ from tests.hostile.fault_kit import (
     LINES,
     Bench,
     broken,
+    flipped,
     folder,
     forbidden,
     missing_commands,
     possible,
+    truncated,
+    zeroed,
 )
 from tests.hostile.used_store import QUESTION, make_world
 
@@ -85,6 +88,7 @@ HID = [
     ("journal.jsonl", forbidden, EVERYDAY),
     *(("source", fault, [*EVERYDAY, ("undo",), ("import", "../rows.jsonl")]) for fault in FAULTS),
     *(("http-token", fault, LINES["serve"]) for fault in FAULTS),
+    *(("judgements/*/*/*.jsonl", fault, [("undo",), *EVERYDAY]) for fault in (flipped, truncated, zeroed)),
     ("outside", folder, [("undo",), ("sync",)]),
     *(("~/promoted/*.md", fault, LINES["promote"]) for fault in (folder, forbidden)),
     ("~/connections.json", folder, LINES["connect"]),

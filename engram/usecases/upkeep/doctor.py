@@ -17,7 +17,7 @@ from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.store_layout import locate_root
-from engram.usecases.store import entry_writer
+from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
@@ -80,6 +80,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     """
     with store.lock:
         private = [*_source(store, fix), *_private_files(store, fix), *_token(store, fix)]
+        private += _ledgers(store, fix)
         found = [*private, *_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         reported = {one.where for one in merges}
@@ -295,6 +296,20 @@ def _source(store: Store, fix: bool) -> list[Finding]:
         store.write_source(writers[-1])
     message = "the id of this clone is damaged; its own judgements have it too"
     return [Finding(PRIVATE, path, message, "`engram doctor --fix` takes it from there.", fix)]
+
+
+def _ledgers(store: Store, fix: bool) -> list[Finding]:
+    """Check this clone's own judgements."""
+    try:
+        damaged = judgements.damaged_ledgers(store)
+        if fix:
+            for path in damaged:
+                judgements.mend_ledger(store, path)
+    except StoreError:  # reported as a private file
+        return []
+    message = "lines of this clone's judgements cannot be read"
+    hint = f"`engram doctor --fix` leaves those that can, and copies the file to ….jsonl{_DAMAGED}."
+    return [Finding(PRIVATE, path, message, hint, fix) for path in damaged]
 
 
 def _token(store: Store, fix: bool) -> list[Finding]:
