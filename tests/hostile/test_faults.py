@@ -8,6 +8,7 @@ thinking of it. Every day a sample of the product is tried, with `--slow` some c
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import functools
 import glob
 import json
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 PARTS = 12
+SECONDS = (
+    600  # for one fault, whose every line starts a process; the whole of a part takes longer than a test may
+)
 LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), "")
 needs_faketime = pytest.mark.skipif(not LIBRARY, reason="libfaketime is not installed (apt install faketime)")
 
@@ -106,6 +110,11 @@ def test_doctor_mends_a_damaged_file_that_hid_or_refused(
     assert broken(bench, kind, fault, lines) == []
 
 
+def allow_seconds(seconds: float) -> None:
+    """Set anew how long this test may take before its stack is shown and the run ended, as pytest does at its start."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     "not config.getoption('--thorough')", reason="ten thousand combinations: ./test --thorough"
@@ -115,10 +124,12 @@ def test_files_and_faults(bench: Bench, part: int) -> None:
     found = []
     for kind in list(bench.files)[part::PARTS]:
         is_nested = kind.startswith(("~/", "as-of/", "sessions/"))
+        allow_seconds(SECONDS)
         looking = bench.lines_for(kind)
         bench.snapshot.restore()
         for fault in possible(bench.files[kind][0]):
             chance = random.Random(f"{kind} {fault.__name__}")
+            allow_seconds(SECONDS)
             most = len(looking) if is_thorough() else min(len(looking), 2 if is_nested else 5)
             found += broken(bench, kind, fault, chance.sample(looking, most))
     assert found == []
