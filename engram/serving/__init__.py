@@ -14,6 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.files import http_token
 from engram.domain.errors import EngramError, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from engram.serving.limits import Limits
 
 TOKEN_VARIABLE = "ENGRAM_HTTP_TOKEN"  # noqa: S105 - the variable's name
-TOKEN_FILE = "http-token"  # noqa: S105 - the file's name
-_SHORTEST_TOKEN = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - to be noticed
 _GOODBYE_SECONDS = 2
@@ -137,7 +136,7 @@ def token_of(state: str) -> tuple[str, str]:
     The file is made on first use, for its owner's eyes. Raises UsageError, StoreError.
     """
     given = os.environ.get(TOKEN_VARIABLE, "").strip()
-    path = os.path.join(state, TOKEN_FILE)
+    path = os.path.join(state, http_token.NAME)
     place = TOKEN_VARIABLE if given else path
     try:
         token = given or _made(path)
@@ -145,10 +144,10 @@ def token_of(state: str) -> tuple[str, str]:
         raise StoreError(
             f"The token file {path} cannot be used: {error.strerror}.", f"Set {TOKEN_VARIABLE} instead."
         ) from None
-    if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+    if not http_token.is_token(token):
         raise UsageError(
-            f"The token in {place} is not one: {_SHORTEST_TOKEN} or more letters, digits and signs.",
-            f"Set {TOKEN_VARIABLE}, or remove {path} and a new one is made.",
+            f"The token in {place} is not one: {http_token.SHORTEST} or more letters, digits and signs.",
+            f"Set {TOKEN_VARIABLE}, or remove {path} (`engram doctor --fix` does) and a new one is made.",
         )
     return token, place
 
@@ -159,7 +158,7 @@ def _made(path: str) -> str:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1000).strip()
+            return file.read(http_token.MOST_READ).strip()
     with os.fdopen(handle, "w", encoding="ascii") as file:
         token = secrets.token_urlsafe(32)
         file.write(f"{token}\n")

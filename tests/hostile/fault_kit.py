@@ -333,15 +333,15 @@ class Bench:
         fixed = self.ask(("doctor", "--fix"))
         if _RAW.search(fixed.err + fixed.out) or fixed.code not in CODES:
             found.append(f"doctor --fix: {fixed}")
+        for line in (("query", QUESTION), ("list", "--limit", "100")):
+            trial = self.try_line(line)
+            if trial.wrong or trial.result.code:
+                found.append(f"after doctor --fix: {trial}")
         if fault is not forbidden or not (fixed.code or self.ask(("doctor",)).code):
             again = self.ask(("doctor",))
             if again.code:
                 found.append(f"doctor --fix left: {again.out.strip()[:300]} {again.err.strip()[:300]}")
             found += [f"not mended: {' '.join(one.line)}" for one in failed if self.still_fails(one)]
-        for line in (("query", QUESTION), ("list", "--limit", "100")):
-            trial = self.try_line(line)
-            if trial.wrong or trial.result.code:
-                found.append(f"after doctor --fix: {trial}")
         return found
 
     def tells_more(self, told: Result) -> bool:
@@ -388,20 +388,12 @@ def broken(
     found = trials(bench, kind, fault, lines)
     wrong = [f"{' '.join(one.line)}: {one.wrong}: {one.result}" for one in found if one.wrong]
     refused = [one for one in found if one.result.code not in (0, bench.known[one.line][0].code)]
-    refused = [
-        one
-        for one in refused
-        if one.line[0] not in ("doctor", "hook") and one.line[0] not in LEFT_TO_PEOPLE.get(kind, ())
-    ]
+    refused = [one for one in refused if one.line[0] not in ("doctor", "hook")]
     if doctor:
         wrong += bench.mended(kind, fault, refused)
     bench.snapshot.restore()
     _note(kind, fault.__name__, found, refused, wrong)
     return [f"{kind} {fault.__name__}: {one}" for one in wrong]
-
-
-# What `doctor --fix` leaves, and why: a sentence says what to do.
-LEFT_TO_PEOPLE = {"http-token": ("serve", "mcp")}  # who has the token has to be told the next one
 
 
 def _note(kind: str, fault: str, found: list[Trial], refused: list[Trial], wrong: list[str]) -> None:

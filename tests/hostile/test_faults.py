@@ -8,6 +8,7 @@ thinking of it. Every day a sample of the product is tried, with `--slow` some c
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import functools
 import glob
 import json
@@ -26,13 +27,30 @@ import pytest
 from apikit import PROJECT, Result, cli, variables
 from effort import is_thorough, sampled
 
-from tests.hostile.fault_kit import EVERYDAY, HOSTILE, LINES, Bench, broken, missing_commands, possible
+from tests.hostile.fault_kit import (
+    EVERYDAY,
+    FAULTS,
+    HOSTILE,
+    LINES,
+    Bench,
+    broken,
+    flipped,
+    folder,
+    forbidden,
+    missing_commands,
+    possible,
+    truncated,
+    zeroed,
+)
 from tests.hostile.used_store import QUESTION, make_world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 PARTS = 12
+SECONDS = (
+    600  # for one fault, whose every line starts a process; the whole of a part takes longer than a test may
+)
 LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), "")
 needs_faketime = pytest.mark.skipif(not LIBRARY, reason="libfaketime is not installed (apt install faketime)")
 
@@ -68,6 +86,35 @@ def test_a_sample_of_files_and_faults(bench: Bench) -> None:
         assert broken(bench, kind, fault, lines, doctor=number % 4 == 0) == []
 
 
+# What a damaged file once hid, or `doctor` once left, with lines that told it.
+HID = [
+    ("journal.jsonl", folder, EVERYDAY),
+    ("journal.jsonl", forbidden, EVERYDAY),
+    *(("source", fault, [*EVERYDAY, ("undo",), ("import", "../rows.jsonl")]) for fault in FAULTS),
+    *(("http-token", fault, LINES["serve"]) for fault in FAULTS),
+    *(("judgements/*/*/*.jsonl", fault, [("undo",), *EVERYDAY]) for fault in (flipped, truncated, zeroed)),
+    ("outside", folder, [("undo",), ("sync",)]),
+    *(("~/promoted/*.md", fault, LINES["promote"]) for fault in (folder, forbidden)),
+    ("~/connections.json", folder, LINES["connect"]),
+    ("~/index/generation-*/words/meta.json", folder, [("list", "--scope", "user"), *LINES["promote"]]),
+]
+
+
+@sampled(("kind", "fault", "lines"), HID)
+def test_doctor_mends_a_damaged_file_that_hid_or_refused(
+    bench: Bench,
+    kind: str,
+    fault: Callable[[Path, random.Random], None],
+    lines: Sequence[tuple[str, ...]],
+) -> None:
+    assert broken(bench, kind, fault, lines) == []
+
+
+def allow_seconds(seconds: float) -> None:
+    """Set anew how long this test may take before its stack is shown and the run ended, as pytest does at its start."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     "not config.getoption('--thorough')", reason="ten thousand combinations: ./test --thorough"
@@ -77,10 +124,12 @@ def test_files_and_faults(bench: Bench, part: int) -> None:
     found = []
     for kind in list(bench.files)[part::PARTS]:
         is_nested = kind.startswith(("~/", "as-of/", "sessions/"))
+        allow_seconds(SECONDS)
         looking = bench.lines_for(kind)
         bench.snapshot.restore()
         for fault in possible(bench.files[kind][0]):
             chance = random.Random(f"{kind} {fault.__name__}")
+            allow_seconds(SECONDS)
             most = len(looking) if is_thorough() else min(len(looking), 2 if is_nested else 5)
             found += broken(bench, kind, fault, chance.sample(looking, most))
     assert found == []
@@ -149,6 +198,9 @@ def test_without_a_system_call_commands_answer_or_say_why_not(
         trials.append(bench.try_line(line, without=call))
     bench.snapshot.restore()
     assert [one for one in trials if one.wrong] == []
+    if call == "flock":
+        refused = [one.result for one in trials if one.line[0] == "record"]
+        assert ["its file system does not support locks." in one.err for one in refused] == [True], refused
     if call != "flock":
         assert [one for one in trials if one.result.code != bench.known[one.line][0].code] == []
 

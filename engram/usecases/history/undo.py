@@ -139,6 +139,11 @@ def _judgements(store: Store) -> list[OwnCommit]:
     """Return the lines of this clone's ledger as operations, newest first."""
     from engram.adapters.git.read.operations import OwnCommit
 
+    if damaged := judgements.damaged_ledgers(store):
+        raise StoreError(
+            f"A line of this clone's judgements in {damaged[0]} cannot be read: it may be what was done last.",
+            "Run `engram doctor --fix`, then try again.",
+        )
     lines = judgements.own_lines(store)
     subjects, deeds = judged_subjects(lines), judgements.deeds_of(lines)
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
+from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
 
 
 def record_outside_changes(store: Store, paths: Sequence[str]) -> None:
-    """Remember files that somebody changed without Engram, for the committer to look at."""
-    waiting = {
-        change.path: change for operation in store.files.journal.waiting() for change in operation.changes
-    }
+    """Remember files that somebody changed without Engram, for the committer to look at.
+
+    Where the write journal cannot be read, nobody knows whose changes they are: all are remembered, the store is
+    degraded, and the committer waits until the journal is mended.
+    """
+    try:
+        operations = store.files.journal.waiting()
+    except StoreError as error:
+        operations = []
+        note = f"{error.message} {error.hint}"
+        store.degraded[:] = [*[one for one in store.degraded if one != note], note]
+    waiting = {change.path: change for operation in operations for change in operation.changes}
     mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
     lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
     if not lines:

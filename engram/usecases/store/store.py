@@ -13,6 +13,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.index.index import Index
+from engram.adapters.state.connection import rename_damaged
 from engram.adapters.state.database import StateDatabase
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
@@ -430,13 +431,13 @@ class Store:
     def source_id(self) -> str:
         """This clone's id: minted once, kept in the state folder, never in the work tree."""
         if not self._source_id:
-            self._source_id = self._read_source() or self._mint_source()
+            self._source_id = self.known_source_id or self._mint_source()
         return self._source_id
 
     @property
     def known_source_id(self) -> str:
         """This clone's id as far as it has one; "" before it wrote anything."""
-        self._source_id = self._source_id or self._read_source()
+        self._source_id = self._source_id or self.read_source() or self.remembered_source()
         return self._source_id
 
     @property
@@ -478,23 +479,42 @@ class Store:
             self.close()
 
     @property
-    def _source_path(self) -> str:
+    def source_path(self) -> str:
+        """The file that has this clone's id."""
         return os.path.join(self.places.state, "source")
 
-    def _read_source(self) -> str:
+    def read_source(self) -> str:
+        """Return the id in its file; "" where there is none that can be read."""
         try:
-            with open(self._source_path, encoding="ascii") as file:
+            with open(self.source_path, encoding="ascii") as file:
                 text = file.read().strip()
         except (OSError, UnicodeDecodeError):
             return ""
         return text if ulid.is_valid(text) else ""
 
+    def remembered_source(self) -> str:
+        """Return the id that this clone's own ledgers have, where its file is there and cannot be read; else ""."""
+        writers = self.ledgers.writers() if os.path.lexists(self.source_path) else []
+        return writers[-1] if writers else ""
+
+    def write_source(self, source: str) -> None:
+        """Make this the clone's id; a folder in its place is renamed. Raises StoreError."""
+        try:
+            if os.path.isdir(self.source_path):
+                rename_damaged(self.source_path)
+        except OSError as error:
+            raise atomic.unwritable(self.source_path, error) from None
+        atomic.write(self.source_path, f"{source}\n".encode(), "source", 0o600)
+        self._source_id = source
+
     def _mint_source(self) -> str:
         with self.files.lock():
-            found = self._read_source()
+            found = self.read_source()
             if not found:
                 found = self.clock.new_id()
-                atomic.write(self._source_path, f"{found}\n".encode(), "source", 0o600)
+                if os.path.lexists(self.source_path):
+                    self.degraded.append("the id of this clone could not be read, and it has a new one")
+                self.write_source(found)
         return found
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 
+from engram.adapters.files import http_token
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.files.places import CONFIG_NAME, connections_file, user_store
 from engram.adapters.index.damage import DamagedIndexError
-from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
+from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
+from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
-from engram.usecases.store import entry_writer
+from engram.usecases.opening.store_layout import locate_root
+from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
@@ -32,7 +35,7 @@ VECTORS = "vectors"  # still being computed, which is not a fault
 LINK, CONFLICT, SYNC = "link", "conflict", "sync"
 PRIVATE = "private"
 _NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
-_EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".npz")
+_EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".md", ".npz")
 _NAMES = {
     *(
         "author",
@@ -43,6 +46,7 @@ _NAMES = {
         "lock",
         "merges-looked-at",
         "outside",
+        "outside.taken",
         "source",
     ),
     *("sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to"),
@@ -75,7 +79,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     configuration, and commit pending changes.
     """
     with store.lock:
-        private = _private_files(store, fix)
+        private = [*_source(store, fix), *_private_files(store, fix), *_token(store, fix)]
+        private += _ledgers(store, fix)
         found = [*private, *_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         reported = {one.where for one in merges}
@@ -88,7 +93,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
             *_disputes(store),
             *_not_travelling(store),
         ]
-        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store)]
+        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store, private)]
 
 
 def _not_travelling(store: Store) -> list[Finding]:
@@ -247,26 +252,79 @@ def _index(store: Store, fix: bool) -> list[Finding]:
 
 
 def _private_files(store: Store, fix: bool) -> list[Finding]:
-    """Find private files that may not be read or written, and folders that somebody put where such a file belongs."""
-    found = []
-    for at, folders, files in os.walk(store.places.state):
-        folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
-        for name in [one for one in folders if _is_file_name(one)]:
-            path = os.path.join(at, name)
-            folders.remove(name)
-            fixed = fix and _put_aside(path, store.clock.new_id())
-            found.append(
-                Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)
-            )
-        for name in files:
-            path = os.path.join(at, name)
-            if os.access(path, os.R_OK | os.W_OK) or os.path.islink(path):
-                continue
-            fixed = fix and _allow(path)
-            found.append(
-                Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fixed)
-            )
+    """Find private files that may not be read or written, and folders that somebody put where such a file belongs.
+
+    Those of the user's own store are among them, which commands use from everywhere.
+    """
+    states = [store.places.state]
+    if os.path.isfile(os.path.join(user_store(), CONFIG_NAME)):
+        with contextlib.suppress(EngramError):
+            states.append(locate_root(user_store(), USER).places.state)
+    found = _private_file(store, connections_file(), fix)
+    for state in dict.fromkeys(states):
+        for at, folders, files in os.walk(state):
+            folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
+            misplaced = [name for name in folders if _is_file_name(name)]
+            folders[:] = [name for name in folders if name not in misplaced]
+            for name in [*misplaced, *files]:
+                found += _private_file(store, os.path.join(at, name), fix)
     return found
+
+
+def _private_file(store: Store, path: str, fix: bool) -> list[Finding]:
+    """Check that a private file is one, which may be read and written."""
+    if os.path.islink(path) or not os.path.lexists(path):
+        return []
+    if os.path.isdir(path):
+        fixed = fix and _put_aside(path, store.clock.new_id())
+        return [Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)]
+    if os.access(path, os.R_OK | os.W_OK):
+        return []
+    return [
+        Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fix and _allow(path))
+    ]
+
+
+def _source(store: Store, fix: bool) -> list[Finding]:
+    """Check this clone's id: its own ledgers have it too."""
+    path, writers = store.source_path, store.ledgers.writers()
+    if not writers or not os.path.lexists(path) or store.read_source() in writers:
+        return []
+    if not fix and os.path.isdir(path):
+        return []  # reported as a folder
+    if fix:
+        store.write_source(writers[-1])
+    message = "the id of this clone is damaged; its own judgements have it too"
+    return [Finding(PRIVATE, path, message, "`engram doctor --fix` takes it from there.", fix)]
+
+
+def _ledgers(store: Store, fix: bool) -> list[Finding]:
+    """Check this clone's own judgements."""
+    try:
+        damaged = judgements.damaged_ledgers(store)
+        if fix:
+            for path in damaged:
+                judgements.mend_ledger(store, path)
+    except StoreError:  # reported as a private file
+        return []
+    message = "lines of this clone's judgements cannot be read"
+    hint = f"`engram doctor --fix` leaves those that can, and copies the file to ….jsonl{_DAMAGED}."
+    return [Finding(PRIVATE, path, message, hint, fix) for path in damaged]
+
+
+def _token(store: Store, fix: bool) -> list[Finding]:
+    """Check the token that clients of a server must send."""
+    path = os.path.join(store.places.state, http_token.NAME)
+    try:
+        if not http_token.is_damaged(path):
+            return []
+    except OSError:  # there is none, or it is reported as a private file
+        return []
+    fixed = fix and _put_aside(path, store.clock.new_id())
+    message = (
+        "this is no token for clients of a server; the next `engram serve` makes a new one, which they need"
+    )
+    return [Finding(PRIVATE, path, message, f"{_ASIDE} Give clients the new token.", fixed)]
 
 
 def _is_file_name(name: str) -> bool:
@@ -295,9 +353,10 @@ def _allow(path: str) -> bool:
 
 
 def _leftovers(store: Store, fix: bool) -> list[Finding]:
-    announced = {
-        os.path.basename(str(name)) for operation in store.files.journal.waiting() for name in [operation.op]
-    }
+    try:
+        announced = {os.path.basename(operation.op) for operation in store.files.journal.waiting()}
+    except StoreError:  # reported as a private file; then nobody knows what is left over
+        return []
     names = walk.scan(store.places.root, store.places.folder).leftovers
     old = [path for path in _abandoned(store, names) if not any(op in path for op in announced)]
     for path in old:
@@ -319,7 +378,10 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     if not has_work(store):
         return []
     trouble = commit_quietly(store) if fix else why_waiting(store)
-    waiting = store.files.journal.waiting()
+    try:
+        waiting = store.files.journal.waiting()
+    except StoreError:  # reported as a private file
+        return []
     soon = store.clock.now().timestamp() - _BACKGROUND_SECONDS
     if not trouble and (not waiting or waiting[0].moment > soon):
         return []  # the background process is about to commit
@@ -393,10 +455,14 @@ def _settings(store: Store) -> list[Finding]:
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
-def _degraded(store: Store) -> list[Finding]:
+def _degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
+    """Report what works less well than it could, but for what is `reported` with a file."""
     _ = store.embedder
     behind = store.meaning.progress(store.index.generation)
-    found = [Finding("embedding", "", note) for note in store.degraded if behind not in note or not behind]
+    known = [behind] if behind else []
+    known += [one.where for one in reported]
+    notes = [note for note in store.degraded if not any(text in note for text in known)]
+    found = [Finding("embedding", "", note) for note in notes]
     return [*found, Finding(VECTORS, "", behind)] if behind else found
 
 

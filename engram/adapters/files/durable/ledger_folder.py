@@ -7,6 +7,7 @@ import os
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
+from engram.domain.entry import ulid
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +46,15 @@ class LedgerFolder:
                         facts = one.stat(follow_symlinks=False)
                         found[f"{folder}/{one.name}"] = Stamp(facts.st_size, facts.st_ino)
         return found
+
+    def writers(self) -> list[str]:
+        """Return the ids of the clones that wrote here, oldest first: one, unless this clone once lost its id."""
+        found = []
+        for at, _, names in os.walk(self.folder):
+            name = os.path.basename(at)
+            if ulid.is_valid(name) and any(one.endswith(".jsonl") for one in names):
+                found.append(name)
+        return sorted(found)
 
     def read(self, path: str, start: int = 0) -> bytes:
         """Return the bytes of a ledger from `start` on; b"" where there is none. Raises StoreError."""

@@ -5,6 +5,7 @@ Not the `filelock` package: it imports asyncio, 35 ms of the 120 that a whole `e
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _POLL_SECONDS = 0.003
+_UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 class FileLock:
@@ -36,11 +38,18 @@ class FileLock:
         except IsADirectoryError:  # which nobody can hold
             os.replace(self.path, f"{self.path}.damaged")
             handle = _opened(self.path)
-        if _lock(handle):
-            self._handle = handle
-            return True
-        os.close(handle)
-        return False
+        taken = False
+        try:
+            taken = _lock(handle)
+        except OSError as error:
+            if error.errno in _UNSUPPORTED:
+                raise OSError(error.errno, "its file system does not support locks", self.path) from None
+            raise
+        finally:
+            if not taken:
+                os.close(handle)
+        self._handle = handle if taken else None
+        return taken
 
     def acquire(self, timeout: float) -> bool:
         """Wait up to `timeout` seconds for the lock; says whether it was taken."""

@@ -158,7 +158,7 @@ def _records(path: str) -> list[dict[str, Any]]:
         return []
     except OSError as error:
         raise StoreError(
-            f"The write journal {path} cannot be read: {error.strerror}.", "Check the disk."
+            f"The write journal {path} cannot be read: {error.strerror}.", "Run `engram doctor --fix`."
         ) from None
     found: list[dict[str, Any]] = []
     for line in lines:
