@@ -89,4 +89,4 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
         )
         named = {line.split()[2] for line in typed if re.match(r"engram connect [a-z-]+ .*--yes", line)}
         known = [one for one in json.loads(agents.stdout)["agents"] if "connected" in one]
-        assert named == {one["name"] for one in known if one["connected"]}
+        assert named == {one["agent"] for one in known if one["connected"]}

@@ -26,12 +26,18 @@ def shown(picture: Path) -> list[str]:
     return [re.sub("|".join(VARIES), "…", text) for text in words]
 
 
+def steady(picture: Path) -> list[str]:
+    """What can be read before the version of a dispute that is current: it is now the one, now the other."""
+    lines = shown(picture)
+    return lines[: next((at for at, line in enumerate(lines) if "current version" in line), len(lines))]
+
+
 @pytest.mark.slow
 def test_the_pictures_of_the_docs_are_what_is_drawn_today(tmp_path: Path) -> None:
     command = (sys.executable, str(ROOT / "tools/screenshots.py"), str(tmp_path))
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
     drawn = sorted(path.name for path in tmp_path.glob("*.svg"))
     assert drawn == sorted(path.name for path in IMAGES.glob("*.svg"))
-    for name in drawn:
-        lines = difflib.unified_diff(shown(IMAGES / name), shown(tmp_path / name), "kept", "drawn", "", 0)
+    for name in sorted({*drawn} - {"tour.svg"}):  # it depends on which side of the dispute is current
+        lines = difflib.unified_diff(steady(IMAGES / name), steady(tmp_path / name), n=0)
         assert not list(lines), f"{name} is stale: run `python tools/screenshots.py`"
