@@ -99,7 +99,7 @@ def test_a_query_stays_light_by_words_and_by_meaning() -> None:
 @pytest.mark.parametrize(
     ("code", "arguments", "works"),
     [
-        (IN_A_STORE, ("reindex",), "usearch"),
+        (IN_A_STORE, ("reindex",), "engram"),
         (IN_A_STORE, ("query", "why is the cache cold", "--strategy", "hybrid"), "engram"),
         (IN_A_STORE, ("record", "Uploads over 5 GB need the multipart call."), "engram"),
         ("import engram.mcp.server, mcp", (), "mcp"),
