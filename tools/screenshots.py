@@ -1,6 +1,6 @@
 """Draw the pictures of docs/images, and the tour, a picture that moves: the terminal app on the lore of `engram demo`.
 
-    python tools/screenshots.py
+    python tools/screenshots.py [FOLDER]    (default: docs/images)
 
 Each is a real run of the app on real clones.
 """
@@ -143,9 +143,9 @@ def demonstration(folder: str) -> str:
     return path
 
 
-def main() -> None:
-    """Draw them all."""
-    IMAGES.mkdir(parents=True, exist_ok=True)
+def main(target: Path = IMAGES) -> None:
+    """Draw them all into a folder."""
+    target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = folder
         shown = demonstration(folder)
@@ -153,18 +153,19 @@ def main() -> None:
             last_run = os.path.join(shown, ".git", "engram", "app.json")
             if os.path.exists(last_run):
                 os.unlink(last_run)
-            save(picture.name, re.sub(r"terminal-\d+", "terminal", asyncio.run(draw(picture, shown))), shown)
+            svg = re.sub(r"terminal-\d+", "terminal", asyncio.run(draw(picture, shown)))
+            save(target / f"{picture.name}.svg", svg, shown)
         shown = demonstration(tempfile.mkdtemp(dir=folder))  # in which nothing is decided yet
-        save("tour", animated(asyncio.run(draw_tour(shown))), shown)
+        save(target / "tour.svg", animated(asyncio.run(draw_tour(shown))), shown)
 
 
-def save(name: str, svg: str, shown: str) -> None:
+def save(path: Path, svg: str, shown: str) -> None:
     """Write a picture without fonts to fetch and without the path of the store."""
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     svg = svg.replace(shown, "~/team").replace(os.path.dirname(shown), "~")
-    (IMAGES / f"{name}.svg").write_text(svg, "utf-8")
-    print(f"docs/images/{name}.svg  {len(svg) / 1000:.0f} kB")
+    path.write_text(svg, "utf-8")
+    print(f"{path}  {len(svg) / 1000:.0f} kB")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))

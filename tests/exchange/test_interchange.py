@@ -210,7 +210,34 @@ def test_fields_are_found_under_other_names_and_one_level_deeper() -> None:
         "category": "preference",
         "created_at": "2024-09-03T17:16:05.490Z",
         "confidence": 0.85,
+        "properties": {"owner": "u1"},
     }
+
+
+def test_what_no_field_takes_of_a_row_is_a_property_by_its_key() -> None:
+    found = row(
+        {
+            "text": "Pumps are primed by hand",
+            "summary": "Prime the pumps",
+            "name": "Pumps",
+            "title": "Pumps",
+            "type": "memory",
+            "score": 0.5,
+            "done": True,
+            "empty": "",
+            "metadata": {"score": 2, "shift": ["night", "day"], "memory_type": "fact"},
+        }
+    )
+    assert found["properties"] == {
+        "summary": "Prime the pumps",
+        "score": 0.5,
+        "done": True,
+        "metadata_score": 2,
+        "shift": ["night", "day"],
+    }
+    mixed = row({"observations": ["One text", {"at": 4}]})
+    assert (mixed["content"], mixed["properties"]) == ("One text", {"observations": ["One text", {"at": 4}]})
+    assert "properties" not in row({"from": "Ada", "relationType": "knows", "to": "Bob"})
 
 
 def test_a_graph_of_entities_and_relations_becomes_rows() -> None:

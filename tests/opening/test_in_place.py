@@ -20,6 +20,8 @@ from benchmarks.vaults.notes import WORDS, make_vault
 from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
+from engram.usecases.history.blame import blame
+from engram.usecases.history.log import history
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.init import init_here
@@ -413,3 +415,43 @@ class TestMerges:
         assert cli("doctor", cwd=tmp_path / "w").code == 0
         assert git(tmp_path / "w", "status", "--short") == ""
         assert git(tmp_path / "w", "check-attr", "merge", "sub/A.md").endswith(": engram")
+
+
+def test_the_log_and_blame_of_a_note_go_back_beyond_its_renames(tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    text = "# Cranes\n\nCranes nest in wetlands.\nThey are grey.\nThey dance.\n"
+    with vault(folder, {"cranes.md": text}) as lore:
+        write(folder, {"cranes.md": text + "They fly south.\n"})
+        commit(folder)
+        (folder / "birds").mkdir()
+        git(folder, "mv", "cranes.md", "birds/cranes.md")
+        commit(folder)
+        git(folder, "mv", "birds/cranes.md", "birds/big cranes.md")
+        write(folder, {"birds/big cranes.md": text + "They fly north.\n", "cranes.md": "Of machines.\n"})
+        commit(folder)
+        name = ids(lore)["birds/big cranes.md"]
+        events = history(lore.store, name)[1]
+        assert [(one.kind, one.path) for one in events] == [
+            ("moved", "birds/big cranes.md"),
+            ("moved", "birds/cranes.md"),
+            ("changed", "cranes.md"),
+            ("added", "cranes.md"),
+        ]
+        oldest = {row.commit for row in blame(lore.store, name)[1] if "grey" in row.text}
+        assert oldest == {events[-1].commit}
+
+
+def test_the_log_of_a_note_that_was_gone_for_a_commit_goes_back_to_its_first(tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    with vault(folder, {"cranes.md": "Cranes nest in wetlands.\nThey are grey.\n"}) as lore:
+        ids(lore)
+        (folder / "cranes.md").rename(tmp_path / "kept.md")
+        commit(folder)
+        (tmp_path / "kept.md").rename(folder / "grus.md")
+        name = ids(lore)["grus.md"]
+        commit(folder)
+        assert [(one.kind, one.path) for one in history(lore.store, name)[1]] == [
+            ("added", "grus.md"),
+            ("removed", "cranes.md"),
+            ("added", "cranes.md"),
+        ]

@@ -1,4 +1,4 @@
-"""What the page for newcomers tells to type works in a fresh home, from top to bottom."""
+"""What the pages for newcomers tell to type works in a fresh home, from top to bottom."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/getting-started.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = [  # with how many commands they have at least, a question afterwards, and a part of its answer
+    ("getting-started.md", 14, "do otters hold hands", "Otters hold hands asleep"),
+    ("moving-in.md", 13, "tabs or spaces in Go", "Prefers tabs over spaces"),
+    ("connect.md", 20, "", ""),
+]
 
 
 @pytest.mark.slow
-def test_every_command_of_getting_started_runs_in_a_fresh_home(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "least", "question", "answer"), PAGES, ids=[page for page, *_ in PAGES])
+def test_every_command_of_a_page_runs_in_a_fresh_home(
+    tmp_path: Path, page: str, least: int, question: str, answer: str
+) -> None:
     home, repository, programs = tmp_path / "home", tmp_path / "repository", tmp_path / "bin"
     (home / "notes").mkdir(parents=True)
     (home / "notes/cranes.md").write_text("# Cranes\n\nCranes nest in wetlands in spring.\n", "utf-8")
+    (home / "vault").mkdir()
+    (home / "vault/herons.md").write_text("# Herons\n\nHerons wait; [[cranes]] nest in wetlands.\n", "utf-8")
     (home / "basic-memory").mkdir()
     (home / "basic-memory/otters.md").write_text(
         "---\ntitle: Otters\ntype: note\npermalink: otters\n---\n\n# Otters\n\n- [fact] Otters hold hands asleep.\n",
@@ -44,11 +54,11 @@ def test_every_command_of_getting_started_runs_in_a_fresh_home(tmp_path: Path) -
     subprocess.run(
         ("git", "remote", "add", "origin", str(tmp_path / "remote.git")), cwd=repository, check=True
     )
-    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```console\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     typed = [
         line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")
     ]
-    assert len(typed) >= 14
+    assert len(typed) >= least
     for line in typed:
         done = subprocess.run(
             ("bash", "-c", line),
@@ -60,12 +70,23 @@ def test_every_command_of_getting_started_runs_in_a_fresh_home(tmp_path: Path) -
             timeout=60,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    found = subprocess.run(
-        ("bash", "-c", 'engram query "do otters hold hands"'),
-        cwd=repository,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "Otters hold hands asleep" in found.stdout
+    if question:
+        found = subprocess.run(
+            (str(program), "query", question),
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        assert answer in found.stdout.decode()
+    else:
+        agents = subprocess.run(
+            (str(program), "agents", "--json"),
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        named = {line.split()[2] for line in typed if re.match(r"engram connect [a-z-]+ .*--yes", line)}
+        known = [one for one in json.loads(agents.stdout)["agents"] if "connected" in one]
+        assert named == {one["agent"] for one in known if one["connected"]}

@@ -31,14 +31,18 @@ loaded = [name for name in heavy if name in sys.modules and name not in before]
 import json
 print(json.dumps({"status": status, "loaded": loaded}), file=sys.stderr)
 """
+FOR_TRAINING = ("huggingface_hub", "joblib")  # model2vec brings them along; nobody needs them offline
 START = "from engram.cli.main import main; raise SystemExit(main())"
 
 
-def start(code: str, *arguments: str) -> dict[str, object]:
+def start(
+    code: str, *arguments: str, heavy: tuple[str, ...] = (*HEAVY, *HEAVY_OF_PYTHON)
+) -> dict[str, object]:
     """What a fresh Python loaded: `{"status": exit status, "loaded": [heavy modules]}`."""
-    heavy = " ".join((*HEAVY, *HEAVY_OF_PYTHON))
-    command = (sys.executable, "-c", PROBE, code, heavy, *arguments)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    command = (sys.executable, "-c", PROBE, code, " ".join(heavy), *arguments)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
+    )
     lines = done.stderr.splitlines()
     assert lines[-1:], done.stderr
     assert lines[-1].startswith("{"), done.stderr
@@ -88,6 +92,23 @@ def test_a_query_stays_light_by_words_and_by_meaning() -> None:
     by_words = start(IN_A_STORE, "query", "upload retry", "--strategy", "words")
     assert by_words == {"status": 0, "loaded": []}
     assert start(IN_A_STORE, "query", "upload retry") == by_words
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("code", "arguments", "works"),
+    [
+        (IN_A_STORE, ("reindex",), "engram"),
+        (IN_A_STORE, ("query", "why is the cache cold", "--strategy", "hybrid"), "engram"),
+        (IN_A_STORE, ("record", "Uploads over 5 GB need the multipart call."), "engram"),
+        ("import engram.mcp.server, mcp", (), "mcp"),
+        ("import sys; sys.path.insert(0, 'tui'); import engram_tui.app", (), "textual"),
+    ],
+    ids=["reindex", "query", "record", "mcp", "app"],
+)
+def test_nothing_of_the_hub_client_is_loaded(code: str, arguments: tuple[str, ...], works: str) -> None:
+    assert start(code, *arguments, heavy=(*FOR_TRAINING, works)) == {"status": 0, "loaded": [works]}
 
 
 @pytest.mark.usefixtures("store")

@@ -158,17 +158,25 @@ class HistoryTable:
             run.executemany(f"DELETE FROM events WHERE {where}", names)  # noqa: S608 - fixed text
             run.executemany("DELETE FROM commits WHERE oid = ?", names)
 
-    def of_lore(self, lore_id: str, path: str, limit: int) -> list[tuple[CommitRow, EventRow]]:
-        """Return the last events of an entry, newest first; of a file without an id those until it gets one."""
+    def of_lore(
+        self, lore_id: str, path: str, limit: int, earlier: Sequence[tuple[str, str]] = ()
+    ) -> list[tuple[CommitRow, EventRow]]:
+        """Return the last events of an entry, newest first; of a file without an id those until it gets one.
+
+        `earlier` are commits before which the file had other paths, with these.
+        """
         columns = ", ".join([*CommitRow._fields, *EventRow._fields])
         query = (
             f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names
             f"SELECT {columns} FROM events JOIN commits USING (number) "
             "WHERE id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
             "WHERE later.path = events.path AND later.id != '' AND later.number > events.number "
-            "ORDER BY later.number LIMIT 1), :id) = :id) ORDER BY rank DESC, number DESC LIMIT :limit"
+            "ORDER BY later.number LIMIT 1), :id) = :id) OR (id = '' AND EXISTS (SELECT 1 FROM json_each(:earlier) "
+            "JOIN commits moved ON moved.oid = json_extract(value, '$[0]') WHERE events.path = json_extract(value, '$[1]') "
+            "AND (commits.rank, commits.number) < (moved.rank, moved.number))) ORDER BY rank DESC, number DESC LIMIT :limit"
         )
-        rows = self._connection.execute(query, {"id": lore_id, "path": path, "limit": limit}).fetchall()
+        values = {"id": lore_id, "path": path, "limit": limit, "earlier": json.dumps(list(earlier))}
+        rows = self._connection.execute(query, values).fetchall()
         width = len(CommitRow._fields)
         return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
 

@@ -35,6 +35,19 @@ if TYPE_CHECKING:
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
+_OF_ENGRAM = (
+    *(
+        "updated_at",
+        "last_validated",
+        "path",
+        "source_id",
+        "sources",
+        "merged_from",
+        "votes",
+        "conflicts",
+        "settled",
+    ),
+)
 _NO_TIME = "0000000000"  # how the id of a file begins that nobody has adopted yet
 
 
@@ -288,8 +301,9 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         when=_texts(fields.get("when")),
     )
     validations = fields.get("validation_count")
-    said = fields.get("properties")
-    keys = as_keys(said, (*KEYS, "origin", "aliases")) if isinstance(said, dict) else {}
+    given = fields.get("properties")
+    said = {**(given if isinstance(given, dict) else {}), **(_past_elsewhere(fields) if own is None else {})}
+    keys = as_keys(said, (*KEYS, "origin", "aliases"))
     return Source(
         where,
         draft,
@@ -299,8 +313,19 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         own,
         validations if isinstance(validations, int) else 0,
         keys=keys,
+        author=str(fields.get("author") or "") if own is None and fields.get("agent") else "",
         left=tuple([LeftOut(where, f"`{name}`", AS_PROPERTY) for name in keys]),
     )
+
+
+def _past_elsewhere(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of another tool's row that say what it was there, where an entry has its own: kept as properties."""
+    names = ("id",) if not own_id(str(fields.get("id", ""))) else ()
+    said = {name: fields[name] for name in (*names, *_OF_ENGRAM) if name in fields}
+    related = fields.get("relations")
+    if isinstance(related, list) and len(_relations(related)) < len(related):
+        said["relations"] = related
+    return said
 
 
 def _category(given: str, categories: Categories, title: str, content: str) -> str:

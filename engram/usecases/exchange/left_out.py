@@ -56,10 +56,12 @@ def as_keys(said: Mapping[str, object], own: Collection[str]) -> Keys:
     """Return properties of another tool as keys of an entry's file; `own` are names that Engram has fields of."""
     found: Keys = {}
     for name, value in said.items():
-        key = re.sub(r"\W", "_", name).strip("_")
-        if not key or value in (None, "", [], {}):
+        if value in (None, "", [], {}):
             continue
-        key = f"imported_{key}" if key in own or key[0].isdigit() else key
+        key = re.sub(r"\W", "_", name).strip("_")
+        key = f"imported_{key}" if not key or key in own or key[0].isdigit() else key
+        while key in found:
+            key += "_"
         if isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value):
             found[key] = tuple(map(str, value))
         else:

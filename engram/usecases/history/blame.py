@@ -9,11 +9,11 @@ from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.git.run.layout import hash_name
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history.history_feed import with_history
+from engram.usecases.history.history_feed import events_of
 from engram.usecases.history.log import SHORT, WAIT_SECONDS
 from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store.commit import commit_quietly
-from engram.usecases.store.lineage import in_git, repository_of
+from engram.usecases.store.lineage import repository_of
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
         commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
         raw = store.files.read(found.path)
-    path = in_git(store, found.path)
-    rows = with_history(store, lambda table: table.of_lore(found.id, path, _LIMIT), step)
+    rows = events_of(store, found.id, found.path, _LIMIT, step)
     known, newest = _origins(store, rows)
     before = known.get(blob_oid(raw, hash_name(repository)), newest)
     last = _step(_parts(raw), None, [before] if before else [])

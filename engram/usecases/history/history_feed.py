@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 
 from engram.adapters.files.durable.lock import FileLock
@@ -52,6 +53,35 @@ def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | N
         except TableError as error:
             _prepare_retry(path, attempt, error)
     raise AssertionError("unreachable")
+
+
+def events_of(
+    store: Store, lore_id: str, path: str, limit: int, step: Step | None = None
+) -> list[tuple[CommitRow, EventRow]]:
+    """Return the last events of the entry at a path of the store, newest first; of a note also from before its renames.
+
+    Raises StoreError, GitError.
+    """
+    name = in_git(store, path)
+    if store.places.folder:
+        return with_history(store, lambda table: table.of_lore(lore_id, name, limit), step)
+    from engram.adapters.git.read.edits import renames_of
+
+    renames = renames_of(repository_of(store), name)
+    rows = with_history(store, lambda table: table.of_lore(lore_id, name, limit, renames), step)
+    first = store.first_seen(path).partition("#")[0]
+    if first not in ("", path) and not renames and rows and not rows[-1][1].before:
+        renames = [(rows[-1][0].oid, in_git(store, first))]  # removed by one commit, added by another
+        rows = with_history(store, lambda table: table.of_lore(lore_id, name, limit, renames), step)
+    moves = {oid for oid, _ in renames}
+    for at, ((commit, event), (_, before)) in enumerate(itertools.pairwise(rows)):
+        if commit.oid in moves and event.kind == ADDED and not event.id and before.after:
+            confidence = before.confidence
+            rows[at] = (
+                commit,
+                event._replace(kind=MOVED, before=(before.after,), confidence_before=confidence),
+            )
+    return rows
 
 
 def _prepare_retry(path: str, attempt: str, error: TableError) -> None:

@@ -10,12 +10,12 @@ from engram.domain.entry.lore import HUMAN
 from engram.domain.entry.people import committer_line
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history.history_feed import with_history
+from engram.usecases.history.history_feed import events_of, with_history
 from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store import entry_writer, judgements, people
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.judgement_words import judged_subjects
-from engram.usecases.store.lineage import in_git, in_store, repository_of
+from engram.usecases.store.lineage import in_store, repository_of
 from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
-    path = in_git(store, found.path)
-    rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
+    rows = events_of(store, found.id, found.path, limit, step)
     known = signatures_of(store, [commit.oid for commit, _ in rows])
     events = [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
     course = judgements.course_of(store, entry_writer.load(store, found.path).lore)

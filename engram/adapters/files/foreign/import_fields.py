@@ -1,13 +1,13 @@
 """One row of another tool's export, as lore fields: which key holds what, and in what shape.
 
 Keys differ between tools (`memory`, `text`, `observations`; `labels`, `topics`, …) and may lie one level
-deeper (`metadata`, `payload`). A value in a shape that cannot be used is left out and told; only a row
-without text fails.
+deeper (`metadata`, `payload`). A value in a shape that cannot be used is left out and told, one that no field
+takes is a property; only a row without text fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from engram.domain.entry import times
@@ -45,6 +45,9 @@ _OWN_TEXTS = ("status", "source_id", "path", "author")
 _OWN_LISTS = ("sources", "merged_from", "when")
 _OWN_RECORDS = ("relations", "conflicts", "settled")
 _NESTED = ("metadata", "payload", "value", "properties", "data", "memory")
+_OWN_ROW = ("votes", "source_id")  # a row that has both is of Engram's own export
+_OF_OWN_ROWS = ("state", "disputed", "here", "tier", "confirmed")  # which only say what others come to
+_TRIPLE = (("from", "source"), ("relationType",), ("to", "target"))
 
 
 class RowError(ValueError):
@@ -59,51 +62,78 @@ def fields_of(row: object) -> tuple[dict[str, object], list[str]]:
     """Return the lore fields of one parsed row, and a message for each value that had to be dropped.
 
     Only fields that were found, as plain values: texts, lists of texts, RFC 3339 times, numbers in their
-    range. Raises RowError where there is no text.
+    range. What no field takes is in `properties`, by its key. Raises RowError where there is no text.
     """
     if isinstance(row, str):
         row = {"content": row}
     if not isinstance(row, dict):
         raise RowError(f"A row must be an object, not {_kind(row)}.", "Give each row a 'content'.")
-    sources = [row, *(row[key] for key in _NESTED if isinstance(row.get(key), dict))]
-    content = _content(sources, row)
+    named = [("", row), *((key, row[key]) for key in _NESTED if isinstance(row.get(key), dict))]
+    sources = [source for _, source in named]
+    content, used = _content(sources, row)
     if not content:
         raise RowError("This row has no text.", "Give it a 'content' (or text, body, memory, observation).")
     fields: dict[str, object] = {"content": content}
     dropped: list[str] = []
     for field, read in _READERS.items():
-        for key, value in _found(sources, _KEYS.get(field, [field])):
+        for place, key, value in _found(sources, _KEYS.get(field, [field])):
             try:
                 usable = read(value)
             except (ValueError, OverflowError, OSError) as error:
                 dropped.append(f"'{key}' was left out: {error}.")
+                used.add((place, key))
                 continue
             if usable not in ("", [], {}):
                 fields[field] = usable
+                used.add((place, key))
                 break
+    rest = _rest(named, used)
+    if rest:
+        given = fields.get("properties")
+        fields["properties"] = {**rest, **(given if isinstance(given, dict) else {})}
     return fields, dropped
 
 
-def _content(sources: Sequence[Mapping[str, object]], row: Mapping[str, object]) -> str:
-    for _, value in _found(sources, _KEYS["content"]):
+def _rest(
+    named: Sequence[tuple[str, Mapping[str, object]]], used: Collection[tuple[int, str]]
+) -> dict[str, object]:
+    """Return what no field has taken of a row and the objects in it that were `named`, but for what says nothing."""
+    rest: dict[str, object] = {}
+    taken = [named[place][1][key] for place, key in used]
+    known = ("properties", *(_OF_OWN_ROWS if all(key in named[0][1] for key in _OWN_ROW) else ()))
+    inner = [key for key, _ in named]
+    for place, (name, source) in enumerate(named):
+        for key, value in source.items():
+            is_taken = (place, key) in used or (not place and key in (*known, *inner))
+            is_again = isinstance(value, str) and value in taken
+            is_kind = key in _KEYS["category"] and value in _NO_CATEGORY
+            if name == "properties" or is_taken or is_again or is_kind or value in (None, "", [], {}):
+                continue
+            rest[f"{name}_{key}" if key in rest else str(key)] = value
+    return rest
+
+
+def _content(
+    sources: Sequence[Mapping[str, object]], row: Mapping[str, object]
+) -> tuple[str, set[tuple[int, str]]]:
+    """Return the text of a row, "" where it has none, and the keys that it is from, each with the place of its source."""
+    for place, key, value in _found(sources, _KEYS["content"]):
         text = _text_or_list(value)
         if text:
-            return text
-    triple = [
-        row.get("from") or row.get("source"),
-        row.get("relationType"),
-        row.get("to") or row.get("target"),
-    ]
+            is_whole = not isinstance(value, list) or all(isinstance(item, str) for item in value)
+            return text, {(place, key)} if is_whole else set()
+    keys = [next((key for key in names if row.get(key)), names[0]) for names in _TRIPLE]
+    triple = [row.get(key) for key in keys]
     if all(isinstance(word, str) and word.strip() for word in triple):
-        return " ".join(str(word).strip() for word in triple)
-    return ""
+        return " ".join(str(word).strip() for word in triple), {(0, key) for key in keys}
+    return "", set()
 
 
-def _found(sources: Sequence[Mapping[str, object]], keys: Iterable[str]) -> Iterator[tuple[str, object]]:
-    for source in sources:
+def _found(sources: Sequence[Mapping[str, object]], keys: Iterable[str]) -> Iterator[tuple[int, str, object]]:
+    for place, source in enumerate(sources):
         for key in keys:
             if source.get(key) is not None:
-                yield key, source[key]
+                yield place, key, source[key]
 
 
 def _category(value: object) -> str:

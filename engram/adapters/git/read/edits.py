@@ -55,6 +55,34 @@ def edits_through_moves(repo: Repository, tip: str, known: Sequence[str], path: 
     return [commit for _, commit in _log(repo, tip, known, "--follow", [path])]
 
 
+def renames_of(repo: Repository, path: str) -> list[tuple[str, str]]:
+    """Return the commits of HEAD that gave a file its path and those before it, each with the path until then, newest first.
+
+    Raises GitError.
+    """
+    words = (
+        "log",
+        "-z",
+        "--follow",
+        "--diff-filter=R",
+        "--name-status",
+        "--no-show-signature",
+        "--format=%x01%H",
+        "HEAD",
+    )
+    tokens = os.fsdecode(listing(repo, *words, "--", path, deadline=_SECONDS)).split("\0")
+    found: list[tuple[str, str]] = []
+    oid = ""
+    for place, token in enumerate(tokens):
+        text = token.removeprefix("\n")
+        if text.startswith("\x01"):
+            oid = text[1:]
+        elif oid and text.startswith("R"):
+            found.append((oid, tokens[place + 1]))
+            oid = ""
+    return found
+
+
 def _log(
     repo: Repository, tip: str, known: Sequence[str], how: str, paths: Sequence[str]
 ) -> list[tuple[str, EditCommit]]:

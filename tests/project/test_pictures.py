@@ -1,0 +1,43 @@
+"""The pictures of the README and the documentation show the app as it is."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGES = ROOT / "docs/images"
+VARIES = (  # from run to run
+    *(r"\b20\d\d-\d\d-\d\d\b", r"\b\d\d:\d\d(?= UTC)", r"\b\d+ ms\b"),
+    *(r"\b[0-9a-f]{10}\b", r"(?<![a-zA-Z])(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{5,}\b"),
+)
+
+
+def shown(picture: Path) -> list[str]:
+    """What can be read in a picture, without what varies: times, ids of commits, entries and clones."""
+    texts = re.findall(r"<text[^>]*>(.*?)</text>", picture.read_text("utf-8"), re.DOTALL)
+    words = [html.unescape(text).replace("\xa0", " ") for text in texts]
+    return [re.sub("|".join(VARIES), "…", text) for text in words]
+
+
+def steady(picture: Path) -> list[str]:
+    """What can be read before the version of a dispute that is current: it is now the one, now the other."""
+    lines = shown(picture)
+    return lines[: next((at for at, line in enumerate(lines) if "current version" in line), len(lines))]
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_docs_are_what_is_drawn_today(tmp_path: Path) -> None:
+    command = (sys.executable, str(ROOT / "tools/screenshots.py"), str(tmp_path))
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    drawn = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert drawn == sorted(path.name for path in IMAGES.glob("*.svg"))
+    for name in sorted({*drawn} - {"tour.svg"}):  # it depends on which side of the dispute is current
+        lines = difflib.unified_diff(steady(IMAGES / name), steady(tmp_path / name), n=0)
+        assert not list(lines), f"{name} is stale: run `python tools/screenshots.py`"
