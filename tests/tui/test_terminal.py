@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Self
 
 import pytest
 from effort import sampled
@@ -22,10 +18,7 @@ from engram_tui.main import run
 if sys.platform == "win32":
     pytest.skip("Windows has no pseudo-terminals that Python can open", allow_module_level=True)
 
-import fcntl
-import pty
-import struct
-import termios
+from terminal_kit import LIMIT, Terminal
 
 START = """
 import sys, engram
@@ -34,66 +27,7 @@ with engram.open({path!r}, session="t") as store:
     code = run(store)
 sys.exit(code)
 """
-SEQUENCE = re.compile(
-    r"\x1b\[[0-9;?<>=:]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[=>78]"
-)
 COLOUR = re.compile(r"\x1b\[[0-9;:]*(?<![0-9])(?:3[0-7]|4[0-7]|9[0-7]|10[0-7]|38|48)[;:m]")
-LIMIT = 60.0  # seconds; reached only where something is broken
-
-
-class Terminal:
-    """A program on a pseudo-terminal of 80 columns and 24 lines."""
-
-    def __init__(self, code: str, **variables: str) -> None:
-        self.screen, inner = pty.openpty()
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **variables}
-        command = (sys.executable, "-c", code)
-        self.process = subprocess.Popen(
-            command, stdin=inner, stdout=inner, stderr=inner, env=environment, start_new_session=True
-        )
-        os.close(inner)
-        self.raw = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()  # does nothing to one that ended by itself
-        self.process.wait()
-        os.close(self.screen)
-
-    @property
-    def shown(self) -> str:
-        """All text that was ever drawn, without the sequences that placed it."""
-        return SEQUENCE.sub("", self.raw)
-
-    def read(self) -> bool:
-        """Take what the program draws next; False once it closed its side."""
-        if not select.select([self.screen], [], [], 0.5)[0]:
-            return True
-        try:
-            drawn = os.read(self.screen, 65_536)
-        except OSError:  # how Linux reports the end
-            return False
-        self.raw += drawn.decode("utf-8", "replace")
-        return bool(drawn)
-
-    def shows(self, *texts: str) -> None:
-        """Wait until all of these were drawn."""
-        end = time.monotonic() + LIMIT
-        while not all(text in self.shown for text in texts):
-            assert self.read(), self.shown[-3000:]
-            assert time.monotonic() < end, self.shown[-3000:]
-
-    def types(self, text: str) -> None:
-        os.write(self.screen, text.encode())
-
-    def exit_code(self) -> int:
-        end = time.monotonic() + LIMIT
-        while self.read():
-            assert time.monotonic() < end, self.shown[-3000:]
-        return self.process.wait(LIMIT)
 
 
 @pytest.fixture
@@ -106,7 +40,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_browse_search_read_and_leave(path: str) -> None:
-    with Terminal(START.format(path=path)) as terminal:
+    with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.types("/idempotent")
         terminal.shows(" of 2 · ")
@@ -121,7 +55,7 @@ def test_browse_search_read_and_leave(path: str) -> None:
 
 @pytest.mark.slow
 def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> None:
-    with Terminal(START.format(path=path)) as terminal:
+    with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.types("/dhx")  # the letters of three actions that would change lore
         terminal.shows("of 2 · ")
@@ -137,7 +71,7 @@ def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> No
 
 @pytest.mark.slow
 def test_no_color_sends_no_colours_and_still_shows_the_cursor(path: str) -> None:
-    with Terminal(START.format(path=path), NO_COLOR="1") as terminal:
+    with Terminal.of_code(START.format(path=path), NO_COLOR="1") as terminal:
         terminal.shows("newest first", "▌")
         terminal.types("q")
         assert terminal.exit_code() == 0
@@ -151,7 +85,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(path: str) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(path: str) -> None:
-    with Terminal(START.format(path=path)) as terminal:
+    with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.types("sp")  # another order; a pin
         terminal.shows("is pinned")
@@ -165,7 +99,7 @@ def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(pat
 
 @sampled("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
-    with Terminal(START.format(path=path)) as terminal:
+    with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.process.send_signal(number)
         assert terminal.exit_code() == 128 + number
@@ -175,7 +109,7 @@ def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals
 @pytest.mark.slow
 def test_the_death_of_the_parent_ends_it(path: str) -> None:
     wrapped = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {START.format(path=path)!r}])"
-    with Terminal(wrapped) as terminal:
+    with Terminal.of_code(wrapped) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.process.kill()
         terminal.process.wait()
@@ -185,7 +119,7 @@ def test_the_death_of_the_parent_ends_it(path: str) -> None:
 
 def test_a_terminal_that_cannot_draw_is_told_so_in_a_line(path: str) -> None:
     code = f"import runpy, sys; sys.argv = ['engram', 'tui', '--store', {path!r}]; runpy.run_module('engram', run_name='__main__')"
-    with Terminal(code, TERM="dumb") as terminal:
+    with Terminal.of_code(code, TERM="dumb") as terminal:
         assert terminal.exit_code() == 2
     assert "TERM is dumb" in terminal.shown
     assert "engram list" in terminal.shown

@@ -1,0 +1,40 @@
+"""The demonstration in a real terminal of 80x24: keys are pressed only where the last line shows them."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("Windows has no pseudo-terminals that Python can open", allow_module_level=True)
+
+from terminal_kit import Terminal
+
+COMMAND = (sys.executable, "-m", "engram", "demo")
+
+
+@pytest.mark.slow
+def test_a_newcomer_settles_a_dispute_and_a_proposal_by_the_footer() -> None:
+    with Terminal(COMMAND) as terminal:
+
+        def press(key: str, title: str) -> None:
+            terminal.has(title, footer=True)
+            terminal.types(key)
+
+        terminal.has("7 wait", "● dispute", "proposal", "≈ duplicate")
+        press("y", "y as proposed")
+        terminal.has("6 wait", "u undoes it")
+        press("\r", "enter open")
+        press("\r", "enter open")
+        press("y", "y accept")
+        terminal.has("2 undecided")
+        press("y", "y accept")
+        terminal.has("1 undecided")
+        press("x", "x reject")
+        terminal.types("no\r")
+        press("i", "i bring them in")
+        terminal.has("2 entries come into the lore")
+        terminal.types("y")
+        terminal.has("5 wait")
+        assert "Traceback" not in terminal.shown
