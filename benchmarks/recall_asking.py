@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-import set_store
+import retrieval_set
 from recall_variants import set_for
 
 import engram
@@ -64,7 +64,7 @@ def ask_all(found: RetrievalSet, variants: Iterable[Variant], folder: str) -> An
     for number, group in enumerate(_by_store(chosen)):
         with set_for(group[0]._replace(constants=group[0].constants if group[0].own_index else {})):
             root = os.path.join(folder, str(number))
-            answers = set_store.store_documents(root, found)
+            answers = retrieval_set.store_documents(root, found)
             with engram.open(root, background=False) as store:
                 store.refresh()
                 sizes = sizes or sizes_of(store, found)

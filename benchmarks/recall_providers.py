@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import recall_report
-import set_store
+import retrieval_set
 from measuring import resident_mb
 from recall_asking import Answers, Asked, Sizes, ask, sizes_of
 from recall_variants import HYBRID, VARIANTS
@@ -112,7 +112,7 @@ def _in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
 
 def make(root: str, found: RetrievalSet) -> tuple[Sizes, dict[str, str], float]:
     """Make the store of a set and all its vectors: sizes, what each entry counts for, processor seconds."""
-    answers = set_store.store_documents(root, found)
+    answers = retrieval_set.store_documents(root, found)
     with engram.open(root, background=False) as store:
         began = time.process_time()
         store.refresh()

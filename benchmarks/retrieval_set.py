@@ -1,7 +1,8 @@
 """Retrieval sets: documents, questions and which document answers which question, read from either of their two forms.
 
 One JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, in which
-lore has all its fields and every question says its kind. docs/recall.md describes both.
+lore has all its fields and every question says its kind. docs/recall.md describes both. The scratch store of a set
+has one entry for each document, all of the same age.
 """
 
 from __future__ import annotations
@@ -9,20 +10,27 @@ from __future__ import annotations
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scratch_store import FOLDER, make_plain, write_lore
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from engram.domain.admission.secrets import find_secrets, redact  # noqa: E402
+from engram.domain.entry import ulid  # noqa: E402
+from engram.domain.entry.categories import Categories  # noqa: E402
 from engram.domain.entry.confidence import DEFAULT_PRIOR  # noqa: E402
-from engram.domain.entry.lore import MAX_CONTENT  # noqa: E402
+from engram.domain.entry.lore import MAX_CONTENT, Lore, Relation  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 UNANSWERABLE = "unanswerable"
+_MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+_SHARD = 500
 
 
 class Document(NamedTuple):
@@ -152,3 +160,37 @@ def _masked(document: Document) -> Document:
 
 def _mask(text: str) -> str:
     return redact(text, find_secrets(text))
+
+
+def store_documents(root: str, found: RetrievalSet) -> dict[str, str]:
+    """Make a store of the documents at `root`; returns lore id → the id that a hit of it counts for."""
+    make_plain(root)
+    ids = {_lore_id(number): document for number, document in enumerate(found.documents)}
+    write_lore(root, _files(ids))
+    return {lore_id: document.answers for lore_id, document in ids.items()}
+
+
+def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
+    categories = Categories()
+    by_answer = {document.answers: lore_id for lore_id, document in ids.items()}
+    for number, (lore_id, document) in enumerate(ids.items()):
+        category = categories.parse(document.category)
+        lore = Lore(
+            lore_id,
+            document.text,
+            category,
+            _MOMENT,
+            _MOMENT,
+            categories.type_of(category),
+            prior=document.thousandths,
+            context=document.context,
+            tags=document.tags,
+            files=document.files,
+            entities=document.entities,
+            relations=(Relation("see_also", by_answer[document.follows]),) if document.follows else (),
+        )
+        yield f"{FOLDER}/{number // _SHARD:04d}/{lore_id}.md", lore
+
+
+def _lore_id(number: int) -> str:
+    return ulid.encode(int(_MOMENT.timestamp() * 1000), number + 1)

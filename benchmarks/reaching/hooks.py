@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import set_store
+import retrieval_set
 from scratch_store import ROOT
 
 import engram
@@ -82,7 +82,7 @@ def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = Non
 
     These are the entries of `project`, of the store itself where that is None.
     """
-    keys = set_store.store_documents(folder, found)
+    keys = retrieval_set.store_documents(folder, found)
     _git(folder, "init", "-q")
     _git(folder, "add", "-A")
     _git(folder, "commit", "-q", "-m", "Keep what is known")

@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 import dense_sets
-import set_store
+import retrieval_set
 
 import engram
 from engram.domain.recall.ranking import NONE, STRONG, WEAK
@@ -51,7 +51,7 @@ def ask(found: RetrievalSet) -> Strength:
     """Ask a set's questions in this process, as `engram query` does."""
     with tempfile.TemporaryDirectory(prefix="engram-reach-") as folder:
         root = os.path.join(folder, "store")
-        keys = set_store.store_documents(root, found)
+        keys = retrieval_set.store_documents(root, found)
         with engram.open(root, background=False) as store:
             store.refresh()
             right = {query: store.query(text, keep=False) for query, text in found.queries.items()}
