@@ -9,7 +9,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("Windows has no pseudo-terminals that Python can open", allow_module_level=True)
 
-from terminal_kit import Terminal
+from tests.tui.terminal_kit import Terminal
 
 COMMAND = (sys.executable, "-m", "engram", "demo")
 

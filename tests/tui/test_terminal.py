@@ -18,7 +18,7 @@ from engram_tui.main import run
 if sys.platform == "win32":
     pytest.skip("Windows has no pseudo-terminals that Python can open", allow_module_level=True)
 
-from terminal_kit import LIMIT, Terminal
+from tests.tui.terminal_kit import LIMIT, Terminal
 
 START = """
 import sys, engram

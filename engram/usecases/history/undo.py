@@ -12,7 +12,7 @@ from engram.domain.errors import ConflictError, NotFoundError, StoreError, Usage
 from engram.domain.judgements.ledger import RETRACTED, LegacyAccount
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.store import judgements
+from engram.usecases.store import damaged_ledgers, judgements
 from engram.usecases.store.judgement_words import judged_subjects, kind_of
 from engram.usecases.store.store import BY_ITSELF
 
@@ -139,7 +139,7 @@ def _judgements(store: Store) -> list[OwnCommit]:
     """Return the lines of this clone's ledger as operations, newest first."""
     from engram.adapters.git.read.operations import OwnCommit
 
-    if damaged := judgements.damaged_ledgers(store):
+    if damaged := damaged_ledgers.find_damaged(store):
         raise StoreError(
             f"A line of this clone's judgements in {damaged[0]} cannot be read: it may be what was done last.",
             "Run `engram doctor --fix`, then try again.",

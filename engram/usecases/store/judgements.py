@@ -8,7 +8,6 @@ import re
 import sqlite3
 from datetime import UTC, datetime
 
-from engram.adapters.files.durable import atomic
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     DEFAULT_PRIOR,
@@ -526,33 +525,6 @@ def own_lines(store: Store) -> list[Judgement]:
     """Return all lines of this clone, by id. Raises StoreError."""
     refresh(store)
     return store.judgements.of_source(store.source_id)
-
-
-def damaged_ledgers(store: Store) -> list[str]:
-    """Return the files (absolute) of this clone's ledgers that have lines which cannot be read. Raises StoreError."""
-    found, source = [], store.known_source_id
-    for path in sorted(_stamps(store)):
-        lines = store.ledgers.read(path).split(b"\n") if source and ledger.source_of(path) == source else []
-        if any(_is_damaged(line, source) for line in lines):
-            found.append(os.path.join(store.ledgers.folder, *path.split("/")))
-    return found
-
-
-def mend_ledger(store: Store, file: str) -> None:
-    """Copy such a file to `….damaged`, and leave the lines in it that can be read. Raises StoreError."""
-    source = store.source_id
-
-    def readable(raw: bytes) -> bytes:
-        atomic.write(f"{file}.damaged", raw, "judgements", 0o600)
-        return b"\n".join(line for line in raw.split(b"\n") if not _is_damaged(line, source))
-
-    store.ledgers.change(os.path.relpath(file, store.ledgers.folder), readable)
-
-
-def _is_damaged(line: bytes, source: str) -> bool:
-    """Return whether a line cannot be read, and is not the beginning of one whose writer was killed: that never counted."""
-    half_written = line.startswith(b'{"id":"') and not line.rstrip().endswith(b"}")
-    return not half_written and ledger.parse(line, source).malformed > 0
 
 
 def latest(store: Store, limit: int, agent: str, since: float) -> list[Judgement]:

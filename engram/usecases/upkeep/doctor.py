@@ -17,7 +17,7 @@ from engram.domain.text.counting import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.store_layout import locate_root
-from engram.usecases.store import entry_writer, judgements
+from engram.usecases.store import damaged_ledgers, entry_writer
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
@@ -301,10 +301,10 @@ def _source(store: Store, fix: bool) -> list[Finding]:
 def _ledgers(store: Store, fix: bool) -> list[Finding]:
     """Check this clone's own judgements."""
     try:
-        damaged = judgements.damaged_ledgers(store)
+        damaged = damaged_ledgers.find_damaged(store)
         if fix:
             for path in damaged:
-                judgements.mend_ledger(store, path)
+                damaged_ledgers.mend(store, path)
     except StoreError:  # reported as a private file
         return []
     message = "lines of this clone's judgements cannot be read"

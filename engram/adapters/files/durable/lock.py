@@ -48,7 +48,8 @@ class FileLock:
         finally:
             if not taken:
                 os.close(handle)
-        self._handle = handle if taken else None
+        if taken:
+            self._handle = handle
         return taken
 
     def acquire(self, timeout: float) -> bool:
