@@ -26,7 +26,6 @@ def test_a_newcomer_settles_a_dispute_and_a_proposal_by_the_footer() -> None:
         press("y", "y as proposed")
         terminal.has("6 wait", "u undoes it")
         press("\r", "enter open")
-        press("\r", "enter open")
         press("y", "y accept")
         terminal.has("2 undecided")
         press("y", "y accept")
