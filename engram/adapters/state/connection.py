@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import suppress
 
 from engram.domain.errors import StoreError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
+_PAUSE_SECONDS = 0.01  # between two attempts to switch to a write-ahead log
+_ATTEMPTS = 500
 
 
 class StateConnection:
@@ -132,6 +135,21 @@ def rename_damaged(path: str) -> None:
 def locked(path: str, error: sqlite3.Error) -> StoreError:
     """Say that another process uses the file."""
     return StoreError(f"{path} cannot be used now: {error}.", "Another process is using it; try again.")
+
+
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes; waits up to five seconds. Raises sqlite3.Error.
+
+    SQLite's own timeout does not hold for this switch: of processes that open a new file at once, one would be refused.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or attempt == _ATTEMPTS:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:

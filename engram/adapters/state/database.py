@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from engram.adapters.state import activity_table
 from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
-from engram.adapters.state.connection import StateConnection, locked
+from engram.adapters.state.connection import StateConnection, locked, use_write_ahead_log
 from engram.domain.entry.confidence import Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -171,9 +171,13 @@ def _prepare(connection: sqlite3.Connection) -> None:
     from engram.adapters.state import trust_tables  # only a new file needs it
 
     connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
-    if (version := connection.execute("PRAGMA user_version").fetchone()[0]) < _FORMAT:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
+    if _version(connection) >= _FORMAT:
+        return
+    use_write_ahead_log(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    if (version := _version(connection)) < _FORMAT:  # no other process was faster
+        for statement in _schema().split(";"):
+            connection.execute(statement)
         # Earlier versions knew one scope only.
         if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
             connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
@@ -184,7 +188,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if 0 < version < 6:
             connection.execute(trust_tables.FROM_VOTES)
         connection.execute(f"PRAGMA user_version={_FORMAT}")
-        connection.execute("COMMIT")  # executescript would commit before it
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _schema() -> str:

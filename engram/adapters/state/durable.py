@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 from engram.adapters.state import judgement_cache
-from engram.adapters.state.connection import keep_private, rename_damaged
+from engram.adapters.state.connection import keep_private, rename_damaged, use_write_ahead_log
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -98,7 +98,7 @@ class DurableDatabase:
                 self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS
             )
             try:
-                connection.execute("PRAGMA journal_mode=WAL")
+                use_write_ahead_log(connection)
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.executescript(self._schema)
             except sqlite3.Error:

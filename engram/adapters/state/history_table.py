@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 
-from engram.adapters.state.connection import keep_private
+from engram.adapters.state.connection import keep_private, use_write_ahead_log
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class HistoryTable:
             return
         if found:
             raise sqlite3.DatabaseError(f"a table of another version ({found})")
-        run("PRAGMA journal_mode=WAL")
+        use_write_ahead_log(self._connection)
         run("BEGIN IMMEDIATE")
         if run("PRAGMA user_version").fetchone()[0] == 0:
             for statement in _SCHEMA.split(";"):

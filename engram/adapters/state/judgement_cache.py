@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from itertools import repeat
 
-from engram.adapters.state.connection import StateConnection
+from engram.adapters.state.connection import StateConnection, use_write_ahead_log
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
@@ -281,10 +281,15 @@ class JudgementCache:
 
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=OFF")  # it is made anew when it is lost
-    if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
-        connection.execute("PRAGMA journal_mode=WAL")
-        begun_anew = "".join(f"DROP TABLE IF EXISTS {table};" for table in _TABLES)
-        connection.executescript(f"BEGIN IMMEDIATE;{begun_anew}{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT")
+    if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
+        return
+    use_write_ahead_log(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:  # no other process was faster
+        for statement in (*(f"DROP TABLE IF EXISTS {table}" for table in _TABLES), *_SCHEMA.split(";")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={_FORMAT}")
+    connection.execute("COMMIT")
 
 
 class _Batch:
