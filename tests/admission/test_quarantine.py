@@ -15,6 +15,7 @@ from sync_kit import Clones, files, push_from_outside
 
 from engram.adapters.git.read.differences import differences
 from engram.adapters.state.trust_tables import QuarantinedText
+from engram.domain.admission.credit import Confirmation
 from engram.domain.admission.trust import Signature
 from engram.domain.errors import EngramError
 from engram.usecases.admission import incoming_quarantine
@@ -308,6 +309,19 @@ def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Pa
     store.close()
     assert len(hits) == 300
     assert titles(root) == [own.read_text().strip()]
+
+
+def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clones) -> None:
+    state, row = clones["b"].store.state, QuarantinedText("1", "x", "c", "test", 1.0)
+    for table in ("signatures", "arrivals", "held", "confirmed", "gone"):
+        state.run(f"ALTER TABLE {table} ADD COLUMN of_the_future TEXT")
+    state.trust.quarantine([row])
+    state.trust.confirm({"2": Confirmation("y", 700, None)})
+    state.trust.record_arrivals([("1", "c")], 1.0)
+    state.trust.add_signatures([("c", Signature("none"))], 1.0)
+    state.tombstones.add(["3"], 1.0)
+    assert state.trust.rows() == [row]
+    assert state.trust.confirmations(["2"]) == {"2": Confirmation("y", 700, None)}
 
 
 def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:

@@ -110,6 +110,14 @@ def test_doctor_mends_a_damaged_file_that_hid_or_refused(
     assert broken(bench, kind, fault, lines) == []
 
 
+def test_an_index_with_a_folder_for_a_file_is_made_anew(bench: Bench) -> None:
+    kind, line = "index/generation-*/words/meta.json", ("list", "--limit", "100")
+    before, _ = bench.baseline(line)
+    bench.damage(kind, folder)
+    assert bench.ask(line) == before
+    bench.snapshot.restore()
+
+
 def allow_seconds(seconds: float) -> None:
     """Set anew how long this test may take before its stack is shown and the run ended, as pytest does at its start."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)

@@ -61,10 +61,12 @@ def damage_noticed() -> Iterator[None]:
 
 
 def _of_files(error: OSError) -> StoreError:
-    """Return the error for a file that is missing, or may not be read: then another index has to be made."""
+    """Return the error for a file that is missing, is a folder, or may not be read: then another index has to be made."""
     name = error.filename
     if isinstance(error, FileNotFoundError):
         return DamagedIndexError(f"missing: {name}")
+    if isinstance(error, IsADirectoryError):
+        return DamagedIndexError(f"a folder stands where a file belongs: {name}")
     if isinstance(error, PermissionError) and os.path.isfile(name or "") and not os.access(name, os.R_OK):
         return DamagedIndexError(f"no permission to read {name}")
     if error.errno is None and "No space" not in str(error):  # shutil's list of what it could not copy

@@ -21,7 +21,9 @@ class Tombstones:
 
     def add(self, ids: Iterable[str], now: float) -> None:
         """Record that these are deleted since `now` (Unix seconds)."""
-        self._state.run_many("INSERT OR REPLACE INTO gone VALUES (?, ?)", [(one, now) for one in ids])
+        self._state.run_many(
+            "INSERT OR REPLACE INTO gone (id, at) VALUES (?, ?)", [(one, now) for one in ids]
+        )
 
     def all(self) -> list[tuple[str, float]]:
         """Return the deleted ids and when that was noticed (Unix seconds); an entry may have come back."""

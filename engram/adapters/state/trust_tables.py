@@ -34,6 +34,7 @@ ADD_CLAIMS = (
 LASTING = (NOT_SIGNED,)  # no key and no time changes that
 KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
+_HELD = "id, digest, commit_id, why, at"
 
 
 class QuarantinedText(NamedTuple):
@@ -68,12 +69,12 @@ class TrustTables:
     def add_signatures(self, found: Iterable[tuple[str, Signature]], now: float) -> None:
         """Record verified signatures."""
         rows = [(oid, *signature, now) for oid, signature in found]
-        self._state.run_many("INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)", rows)
+        self._state.run_many(_insert("signatures", "commit_id, state, key, signer, at"), rows)
 
     def record_arrivals(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
         """Record the commit that last changed each entry that came in."""
         rows = [(lore_id, commit, now) for lore_id, commit in pairs]
-        self._state.run_many("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?)", rows)
+        self._state.run_many(_insert("arrivals", "id, commit_id, at"), rows)
 
     def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the commit that brought each of these entries in, if it came by a sync."""
@@ -85,9 +86,7 @@ class TrustTables:
 
     def quarantine(self, rows: Iterable[QuarantinedText]) -> None:
         """Quarantine these texts."""
-        self._state.run_many(
-            "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?)", [tuple(row) for row in rows]
-        )
+        self._state.run_many(_insert("held", _HELD), [tuple(row) for row in rows])
 
     def quarantined(self) -> dict[str, set[str]]:
         """Return the digests of quarantined texts, by entry id."""
@@ -100,7 +99,7 @@ class TrustTables:
         """Return all quarantined texts, the latest first."""
         return [
             QuarantinedText._make(row)
-            for row in self._state.run("SELECT * FROM held ORDER BY at DESC, id, digest")
+            for row in self._state.run(f"SELECT {_HELD} FROM held ORDER BY at DESC, id, digest")  # noqa: S608
         ]
 
     def release(self, texts: Iterable[tuple[str, str]]) -> None:
@@ -137,7 +136,7 @@ class TrustTables:
             )
             for lore_id, note in notes.items()
         ]
-        self._state.run_many("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?, ?, ?)", rows)
+        self._state.run_many(_insert("confirmed", "id, digest, confidence, pinned, claims"), rows)
 
     def with_claims(self) -> list[str]:
         """Return the ids of entries of which not every claim was accepted at once."""
@@ -152,6 +151,11 @@ class TrustTables:
 def _parts(values: Sequence[str]) -> Iterable[tuple[str, ...]]:
     for at in range(0, len(values), _AT_ONCE):
         yield tuple(values[at : at + _AT_ONCE])
+
+
+def _insert(table: str, columns: str) -> str:
+    """Return the statement that adds a row; it names the columns, for a later version may have added one."""
+    return f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({_marks(columns.split())})"  # noqa: S608
 
 
 def _marks(values: Sequence[str]) -> str:
