@@ -197,8 +197,7 @@ def _change(event: Event) -> str:
 
 def version_heading(event: Event) -> str:
     """Format a version as the heading of a comparison."""
-    confidence = "" if event.confidence is None else f" · {fraction(round(event.confidence * 1000))}"
-    return f"{event.commit} · {event.at:%Y-%m-%d %H:%M} · {who(event)}{confidence}"
+    return f"{who(event)} · {event.at:%Y-%m-%d %H:%M} · {event.commit}"
 
 
 def query_line(one: Surfaced, now: float) -> str:
