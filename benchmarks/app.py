@@ -175,7 +175,7 @@ def _held(app: Terminal, titles: Sequence[str]) -> Figure:
 def _inbox(app: Terminal) -> list[Figure]:
     """How long the Inbox takes to open, until a first item stands in it, and how long a key takes there.
 
-    Every generated entry is stale. Keys are pressed at once, while all of them are still being read, and later.
+    Every generated entry is stale. The first keys are pressed while all of them are still being read.
     """
     watch, sent = Watch(app), app.types("2")
     cpu, opened, waited = watch.stop(app.shows("worth × certainty", "stale", since=sent))
@@ -192,10 +192,10 @@ def _inbox(app: Terminal) -> list[Figure]:
         for _ in range(_INBOX_KEYS):
             watch, sent = Watch(app), app.types("j")
             waits.append(watch.stop(app.repaint(sent))[1])
+            app.rest()  # what is drawn next is the answer to the next key alone
         middle = statistics.median(waits)
         figure = Figure(f"Inbox: `j` to repaint, {name}", more=_spread(waits))
         figures.append(against(figure, middle, _KEY_MS, "ms"))
-        app.rest()
     app.types("1")
     app.rest()
     return figures

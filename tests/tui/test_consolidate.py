@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from apikit import record_apart
 from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
 from tui_kit import NARROW, SIZES, User, lore, open_copy, using
 
@@ -100,6 +101,29 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         assert {*archived} == chosen
         assert {*archived.values()} < {f"Host {host} is down." for host in HOSTS}
         assert {*OTHERS, RETRY} <= {*before} & {*state(store)}
+
+
+@SIZES
+async def test_both_titles_and_the_reason_stand_whole_beside_or_below(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    titles = [
+        f"The gateway closes a connection to the ledger after {number} seconds."
+        for number in ("20", "ninety")
+    ]
+    for title in titles:
+        record_apart(store, title, "FACT")
+    async with using(store, size) as user:
+        found = await planned(user)
+        await user.press("G")
+        await user.sees_text("⇄ … ninety seconds")
+        left = found.tree_list.rows[-1].left
+        assert left is not None
+
+        def words() -> str:
+            return " ".join(" ".join(line.split("│")[-1] for line in user.screen().splitlines()).split())
+
+        await user.sees(lambda: all(text in words() for text in (*titles, left.why)))
 
 
 @SIZES

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from apikit import git, ok
+from sync_kit import Clones
 from tui_kit import NARROW, using
 
 import engram
 from engram.cli.output import Output
 from engram.domain.entry.people import short_byline
+from engram.usecases.recording.edit import Edit
+from engram_tui.widgets.line_list import LineList
 
 
 @pytest.fixture
@@ -24,6 +27,27 @@ def store(tmp_path: Path) -> Iterator[engram.Engram]:
         made.record("Orders are numbered by the database.", category="FACT", status="pending")
     with engram.open(root, session="t") as opened:
         yield opened
+
+
+NAMES = {"a": "Ada Lovelace", "b": "Bob Kahn"}
+PORT = "The staging gateway listens on port {}."
+THEIRS = {"a": "Uploads are retried twice.", "b": "The broker keeps messages for a week."}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Clones:
+    """Two clones, two git identities; both changed one entry, and each recorded one."""
+    clones = Clones(tmp_path, "ab")
+    for name, person in NAMES.items():
+        git(clones.root(name), "config", "user.name", person)
+        git(clones.root(name), "config", "user.email", f"{name}@example.org")
+    shared = clones.record("a", PORT.format(8080))
+    clones.settle()
+    for name, port in (("a", 9090), ("b", 7070)):
+        clones[name].edit(shared.id, Edit(content=PORT.format(port)))
+        clones.record(name, THEIRS[name])
+    clones.sync("a", "b", "a")
+    return clones
 
 
 async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Engram) -> None:
@@ -41,6 +65,40 @@ async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Eng
 async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
     async with using(store, (200, 40)) as user:
         await user.sees_text("who", "codex for Ada", "Ada Lovelace", "(pending) Orders are numbered")
+
+
+@pytest.mark.parametrize(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])
+async def test_of_two_people_each_sees_the_others_name_on_every_screen(
+    two: Clones, here: str, them: str
+) -> None:
+    theirs = THEIRS["b" if here == "a" else "a"]
+    seen = {}
+    async with using(two[here], (120, 40)) as user:
+        await user.searches(theirs)
+        await user.press("enter")
+        await user.sees_text("recorded just now by")
+        seen["browse"] = user.screen()
+        await user.press("enter", "v")
+        await user.sees_text("History 1", "record    ")
+        seen["entry"] = user.screen()
+        await user.press("2")
+        await user.sees_text("● dispute", "other version, by")
+        seen["inbox"] = user.screen()
+        await user.press("4")
+        await user.sees_text(f"+ {theirs}")
+        lines = user.app.screen.query_one(LineList)
+        lines.cursor = next(
+            at for at, line in enumerate(lines.lines) if any(part.text == theirs for part in line.parts)
+        )
+        await user.sees_text("recorded", f"new · tester for {them} on")
+        seen["sync"] = user.screen()
+        await user.press("6")
+        await user.sees_text("recorded")
+        seen["live"] = user.screen()
+    for name, screen in seen.items():
+        assert "human" not in screen, name
+        assert name == "live" or them in screen, screen
+    assert NAMES[here] in seen["live"], "it shows what was done on this machine"
 
 
 def test_list_and_live_of_the_command_line_have_names(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tui_kit import MONEY, QUEUE, RETRY, make_template, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, make_template, open_copy, using
 
 from engram_tui.app import TABS
 from engram_tui.shell import actions
@@ -49,6 +49,13 @@ async def test_every_action_runs_a_method(store: engram.Engram) -> None:
             assert hasattr(where, f"action_{action.call.partition('(')[0]}"), action.name
             assert action.title
             assert action.help
+
+
+async def test_a_choice_that_is_cut_stands_whole_below_the_list(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        await user.press("question_mark")
+        user.types("archived one")
+        await user.sees_text("│ a archive exclude it from recall", "│ stays in the store")
 
 
 def test_the_footer_keeps_help_and_quit_whatever_the_width() -> None:

@@ -90,6 +90,23 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         assert " push" in user.app.command_log.text(folded=False)
 
 
+async def test_what_a_sync_brings_is_marked_in_browse_and_the_first_line_follows(clones: Clones) -> None:
+    store = clones["a"]
+    async with using(store, WIDE) as user:
+        await user.sees_text("5 entries", GONE)
+        await opened(user)
+        await user.press("d")  # what waits on both sides
+        await user.sees_text("main ↑0 ↓5", "4 Sync ↑0 ↓5")
+        await user.press("S")
+        await user.told("Sync", "5 pulled, 3 pushed")
+        await user.sees(lambda: "↓" not in user.screen().splitlines()[0] + user.screen().splitlines()[1])
+        await user.press("1")
+        await user.sees_text("5 entries", "1 wait", "1 new (+)")
+        (new,) = (line for line in user.screen().splitlines() if NEW_THERE in line)
+        assert new.startswith(" +")
+        assert GONE not in user.titles()
+
+
 async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
     async with using(store, NARROW) as user:

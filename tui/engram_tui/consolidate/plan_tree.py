@@ -13,6 +13,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
+from engram_tui.inbox.inbox_list import two_titles
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList, fitted
 from engram_tui.widgets.format import count, entries, fraction
@@ -131,7 +132,9 @@ class Choices:
             return step_label(row.step)
         if row.left is not None:
             cosine = fraction(round(row.left.cosine * 1000))
-            return f"{cosine}  {_both(row.left.title, row.left.other, cells - 5)}", row.left.why
+            titles = safe_line(row.left.title), safe_line(row.left.other)
+            both = two_titles(*titles, cells - 5) if titles[1] else titles[0]
+            return f"{cosine}  {both}", row.left.why
         if row.withheld is not None:
             one = row.withheld
             return f"{one.step.kind}  “{one.step.title}”", f"answers “{one.query}” and was found helpful"
@@ -164,17 +167,6 @@ def step_label(step: Step) -> tuple[str, str]:
     if step.before != step.after:
         return f"“{step.title}”", f"{fraction(step.before)} → {fraction(step.after)}"
     return f"“{step.title}”", f"to {step.to}" if step.to else step.why
-
-
-def _both(title: str, other: str, cells: int) -> str:
-    """Quote two titles in so many cells."""
-    if not other:
-        return f"“{title}”"
-    room = cells - 7  # what stands around them
-    one, two = safe_line(title), safe_line(other)
-    first = min(cell_len(one), max(room // 2, room - cell_len(two)))
-    second = min(cell_len(two), room - first)
-    return f"“{fitted(one, first)}” ⇄ “{fitted(two, second)}”"
 
 
 def what_happens(steps: Collection[Step]) -> str:
@@ -222,8 +214,8 @@ class PlanTree(EntryList):
         room = max(0, width - len(head))
         label, detail = (safe_line(text) for text in self.choices.label(row, room))
         wanted = cell_len(detail) + 2 if detail else 0
-        # A detail is there as a whole or not at all, as the pane beside has it; titles keep half of the room.
-        fits = width >= TWO_COLUMNS and 0 < wanted <= max(room // 2, room - cell_len(label) - 1)
+        # A detail stands where it leaves the label whole; of the line under the cursor the result has both.
+        fits = width >= TWO_COLUMNS and 0 < wanted <= room - cell_len(label) - 1
         detail_cells = max(wanted, room - self._longest()) if fits else 0
         parts = [
             Segment(head, base),

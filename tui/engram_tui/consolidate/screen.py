@@ -1,6 +1,6 @@
 """The consolidate screen: a plan that tidies the store, as a tree with boxes, rehearsed again for each choice of steps.
 
-Nothing is written before `p`.
+Nothing is written before `y`.
 """
 
 from __future__ import annotations
@@ -74,8 +74,13 @@ class ConsolidateScreen(ShellScreen):
         & #result { width: 2fr; border-left: solid $primary 40%; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
         & #result:focus { border-left: solid $primary; }
         & #result Static { height: auto; }
-        &.-narrow #result { display: none; }
-        &.-narrow.-reading #result { display: block; width: 1fr; border-left: none; }
+        &.-narrow.-low #result, &.-narrow.-bare #result { display: none; }
+        &.-narrow #panes { layout: vertical; }
+        &.-narrow PlanTree { width: 1fr; }
+        &.-narrow.-high PlanTree { height: auto; max-height: 50%; }
+        &.-narrow.-bare PlanTree { height: 1fr; max-height: 100%; }
+        &.-narrow #result { width: 1fr; height: 1fr; border-left: none; border-top: solid $primary 40%; }
+        &.-narrow.-reading #result { display: block; border-top: none; }
         &.-narrow.-reading PlanTree { display: none; }
     }
     """
@@ -208,6 +213,7 @@ class ConsolidateScreen(ShellScreen):
         """Show how large the plan is and what its rehearsal found."""
         plan = self.choices.plan
         doing = f"{self.doing} …" if self.doing else ""
+        self.set_class(plan is None or not (plan.steps or plan.left or plan.withheld), "-bare")
         if plan is None:
             text = doing or "No plan."
             self.tree_list.set_placeholder(*(WHILE_PLANNING if doing else ()))
@@ -237,7 +243,7 @@ class ConsolidateScreen(ShellScreen):
         elif line.is_kind:
             about = ": ".join(part for part in self.choices.label(line) if part)
             self._show_result(f"{about}.\n\nWhat a step makes of its entries is shown here.")
-        elif not self.is_narrow or self.is_reading():
+        elif self.query_one("#result").display:
             self.ask(
                 "result", lambda store: read_result(store, line), self._show_result, failed=self._show_result
             )
@@ -345,7 +351,7 @@ class ConsolidateScreen(ShellScreen):
         from engram_tui.shell.prompts import Confirm
 
         if self.doing or not self.choices.is_rehearsed:
-            self.toast("Apply", "This choice is still being rehearsed; p again in a moment.")
+            self.toast("Apply", "This choice is still being rehearsed; y again in a moment.")
             return
         plan, steps = self.choices.plan, self.choices.selected
         if plan is not None and steps and self.shell.can_undo:

@@ -124,7 +124,10 @@ def _disagreeing(store: Engram, ids: tuple[str, ...], why: str) -> Text:
     one, other = (store.get(entry_id).lore for entry_id in ids[:2])
     found = Text()
     found.append(f"Left to you: {safe_line(why)}\n\n", "bold")
-    found.append("bold and underlined: the older; reversed: the newer\n\n", "dim")
+    for lore, which in ((one, "the older, bold and underlined"), (other, "the newer, reversed")):
+        found.append(f"{safe_line(lore.title)}\n")
+        found.append(f"{safe_line(byline(lore.agent, lore.author))}: {which}\n", "dim")
+    found.append("\n")
     return found.append_text(inline(one.content, other.content))
 
 

@@ -38,9 +38,10 @@ _LEAST_SPAN = 0.1  # of confidence: smaller changes are not drawn large
 
 
 class Provenance(NamedTuple):
-    """Where an entry is from: by git, by its file, and the remotes of its store; and its usefulness."""
+    """Where an entry is from: by git, by its file, and the remotes of its store; its usefulness; who voted, by clone."""
 
     origin: Origin
+    voters: Mapping[str, str]
     promoted: Promoted | None
     remotes: tuple[str, ...]
     usefulness: Mapping[str, float]
@@ -67,7 +68,7 @@ def facts(
     found = [
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"),
         ("helpful", _helpful(lore, now)),
-        ("votes", _votes(lore)),
+        ("votes", _votes(lore, provenance.voters if provenance else {})),
         ("worth", _usefulness(provenance.usefulness) if provenance else ""),
         *_origin(lore, provenance, last),
         ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
@@ -97,11 +98,7 @@ def facts(
 def _origin(lore: Lore, provenance: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
     if provenance is None:
         return []
-    clone = (
-        f"another clone, {provenance.origin.machine or lore.source_id}"
-        if provenance.origin.foreign
-        else "this clone"
-    )
+    clone = f"another clone, on {provenance.origin.machine}" if provenance.origin.foreign else "this clone"
     return [
         ("counts", provenance.origin.counted.words(lore)),
         (
@@ -135,9 +132,9 @@ def _usefulness(values: Mapping[str, float]) -> str:
     return f"{fraction(round(values['importance'] * 1000))} from use; {shown}"
 
 
-def _votes(lore: Lore) -> str:
+def _votes(lore: Lore, voters: Mapping[str, str]) -> str:
     votes = [
-        f"{clone} +{vote.up / 1000:.2f}{f' −{vote.down / 1000:.2f}' if vote.down else ''}"
+        f"{voters.get(clone, clone)} +{vote.up / 1000:.2f}{f' −{vote.down / 1000:.2f}' if vote.down else ''}"
         for clone, vote in lore.accounts.items()
     ]
     return f"{lore.prior / 1000:.2f} at first; {', '.join(votes)}" if votes else ""
@@ -197,8 +194,7 @@ def _change(event: Event) -> str:
 
 def version_heading(event: Event) -> str:
     """Format a version as the heading of a comparison."""
-    confidence = "" if event.confidence is None else f" · {fraction(round(event.confidence * 1000))}"
-    return f"{event.commit} · {event.at:%Y-%m-%d %H:%M} · {who(event)}{confidence}"
+    return f"{who(event)} · {event.at:%Y-%m-%d %H:%M} · {event.commit}"
 
 
 def query_line(one: Surfaced, now: float) -> str:

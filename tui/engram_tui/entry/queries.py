@@ -10,6 +10,7 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.usage import usefulness_of
+from engram.usecases.store import people
 from engram.usecases.store.remote import list_remotes
 from engram_tui.entry.format import Provenance
 
@@ -33,8 +34,11 @@ def provenance(entry_id: str, store: Engram) -> Provenance:
     except EngramError:  # a store outside git, or in a repository that has other things to share
         remotes = ()
     [origin] = known_origins(home, [shown.lore])
+    machine = people.machine_name(home, shown.lore.source_id)
+    voters = {clone: people.machine_name(home, clone) for clone in shown.lore.accounts}
     return Provenance(
-        origin,
+        origin._replace(machine=machine),
+        voters,
         origin_of(home.files.read(shown.path)),
         remotes,
         usefulness_of(home, shown.lore),

@@ -59,15 +59,20 @@ def titles_of(item: Item, cells: int) -> str:
     """Format the titles of an item in so many cells: of two both, of more the first and how many others."""
     first, *others = [safe_line(title) for title in item.titles or (item.title,)]
     if len(others) == 1 and others[0] != first and cells >= BOTH_TITLES:
-        other, room = others[0], cells - 3
-        if cell_len(first) + cell_len(other) > room:
-            other = _without_shared(first, other)
-        left = max(room // 2, room - cell_len(other))
-        return f"{fitted(first, min(left, cell_len(first)))} ⇄ {other}"
+        return two_titles(first, others[0], cells)
     if not others:
         return first
     more = f" + {len(others)}"
     return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
+
+
+def two_titles(first: str, other: str, cells: int) -> str:
+    """Return as much of both titles as so many cells hold: the first, and what differs in the other."""
+    room = cells - 3
+    if cell_len(first) + cell_len(other) > room:
+        other = _without_shared(first, other)
+    left = max(room // 2, room - cell_len(other))
+    return f"{fitted(first, min(left, cell_len(first)))} ⇄ {other}"
 
 
 def _without_shared(first: str, other: str) -> str:

@@ -120,7 +120,7 @@ def _sides(store: Engram, item: Item, other: int) -> tuple[Version, Version | No
     if item.kind in PAIRS:
         newest, older = found[-1], found[:-1]
         at = other % len(older)
-        group = (f"{len(found)} entries are in this group; n shows the next of the {len(older)} older ones.",)
+        group = (f"{len(found)} entries are in this group; ] shows the next of the {len(older)} older ones.",)
         return newest, older[at], group if len(older) > 1 else ()
     nearest = _nearest(store, found[0].lore)
     name = item.kind if item.kind in (review.PENDING, review.FOREIGN) and not item.claims else "this entry"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engram_tui.shell.sanitize import safe_line
@@ -46,14 +47,15 @@ class Picker(ModalScreen[str | None]):
     DEFAULT_CSS = """
     Picker { align: center middle; }
     Picker > Vertical {
-        width: 76; max-width: 96%; height: auto; max-height: 90%;
+        width: 108; max-width: 96%; height: auto; max-height: 90%;
         border: round $primary; background: $surface; padding: 0 1;
     }
     Picker Input { background: transparent; padding: 0; margin: 0 0 1 0; }
     Picker OptionList {
-        height: auto; max-height: 1fr; border: none; padding: 0; background: transparent;
+        height: auto; max-height: 65vh; border: none; padding: 0; background: transparent;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
+    Picker #whole { height: auto; display: none; color: $text-muted; }
     Picker:nocolor OptionList > .option-list--option-highlighted { text-style: reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,12 +81,20 @@ class Picker(ModalScreen[str | None]):
             box.border_title, box.border_subtitle = safe_line(self._title), "enter picks · esc closes"
             yield Input(placeholder=self._hint, compact=True)
             yield OptionList(*self._options(""), markup=False)
+            yield Static(id="whole", markup=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the choices that contain every word typed, those that begin with it first."""
         options = self.query_one(OptionList)
         options.clear_options().add_options(self._options(event.value))
         options.highlighted = 0 if options.option_count else None
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the end of a line that is longer than the list is wide."""
+        line = next(choice.line for choice in self._choices if choice.value == event.option.id)
+        whole = self.query_one("#whole", Static)
+        whole.display = cell_len(line) > event.option_list.scrollable_content_region.width
+        whole.update(" ".join(line.split()))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Pick what was clicked."""

@@ -18,7 +18,7 @@ def add_remote(name: str, url: str) -> Command:
     """Add a remote."""
     return _remote(
         f"engram remote add {name} {without_credentials(url)}",
-        f"{name} is a remote of this store now: s syncs with it",
+        f"{name} is a remote of this store now: S syncs with it",
         partial(_add, name, url),
         partial(_remove, name),
     )

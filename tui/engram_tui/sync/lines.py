@@ -80,11 +80,11 @@ def where_line(view: View) -> str:
     """Say with what this clone is synced, and how far ahead and behind it is."""
     found = view.exchange
     if not view.remotes:
-        how = "a adds one, to share this store" if view.is_own else "the remotes of your repository are used"
+        how = "+ adds one, to share this store" if view.is_own else "the remotes of your repository are used"
         return f"{found.branch or 'no branch'} · no remote yet: {how}"
     remote = next((one for one in view.remotes if one.name == found.remote), None)
     if remote is None:
-        return f"{len(view.remotes)} remotes and no default one: s asks which"
+        return f"{len(view.remotes)} remotes and no default one: S asks which"
     distance_text = f" ↑{view.ahead} ↓{view.behind}" if view.ahead or view.behind else ""
     unknown = "" if found.known else " · not synced with it yet"
     waits = f" · {count(found.uncommitted)} not committed yet" if found.uncommitted else ""
@@ -241,7 +241,7 @@ def empty_lines(view: View) -> tuple[str, ...]:
         return (
             "Nothing waits, and nothing came in yet.",
             "",
-            "s syncs, d only looks what is new at the remote.",
+            "S syncs, d only looks what is new at the remote.",
         )
     if not view.is_own:
         return (
@@ -249,12 +249,12 @@ def empty_lines(view: View) -> tuple[str, ...]:
             "",
             "It uses the remotes of your repository:",
             "git remote add origin URL",
-            "Then s syncs; nothing else is needed.",
+            "Then S syncs; nothing else is needed.",
         )
     return (
         "This store has no remote.",
         "",
-        "a adds one: any git repository that you and others can reach,",
+        "+ adds one: any git repository that you and others can reach,",
         "for example git@example.org:team/lore.git or a folder on a shared disk.",
-        "Then s syncs; nothing else is needed.",
+        "Then S syncs; nothing else is needed.",
     )
