@@ -27,7 +27,10 @@ class CapturedTable:
 
     def add(self, lore_id: str, raw: str, expires_at: float, most: int) -> None:
         """Keep an entry; of more than `most` the oldest go."""
-        self._run("INSERT OR REPLACE INTO captured VALUES (?, ?, ?)", (lore_id, raw, expires_at))
+        self._run(
+            "INSERT OR REPLACE INTO captured (id, raw, expires_at) VALUES (?, ?, ?)",
+            (lore_id, raw, expires_at),
+        )
         self._run(
             "DELETE FROM captured WHERE id NOT IN (SELECT id FROM captured ORDER BY id DESC LIMIT ?)", (most,)
         )

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS feedback (
 CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER, n INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
+_ADD_REF = "INSERT INTO refs (session, number, id, title, at, scope) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Ref(NamedTuple):
@@ -94,7 +95,10 @@ class StateDatabase(StateConnection):
 
     def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
         """Record feedback."""
-        self.run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
+        self.run(
+            "INSERT OR REPLACE INTO feedback (session, id, kind, at) VALUES (?, ?, ?, ?)",
+            (session, lore_id, kind, now),
+        )
 
     def forget_judgement(self, session: str, lore_id: str, kind: str) -> None:
         """Delete reverted feedback of a session ("": of any), so that it can be given again."""
@@ -137,7 +141,7 @@ class StateDatabase(StateConnection):
 
     def put_aside(self, item: str, mark: str, until: float | None) -> None:
         """Snooze an item until then (None: for as long as its mark is the same)."""
-        self.run("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (item, mark, until))
+        self.run("INSERT OR REPLACE INTO set_aside (item, mark, until) VALUES (?, ?, ?)", (item, mark, until))
 
     def count_retrievals(self) -> int:
         """Count the logged queries."""
@@ -230,7 +234,7 @@ def _surface(
             (session, number, *pair, now, scopes.get(pair[0], ""))
             for number, pair in enumerate(new.items(), following)
         ]
-        connection.executemany("INSERT INTO refs VALUES (?, ?, ?, ?, ?, ?)", values)
+        connection.executemany(_ADD_REF, values)
         known |= {lore_id: number for _, number, lore_id, *_ in values}
         connection.execute("COMMIT")
     except BaseException:
@@ -246,6 +250,8 @@ def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> 
     if row is None or now - row[0] > _IDLE_SECONDS:
         connection.execute("DELETE FROM refs WHERE session = ?", (session,))
         connection.execute("DELETE FROM feedback WHERE session = ?", (session,))
-        connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
+        connection.execute(
+            "INSERT OR REPLACE INTO sessions (name, started, used) VALUES (?, ?, ?)", (session, now, now)
+        )
     elif now - row[0] > _NOTED_SECONDS:
         connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))

@@ -42,7 +42,7 @@ class HookMemory:
         """
         before = now - anew_after if anew_after >= 0 else -1.0
         query = (
-            "INSERT INTO hook_marks VALUES (?, ?, ?, ?)"
+            "INSERT INTO hook_marks (kind, session, key, at) VALUES (?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET at = excluded.at WHERE hook_marks.at < ? RETURNING 1"
         )
         return bool(self._run(query, (kind, session, key, now, before)))

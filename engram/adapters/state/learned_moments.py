@@ -16,6 +16,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS learned_moments (
     id TEXT NOT NULL, line TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, line)) WITHOUT ROWID
 """
+_LEARN = "INSERT OR REPLACE INTO learned_moments (id, line, at) VALUES (?, ?, ?)"
 
 
 class LearnedMoments:
@@ -31,7 +32,7 @@ class LearnedMoments:
         if found:
             self._run("DELETE FROM learned_moments WHERE at < ?", (now - _SECONDS,))
         for line in found:
-            self._run("INSERT OR REPLACE INTO learned_moments VALUES (?, ?, ?)", (lore_id, line, now))
+            self._run(_LEARN, (lore_id, line, now))
             self._run(
                 "DELETE FROM learned_moments WHERE id = ? AND line NOT IN"
                 " (SELECT line FROM learned_moments WHERE id = ? ORDER BY at DESC, line LIMIT ?)",

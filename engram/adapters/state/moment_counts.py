@@ -17,7 +17,10 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS moment_counts (
     line TEXT PRIMARY KEY, before INTEGER NOT NULL, fitted INTEGER NOT NULL) WITHOUT ROWID
 """
-_COUNT = "INSERT INTO moment_counts VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET fitted = fitted + 1"
+_COUNT = (
+    "INSERT INTO moment_counts (line, before, fitted) VALUES (?, ?, 1)"
+    " ON CONFLICT DO UPDATE SET fitted = fitted + 1"
+)
 _COMMON = f"""
 SELECT one.line, one.fitted, every.fitted - one.before FROM moment_counts AS one, moment_counts AS every
 WHERE every.line = '' AND one.line != '' AND every.fitted - one.before >= {FEWEST}
