@@ -229,6 +229,9 @@ def test_a_database_damaged_while_open_is_moved_aside(tmp_path: Path, how: str) 
     database.live.add(ENTRY)
     assert database.retrievals() == [ENTRY._replace(number=1)]
     database.close()
+    if how == "a table missing":  # the rest of the file is whole, and taken back
+        assert not said
+        return
     assert len(said) == 1
     assert "start empty" in said[0]
     assert (tmp_path / "state.db.damaged").exists()

@@ -107,11 +107,13 @@ class StateConnection:
             rename_damaged(self.path)
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
-        self._report(
-            "session refs, the activity log and the quarantine were damaged and start empty"
-            f" ({self.path}.damaged)"
-        )
-        return self._open()
+        connection = self._open()
+        if os.path.exists(f"{self.path}.damaged"):  # its rows could not all be taken back
+            self._report(
+                "session refs, the activity log and the quarantine were damaged and start empty"
+                f" ({self.path}.damaged)"
+            )
+        return connection
 
     def _prepared(self, path: str) -> sqlite3.Connection:
         """Connect and make the tables; closes the connection where that fails."""

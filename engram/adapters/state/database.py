@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from types import MappingProxyType
 
 from engram.adapters.state import activity_table
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _IDLE_SECONDS = 12 * 3600
 _NOTED_SECONDS = 60  # the use of a session is not recorded more often
-_FORMAT = 7
+_FORMAT = 8
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -172,12 +172,13 @@ class StateDatabase(StateConnection):
 
 def _prepare(connection: sqlite3.Connection) -> None:
     """Make the tables that are missing. Raises sqlite3.Error."""
-    from engram.adapters.state import trust_tables  # only a new file needs it
+    from engram.adapters.state import salvage, trust_tables  # only a new file needs them
 
     connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
     if _version(connection) >= _FORMAT:
         return
     use_write_ahead_log(connection)
+    path, is_whole = str(connection.execute("PRAGMA database_list").fetchone()[2]), False
     connection.execute("BEGIN IMMEDIATE")
     if (version := _version(connection)) < _FORMAT:  # no other process was faster
         for statement in _schema().split(";"):
@@ -191,8 +192,12 @@ def _prepare(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
         if 0 < version < 6:
             connection.execute(trust_tables.FROM_VOTES)
+        is_whole = salvage.take_back(connection, path, _prepare)
         connection.execute(f"PRAGMA user_version={_FORMAT}")
     connection.execute("COMMIT")
+    if is_whole:
+        with suppress(OSError):
+            salvage.discard(path)
 
 
 def _version(connection: sqlite3.Connection) -> int:
