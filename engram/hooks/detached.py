@@ -8,6 +8,7 @@ import sys
 def main(root: str, what: str) -> int:
     """Do what hooks left for later at the store at `root`; with `sync` for `what` the store is synced now."""
     from engram.domain.errors import EngramError
+    from engram.usecases.agents import hook_failures
     from engram.usecases.agents.session_capture import persist
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
@@ -18,6 +19,9 @@ def main(root: str, what: str) -> int:
         try:
             persist(store)
             tidy_and_send(store, sync=what == "sync")
+        except Exception as error:  # noqa: BLE001 - nobody reads what this process prints
+            hook_failures.note(store, error)
+            return 1
         finally:
             store.close()
     except (EngramError, OSError):

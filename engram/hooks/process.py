@@ -69,20 +69,38 @@ class Deadline:
 
 
 def guarded(run: Callable[[], int], arguments: list[str]) -> int:
-    """Run a hook; whatever happens in it is no trouble of the agent's. ENGRAM_TRACEBACK lets errors through."""
+    """Run a hook; whatever happens in it is no trouble of the agent's, and a line in the activity log.
+
+    ENGRAM_TRACEBACK lets errors through.
+    """
     global _deadline  # noqa: PLW0603 - one process, one hook
     deadline = _deadline = Deadline(_seconds(arguments))
     try:
         return run()
-    except (Exception, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
+        if deadline.call is not None and not isinstance(error, KeyboardInterrupt):
+            _note_failure(deadline.call, error)
         if "--json" in arguments:
             leave("{}\n")
         return 0
     finally:
         _deadline = None
         deadline.call_off()
+
+
+def _note_failure(call: Call, error: Exception) -> None:
+    """Leave a line for `doctor` and `live`; where there is no store to leave it in, go on."""
+    from contextlib import suppress
+
+    from engram.usecases.agents import hook_failures
+
+    with suppress(Exception):
+        store = open_for(call)
+        if store is not None:
+            hook_failures.note(store, error)
+            store.close()
 
 
 _deadline: Deadline | None = None

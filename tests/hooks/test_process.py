@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -110,8 +111,6 @@ def test_an_agent_that_never_ends_its_input_is_left_in_time(root: Path) -> None:
 
 
 def test_whoever_holds_the_database_only_costs_an_answer(root: Path) -> None:
-    import sqlite3
-
     with sqlite3.connect(root / ".engram/state.db") as held:
         held.execute("CREATE TABLE IF NOT EXISTS x (y)")
         held.execute("BEGIN EXCLUSIVE")
@@ -121,8 +120,6 @@ def test_whoever_holds_the_database_only_costs_an_answer(root: Path) -> None:
 
 
 def test_a_hook_that_gives_up_leaves_a_line_in_the_activity_log(root: Path) -> None:
-    import sqlite3
-
     with sqlite3.connect(root / ".engram/state.db") as held:
         held.execute("CREATE TABLE IF NOT EXISTS x (y)")
         held.execute("BEGIN EXCLUSIVE")
@@ -134,6 +131,23 @@ def test_a_hook_that_gives_up_leaves_a_line_in_the_activity_log(root: Path) -> N
     assert [(one["via"], one["agent"], one["took_ms"]) for one in late] == [
         ("hook prompt", "claude-code", 1500.0)
     ]
+
+
+def test_a_hook_that_fails_leaves_a_line_without_secrets_and_doctor_names_it(root: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ4sT6vW8xZ0cF2hL5nR7"
+    assert LESSON.encode() in run(root, payload(root)).stdout
+    with sqlite3.connect(root / ".engram/state.db") as broken:  # an error that no part of a hook expects
+        broken.execute(
+            f"CREATE TRIGGER unexpected BEFORE INSERT ON hook_marks BEGIN SELECT RAISE(ABORT, '{token}'); END"
+        )
+    broken.close()
+    for _ in range(2):
+        assert silent(run(root, payload(root)))
+    told = ok("doctor", cwd=root).out
+    assert "hook prompt, claude-code: failed 2 times in the last day, the last by IntegrityError" in told
+    failed = [one for one in ok("live", "--json", cwd=root).json["entries"] if one["action"] == "failed"]
+    assert [(one["via"], one["agent"]) for one in failed] == [("hook prompt", "claude-code")] * 2
+    assert token not in told + json.dumps(failed)
 
 
 # root may write anywhere, unless it is started without the right to

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # still being computed, which is not a fault
-LINK, CONFLICT, SYNC = "link", "conflict", "sync"
+LINK, CONFLICT, SYNC, HOOK = "link", "conflict", "sync", "hook"
 PRIVATE = "private"
 _NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
 _EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".md", ".npz")
@@ -92,6 +92,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
             *_kept_versions(store),
             *_disputes(store),
             *_not_travelling(store),
+            *_hooks(store),
         ]
         return [*found, *merges, *files, *others, *_settings(store), *_degraded(store, private)]
 
@@ -119,6 +120,29 @@ def _not_travelling(store: Store) -> list[Finding]:
         for path, why in sorted(travel.left_out(store.places.state).items())
     ]
     return behind + out
+
+
+def _hooks(store: Store) -> list[Finding]:
+    """Report what hooks failed of in the last day, each kind of them once with its last error."""
+    from engram.usecases.agents import hook_failures
+
+    try:
+        failed = hook_failures.of_last_day(store)
+    except StoreError:  # another process uses the activity log
+        return []
+    by_hook: dict[str, list[str]] = {}
+    for one in failed:
+        by_hook.setdefault(f"{one.via}, {one.agent}" if one.agent else one.via, []).append(one.query)
+    hint = "`engram live` shows when; with ENGRAM_TRACEBACK=1 the hook itself says where."
+    return [
+        Finding(
+            HOOK,
+            hook,
+            f"failed {counted(len(errors), 'time')} in the last day, the last by {errors[0]}",
+            hint,
+        )
+        for hook, errors in by_hook.items()
+    ]
 
 
 def _disputes(store: Store) -> list[Finding]:

@@ -36,18 +36,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Look and report; exit 1 while something is wrong that was not repaired.
 
-    Files to adopt, links that lead nowhere, two versions of something, an untold git and a sync that stopped are no
-    fault of the store.
+    Files to adopt, links that lead nowhere, two versions of something, an untold git, a sync that stopped and a hook that
+    failed are no fault of the store.
     """
     if call.arguments.poison:
         return _poison(call)
-    from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, LINK, SYNC, VECTORS, doctor
+    from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, HOOK, LINK, SYNC, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
     wrong = [
         one
         for one in found
-        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, LINK, SYNC, VECTORS)
+        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, HOOK, LINK, SYNC, VECTORS)
     ]
     provider = call.store.settings.text("embedding.provider")
     call.output.document(
