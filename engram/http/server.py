@@ -15,6 +15,7 @@ from engram.domain.errors import EngramError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.http import openapi, problems
 from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT, Resource
+from engram.mcp import heap
 from engram.mcp.logs import log_to_stderr
 from engram.serving.entrance import Entrance
 
@@ -55,6 +56,7 @@ def serve_api(memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     log_to_stderr("serve")
+    heap.keep_small()
     rules = serving.transport_rules(address)
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)
