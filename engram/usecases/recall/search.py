@@ -26,7 +26,7 @@ from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol, TypeVar
 
     from engram.adapters.embed.protocols import Embedder
@@ -240,6 +240,16 @@ def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lo
     if lore is None or lore.id != candidate.id or quarantine.in_quarantine(criteria.quarantined, lore):
         return None
     return lore
+
+
+def read_candidates(
+    store: Store, criteria: Criteria, candidates: Iterable[Candidate]
+) -> Iterator[tuple[Candidate, Lore]]:
+    """Yield candidates with their entries, as `read_candidate` reads them; without those that it leaves out."""
+    for hit in candidates:
+        lore = read_candidate(store, criteria, hit)
+        if lore is not None:
+            yield hit, lore
 
 
 def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
