@@ -43,7 +43,7 @@ else:
 
     def _replace(self, /, **fields):
         """The same value, but for these fields."""
-        made = self._make(map(fields.pop, self._fields, self))
+        made = tuple.__new__(type(self), map(fields.pop, self._fields, self))
         if fields:
             raise TypeError(f"Got unexpected field names: {list(fields)!r}")
         return made

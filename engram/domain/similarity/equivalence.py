@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from engram.domain.text.wording import NEGATIONS, NUMERALS, OPPOSITES, WORD, difference, wording, words_in
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ _NAME = re.compile(
     r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
+_TEXTS = 64  # whose facts are kept: one text is compared with many in turn, and shown again by the next query
 _MARGIN = 64  # characters before a word that are searched for the end of the previous sentence
 
 _POLES: dict[str, list[tuple[int, bool]]] = {}
@@ -85,6 +87,7 @@ class Facts(NamedTuple):
     poles: frozenset[tuple[int, bool]]
 
 
+@lru_cache(_TEXTS)
 def extract_facts(text: str) -> Facts:
     """Extract from a text what has to agree."""
     count = Counter(words_in(text))

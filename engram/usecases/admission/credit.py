@@ -182,9 +182,8 @@ def _limited(hit: Hit, limit: Limit, today: int) -> Hit:
         full = credit.capped(believed, hit.full if hit.modest is None else hit.modest, limit)
         is_pinned = hit.pinned and "pinned" not in unclaimed
         confidence = full if is_pinned else full - decay(hit.type, full, min(hit.anchor, today), today)
-    is_strange = limit == credit.UNCONFIRMED
-    hit = hit._replace(confidence=confidence, validation_count=0 if is_strange else hit.validation_count)
-    return hit._replace(**unclaimed) if unclaimed else hit  # type: ignore[arg-type]
+    validations = 0 if limit == credit.UNCONFIRMED else hit.validation_count
+    return hit._replace(confidence=confidence, validation_count=validations, **unclaimed)  # type: ignore[arg-type]
 
 
 def _limits_of_hits(store: Store, hits: Sequence[Hit]) -> list[Limit]:

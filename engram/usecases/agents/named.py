@@ -86,12 +86,9 @@ def _in_store(store: Store, text: str) -> Mapping[_Name, list[Recalled]]:
             store, generation, text, criteria, len(every_row), meaning=store.embedder is not None
         )
         row_of = {hit.id: hit.row for hit in generation.catalog.hits(sorted(every_row))}
-        read = {}
-        for hit in hits:
-            lore = search.read_candidate(store, criteria, hit) if hit.id in row_of else None
-            if lore is not None:
-                read[row_of[hit.id]] = as_recalled(store, hit, lore)
-        return _about_each(store, rows, read, {one.slug: one for one in entities})
+        read = search.read_candidates(store, criteria, [hit for hit in hits if hit.id in row_of])
+        shown = {row_of[hit.lore.id]: hit for hit in as_recalled(store, [*read])}
+        return _about_each(store, rows, shown, {one.slug: one for one in entities})
 
     return consult(store, ask)
 

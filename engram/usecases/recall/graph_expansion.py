@@ -65,11 +65,8 @@ def _one_step(
             return []
         meaning = strategy == HYBRID and store.embedder is not None
         hits = search.search_index(store, generation, question.text, criteria, places, meaning=meaning)
-        read = ((hit, search.read_candidate(store, criteria, hit)) for hit in hits if hit.id in via)
-        found = (
-            as_recalled(store, hit, lore)._replace(via=via[lore.id]) for hit, lore in read if lore is not None
-        )
-        return [*islice(found, places)]
+        read = search.read_candidates(store, criteria, (hit for hit in hits if hit.id in via))
+        return [hit._replace(via=via[hit.lore.id]) for hit in as_recalled(store, [*islice(read, places)])]
 
     return consult(store, ask)
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.state.database import StateDatabase
+    from engram.domain.entry.lore import Lore
     from engram.usecases.recall.search import Candidate, Criteria
     from engram.usecases.store.store import Store
 
@@ -259,27 +260,35 @@ def _select(
     found = [(scope, hit) for scope, one in searches.items() for hit in one.candidates]
     weightings = {scope: _weighting(one.store) for scope, one in searches.items()}
     best = best_first(found, weightings)
-    shown: dict[str, Recalled] = {}
+    read: dict[str, tuple[str, Candidate, Lore]] = {}
+    twins: dict[str, tuple[str, ...]] = {}
     seen, places = Distinct(), list[str]()
     for scope, hit in best:
-        if len(shown) == limit:
+        if len(read) == limit:
             break
         store, criteria, _, _ = searches[scope]
         try:
-            lore = None if hit.id in shown else search.read_candidate(store, criteria, hit)
-            twin = seen.twin_of(lore.content) if lore is not None else None
-            if twin is not None:
-                first = shown[places[twin]]
-                shown[places[twin]] = first._replace(twins=(*first.twins, hit.id))
-            elif lore is not None:
-                shown[hit.id] = as_recalled(store, hit, lore)
-                places.append(hit.id)
+            lore = None if hit.id in read else search.read_candidate(store, criteria, hit)
         except scopes.TROUBLE as error:
             notes.append(scopes.left_out(scope, error))
+            continue
+        if lore is None:
+            continue
+        twin = seen.twin_of(lore.content)
+        if twin is None:
+            read[hit.id] = scope, hit, lore
+            places.append(hit.id)
+        else:
+            twins[places[twin]] = (*twins.get(places[twin], ()), hit.id)
+    by_id: dict[str, Recalled] = {}
+    for scope, one in searches.items():
+        of_scope = [(hit, lore) for own, hit, lore in read.values() if own == scope]
+        by_id |= {hit.lore.id: hit for hit in as_recalled(one.store, of_scope)}
+    shown = [by_id[lore_id]._replace(twins=twins.get(lore_id, ())) for lore_id in read]
     strong = {hit.id for _, hit in best}
     near = [hit.id for one in searches.values() for hit in one.candidates[: max(limit, _MAX_WEAK)]]
     weak = [lore_id for lore_id in near if lore_id not in strong]
-    return list(shown.values()), tuple(weak[:_MAX_WEAK])
+    return shown, tuple(weak[:_MAX_WEAK])
 
 
 def _withheld_for_confidence(

@@ -12,6 +12,8 @@ from engram.usecases.recall.search import Criteria
 from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.domain.admission.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.ranking import Score
@@ -131,9 +133,13 @@ def criteria_for(store: Store, question: Question) -> Criteria:
     return Criteria(where, question.files, horizon, held)
 
 
-def as_recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
-    """Return a hit as it is shown, without a ref, its score weighted by the scope of its store."""
-    weight, score = store.scope.weight, hit.score
-    if weight != 1.0:
-        score = score._replace(total=score.total * weight, scope=weight)
-    return Recalled("", lore, hit.path, score, store.places.scope, credit.of(store, lore))
+def as_recalled(store: Store, found: Sequence[tuple[Candidate, Lore]]) -> list[Recalled]:
+    """Return hits of one store as they are shown, without refs, their scores weighted by its scope."""
+    weight, scope = store.scope.weight, store.places.scope
+    shown = []
+    for (hit, lore), counted in zip(found, credit.of_many(store, [lore for _, lore in found]), strict=True):
+        score = hit.score
+        if weight != 1.0:
+            score = score._replace(total=score.total * weight, scope=weight)
+        shown.append(Recalled("", lore, hit.path, score, scope, counted))
+    return shown

@@ -26,7 +26,7 @@ from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol, TypeVar
 
     from engram.adapters.embed.protocols import Embedder
@@ -178,6 +178,9 @@ def _best(
         now = store.clock.now().timestamp()
         found = credit.hits_in_effect(store, generation.catalog.hits(rows))
         hits = [hit for hit in found if _is_eligible(hit, criteria, now)]
+        if not enough and len(hits) < limit:
+            pool = POOL if pool < POOL else pool * 8  # so many are in order already
+            continue
         matches: Mapping[int, TokenMatch] = {}
         if tokens is not None:
             from engram.usecases.recall import rerank
@@ -185,10 +188,7 @@ def _best(
             matches = (match or rerank.match_tokens)(tokens, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
         trust = (tokens.embedder.trust if tokens is not None else None) or ranking.BUNDLED
-        candidates = _rank(hits, ranked, matches, criteria.files, now, ranks, weights, trust)
-        if enough or len(candidates) >= limit:
-            return candidates
-        pool = max(POOL, pool * 8)
+        return _rank(hits, ranked, matches, criteria.files, now, ranks, weights, trust)
 
 
 def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
@@ -240,6 +240,16 @@ def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lo
     if lore is None or lore.id != candidate.id or quarantine.in_quarantine(criteria.quarantined, lore):
         return None
     return lore
+
+
+def read_candidates(
+    store: Store, criteria: Criteria, candidates: Iterable[Candidate]
+) -> Iterator[tuple[Candidate, Lore]]:
+    """Yield candidates with their entries, as `read_candidate` reads them; without those that it leaves out."""
+    for hit in candidates:
+        lore = read_candidate(store, criteria, hit)
+        if lore is not None:
+            yield hit, lore
 
 
 def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
@@ -370,7 +380,7 @@ def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
     found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
     leads = ranking.with_leads([candidate.score for candidate in found])
-    return [one._replace(score=score) for one, score in zip(found, leads, strict=True)]
+    return [Candidate(one.path, one.stamp, one.id, score) for one, score in zip(found, leads, strict=True)]
 
 
 def _is_eligible(hit: Hit, criteria: Criteria, now: float) -> bool:
