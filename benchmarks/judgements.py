@@ -1,5 +1,9 @@
 """What a large ledger of judgements costs: `python benchmarks/judgements.py [--entries 100k] [--lines 1000k] [--keep FOLDER]`.
 
+`--years 10` measures a branch that grew for so long instead: each clone commits 110 times a month, as clones do that sync
+all day, git packs it, and one process reads all of it. Twenty clones write 24 GB of versions to be packed, so that
+`--clones 2` gives an answer in minutes: the ledgers of clones are packed apart.
+
 A generated store whose branch of judgements has the ledgers of 20 clones, a thousand lines a clone and month, so many
 months as that takes; all with real git. Measured are a vote in an open store, rebuilding the index without judgements,
 with the cache of those that were read before and without it, and `engram sync` with new judgements on both sides. That is
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
 BRANCH = "engram/judgements"
 CLONES = 20
 LINES = 1000  # of a clone in a month
+COMMITS = 110  # of a clone in a month
+JUDGED = 10_000  # entries, over years
 EDITED = 0.3  # of the lines judge words that were changed since
 VOTES = 50
 Judged = tuple[str, str]  # an entry, and the digest of its words
@@ -59,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--entries", default="100k", help="entries of the store (default: %(default)s)")
     parser.add_argument("--lines", default="1000k", help="judgements of them (default: %(default)s)")
+    parser.add_argument("--years", type=int, default=0, help="measure a branch of so many years instead")
+    parser.add_argument("--clones", type=int, default=CLONES, help="that wrote it (default: %(default)s)")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the generated store here and use it again")
     parser.add_argument("--output", help="also write the report to this file")
     given = parser.parse_args(arguments)
@@ -67,6 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         isolate(os.path.join(temporary, "home"))
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         compile_all()
+        if given.years:
+            group = Group(
+                f"{given.years} years of {given.clones} clones",
+                years(os.path.join(temporary, "years"), given.years, given.clones),
+            )
+            command = f"python benchmarks/judgements.py --years {given.years} --clones {given.clones}"
+            return _report(group, command, given.output)
         kept = os.path.abspath(given.keep or temporary)
         source = judged_store(kept, entries, lines)
         scene = Scene(source, os.path.join(temporary, "scene"), entries)
@@ -76,12 +91,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(*figures, sep="\n", file=sys.stderr, flush=True)  # the rest may take long
         group = Group(f"{entries:,} entries, {lines:,} judgements", figures)
         command = f"python benchmarks/judgements.py --entries {given.entries} --lines {given.lines}"
-        text = report([group], describe_machine(), f"{datetime.now(UTC):%Y-%m-%d}", command)
+        return _report(group, command, given.output)
+
+
+def _report(group: Group, command: str, output: str | None) -> int:
+    text = report([group], describe_machine(), f"{datetime.now(UTC):%Y-%m-%d}", command)
     print(text)
-    if given.output:
-        with open(given.output, "w", encoding="utf-8") as file:
+    if output:
+        with open(output, "w", encoding="utf-8") as file:
             file.write(text)
     return 0
+
+
+def years(root: str, count: int, clones: int) -> list[Figure]:
+    """Measure a branch that clones wrote to for years: what git packs it to, and reading all of it once."""
+    say(f"{count} years of {clones} clones: generating the branch")
+    init(root)
+    git(root, "config", "gc.auto", "0")
+    made = (without_accounts(lore) for _, lore in generate.lore_files(JUDGED, SEED))
+    judged = [(lore.id, ledger.words_digest(lore)) for lore in made]  # the entries themselves are not there
+    fill_branch(root, judged, count * 12 * clones * LINES, COMMITS, clones)
+    say("git repack")  # as `git gc` packs the loose objects that clones leave, which one pack of all is not
+    packed = run(["git", "repack", "-a", "-d", "-f", "-q"], root)
+    assert packed.code == 0, packed.errors
+    folder = os.path.join(root, ".git", "objects", "pack")
+    pack = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
+    lines = sum(int(size) for size in git(root, "ls-tree", "-r", "--format=%(objectsize)", BRANCH).split())
+    task = (
+        "import sys; from engram.usecases.opening.open_store import open_store;"
+        "from engram.usecases.store.store import Caller; from engram.usecases.store import judgements;"
+        "store = open_store(sys.argv[1], Caller('benchmark', 'benchmark'));"
+        "judgements.refresh(store); print(store.judgements.count())"
+    )
+    found = _checked(run([sys.executable, "-c", task, root], root))
+    total = count * 12 * clones * LINES
+    assert found.output.strip() == f"({total}, 0)", found.output
+    share, seconds = pack / lines, found.cost.cpu_ms / 1000
+    return [
+        timed("`git repack -a -d -f` of all versions", packed.cost),
+        against(
+            Figure("Pack after it", more=f"{pack / 1e6:.1f} MB, of {lines / 1e6:.1f} MB of lines"),
+            share,
+            1.0,
+            "of the lines",
+        ),
+        against(
+            timed(f"Read all {total:,} judgements once", found.cost), seconds, 15.0 * clones / CLONES, "CPU-s"
+        ),
+    ]
 
 
 def judged_store(folder: str, entries: int, lines: int) -> str:
@@ -102,20 +159,23 @@ def judged_store(folder: str, entries: int, lines: int) -> str:
     return root
 
 
-def fill_branch(root: str, entries: Sequence[Judged], lines: int, commits: int = 1) -> None:
-    """Write the ledgers of all clones to the branch, so many commits for each clone and month."""
-    months = -(-lines // (CLONES * LINES))
-    process = subprocess.Popen(["git", "-C", root, "fast-import", "--quiet"], stdin=subprocess.PIPE)
+def fill_branch(
+    root: str, entries: Sequence[Judged], lines: int, commits: int = 1, clones: int = CLONES
+) -> None:
+    """Write the ledgers of clones to the branch; of several commits for each clone and month nothing is packed as a difference."""
+    months = -(-lines // (clones * LINES))
+    words = ["git", "-C", root, "fast-import", "--quiet", *(["--depth=0"] if commits > 1 else [])]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE)
     assert process.stdin is not None
-    for part in _commits(entries, months, commits):
+    for part in _commits(entries, months, commits, clones):
         process.stdin.write(part)
     process.stdin.close()
     assert process.wait() == 0
 
 
-def _commits(entries: Sequence[Judged], months: int, commits: int) -> Iterator[bytes]:
+def _commits(entries: Sequence[Judged], months: int, commits: int, clones: int) -> Iterator[bytes]:
     chance = random.Random(SEED)
-    sources = [ulid.encode(1_700_000_000_000 + number, chance.getrandbits(80)) for number in range(CLONES)]
+    sources = [ulid.encode(1_700_000_000_000 + number, chance.getrandbits(80)) for number in range(clones)]
     first = True
     for month in range(_LAST_MONTH - months, _LAST_MONTH):
         begins = int(datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC).timestamp() * 1000)

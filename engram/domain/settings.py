@@ -75,7 +75,7 @@ KEYS = (
     Key("embedding.timeout", 3.0, "Seconds to wait for the endpoint in a query; after that, lore is found by words alone.", user_only=True, low=0.1, high=60),
     Key("embedding.key", "", "The API key for the endpoint, if it needs one; the variable `ENGRAM_EMBEDDING_KEY` overrides it. Never shown.", user_only=True, secret=True),
     Key("secrets.allow", [], "Texts that look like secrets but are not: the text itself or a prefix of its SHA-256."),
-    Key("trust.hold", "none", "Which lore from a sync or clone is quarantined until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
+    Key("trust.hold", "none", "Which lore from a sync or clone is quarantined until you accept it: `none`, `unsigned` (not signed by a known key; people who judged are then counted by signature), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
     Key("trust.accept", [], "Whose lore is never quarantined: key fingerprints, addresses of signers, and with `foreign` ids of sources. The confidence that these sources claim counts at once.", user_only=True),
     Key("trust.mine", [], "Your other machines, by the ids of their sources (`engram show` prints them): what they record and judge counts as here.", user_only=True),
     Key("hooks.brief_budget", 600, "Approximate number of tokens of lore at the start of a session.", low=50, high=20000),

@@ -48,7 +48,7 @@ def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) ->
     assert f"Engram-Lore: {lore.id}" in message
     status = ok("status", "--json", cwd=root).json["git"]
     assert (status["unsigned"], status["unsigned_merges"]) == ("", True)
-    assert "merges, proposals and judgements are not signed" in " ".join(ok("status", cwd=root).out.split())
+    assert "merges and proposals are not signed" in " ".join(ok("status", cwd=root).out.split())
 
 
 def test_a_signer_that_the_settings_name_vouches_for_a_confidence_and_not_for_a_pin(

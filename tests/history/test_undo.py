@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mcp_kit
 import prepared
 import pytest
 from apikit import (
@@ -25,6 +26,7 @@ from apikit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engram
 from engram.adapters.git.read.operations import OwnCommit
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import last_undo, undoable
@@ -88,6 +90,34 @@ def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path
     assert standing(root) == (0.7, 0, None)
     assert lore_files(root)[0].read_bytes() == before
     assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("way", ["MCP", "API"])
+@pytest.mark.parametrize("is_synced", [False, True])
+async def test_what_an_agent_judges_and_a_person_undoes_twice_leaves_nothing(
+    root: Path, tmp_path: Path, way: str, *, is_synced: bool
+) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(root), str(tmp_path / "hub.git"))
+    git(root, "remote", "add", "origin", str(tmp_path / "hub.git"))
+    lore_id = lore(root)["id"]
+
+    async def then(*words: str) -> tuple[float, int]:
+        if is_synced:
+            ok("sync", cwd=root)
+        if words:
+            ok(*words, cwd=root)
+        elif way == "MCP":
+            async with mcp_kit.inside(root) as client:
+                assert not (await client.call_tool("recall_feedback", {"helpful": [lore_id]})).is_error
+        else:
+            with engram.open(str(root), background=False) as store:
+                store.feedback(helpful=lore_id)
+        return standing(root)[:2]
+
+    for _ in range(2):
+        assert await then() == (0.78, 1)
+        assert await then("undo") == (0.7, 0)
+    assert await then("redo") == (0.78, 1)
 
 
 def test_judgements_given_together_are_undone_and_redone_together(root: Path) -> None:

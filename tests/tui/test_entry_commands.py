@@ -67,6 +67,17 @@ async def test_undo_takes_back_what_the_app_did_not_what_others_did_since(store:
         assert lore(store, "Outcome since.").category == "FACT"
 
 
+async def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(store: engram.Engram) -> None:
+    async with using(store) as user:
+        for key, left in (*[("h", (780, 1)), ("u", (700, 0))] * 2, ("ctrl+r", (780, 1))):
+            await user.press(key)
+            await user.sees(
+                lambda left=left: (
+                    (lore(store, QUEUE).thousandths, lore(store, QUEUE).validation_count) == left
+                )
+            )
+
+
 async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) -> None:
     with engram.open(tmp_path / "owned", session="t") as store:
         store.record("One.", category="FACT")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "judgements.db"
-_FORMAT = 5
+_FORMAT = 6
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (
@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS accounts (
     entry TEXT NOT NULL, account TEXT NOT NULL, up INTEGER, down INTEGER, n INTEGER, at INTEGER, ledger TEXT NOT NULL,
     PRIMARY KEY (entry, account, ledger)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS times (id TEXT, entry TEXT, at INTEGER NOT NULL, PRIMARY KEY (entry, id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS signers (id TEXT, entry TEXT, signer TEXT NOT NULL, PRIMARY KEY (entry, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -49,6 +50,7 @@ _TABLES = (
     "sums",
     "times",
     "accounts",
+    "signers",
     "people",
 )  # made anew with each format
 VERSION = "version"  # the note that counts how often lines were written
@@ -193,6 +195,22 @@ class JudgementCache:
         gone = [(line_id, entry) for line_id, entry, at in found if at <= milliseconds(line_id)]
         self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for _, entry in gone])
         self._state.run_many("DELETE FROM times WHERE id = ? AND entry = ?", gone)
+
+    def sign(self, lines: Iterable[tuple[str, str, str]]) -> None:
+        """Keep who signed lines (id, entry, signer), unless that is known already; their entries are `pending`."""
+        rows = list(lines)
+        self._state.run_many("INSERT OR IGNORE INTO signers VALUES (?, ?, ?)", rows)
+        self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for _, entry, _ in rows])
+
+    def forget_signers(self) -> None:
+        """Forget who signed what: others count now; all entries are `pending`."""
+        self._state.run("DELETE FROM signers")
+        self._state.run("INSERT OR IGNORE INTO pending VALUES (?)", (_EVERY,))
+
+    def signers(self, entries: Sequence[str]) -> dict[str, str]:
+        """Return who signed the lines of these entries, by their ids."""
+        query = f"SELECT id, signer FROM signers WHERE entry IN ({','.join('?' * len(entries))})"  # noqa: S608 - marks alone
+        return dict(self._state.run(query, entries))
 
     def version(self) -> str:
         """Return what differs whenever more was written to the cache."""

@@ -93,21 +93,24 @@ class Limit(NamedTuple):
 class Earned(NamedTuple):
     """What others than its author made of an entry's present words: one of `TIERS`, how many people confirmed them.
 
-    `by` is the name of the last of them ("" unknown), `at` when that was (Unix ms, 0 unknown).
+    `by` is the name of the last of them ("" unknown), `at` when that was (Unix ms, 0 unknown). People are counted by
+    their names, or `by_signature`.
     """
 
     tier: str = UNCONFIRMED_TIER
     people: int = 0
     by: str = ""
     at: int = 0
+    by_signature: bool = False
 
     def as_dict(self) -> dict[str, object]:
-        """Return who confirmed an entry as JSON: how many people, the last of them, and when that was (RFC 3339)."""
+        """Return who confirmed an entry as JSON: how many people, by what they are counted, the last, and when (RFC 3339)."""
         at = render(datetime.fromtimestamp(self.at // 1000, UTC)) if self.at else None
-        return {"people": self.people, "last_by": self.by, "last_at": at}
+        by = "signature" if self.by_signature else "name"
+        return {"people": self.people, "counted_by": by, "last_by": self.by, "last_at": at}
 
     def words(self, now: datetime) -> str:
-        """Return the tier as it is shown: `confirmed 3×, last by Ada 2 weeks ago`."""
+        """Return the tier as it is shown: `confirmed 3×, last by Ada 2 weeks ago`; people are counted by name unless it says so."""
         if not self.people:
             return self.tier
         when = f" {ago(now.timestamp() - self.at / 1000)}" if self.at else ""
@@ -116,7 +119,7 @@ class Earned(NamedTuple):
             f"{self.tier} {self.people}×"
             if self.tier == CONFIRMED
             else f"{self.tier}, confirmed {self.people}×"
-        )
+        ) + (" by signature" if self.by_signature else "")
         return f"{said}, last{who}{when}" if who or when else said
 
 
@@ -205,15 +208,16 @@ def earned_by(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -
     people = tally.people if tally is not None else ()
     against = tally.against if tally is not None else 0
     count, by, at = len(people), people[-1] if people else "", tally.judged_at if tally is not None else 0
+    by_signature = tally is not None and tally.by_signature
     has_line = tally is not None and any(source in own for source in tally.supporters)
     if is_confirmed and lore.source_id not in own and not has_line:
         count, by = count + 1, by or HERE
     if lore.status == PENDING:
         return Earned(HELD)
     if lore.conflicts or against > count or any(one.kind == "contradicts" for one in lore.relations):
-        return Earned(DISPUTED, count, by, at)
+        return Earned(DISPUTED, count, by, at, by_signature)
     if count:
-        return Earned(CONFIRMED, count, by, at)
+        return Earned(CONFIRMED, count, by, at, by_signature)
     is_captured = any(text.startswith(_CAPTURED) for text in lore.context)
     return Earned(CAPTURED if is_captured else UNCONFIRMED_TIER)
 

@@ -43,12 +43,14 @@ class Tally(NamedTuple):
 
     `full` is the confidence before decay, `anchor` the day (since 1970, UTC) that decay counts from. `accounts` say how
     much each source moved it. `supporters` and `opponents` are the sources other than the author's whose judgements of
-    the present words speak for them, and against them; accounts of format 1 support any words.
+    the present words speak for them, and against them (of others, who signed these, where signatures are demanded);
+    accounts of format 1 support any words.
 
     The rest is what one clone believes of it, and equal elsewhere only by chance. `believed` is the confidence before
     decay without the sources that are set aside here, `modest` the same with a stated confidence that counts as the
     default at most, and raised once by each person. `people` support the present words, the latest last (an empty
-    name: somebody who gave none), `against` counts those who do not; `judged_at` is when the latest did (Unix ms).
+    name: somebody who gave none), counted by their names or `by_signature`; `against` counts those who do not;
+    `judged_at` is when the latest did (Unix ms).
     """
 
     confidence: int
@@ -64,6 +66,7 @@ class Tally(NamedTuple):
     people: tuple[str, ...] = ()
     against: int = 0
     judged_at: int = 0
+    by_signature: bool = False
 
 
 def clamp(thousandths: int) -> int:

@@ -25,6 +25,7 @@ from engram.domain.entry.confidence import (
     clamp,
     decay,
 )  # fmt: skip
+from engram.domain.entry.people import plain_name
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -51,23 +52,29 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Belief(NamedTuple):
     """Whom a clone believes: `own` are the sources of its person, `ignored` those set aside, `names` say who a source is.
 
-    `forged` are the ids of lines that claim to be of this clone, which does not have them.
+    `forged` are the ids of lines that claim to be of this clone, which does not have them. Where signatures are demanded,
+    `signers` say who signed: a line by its id, and the words of an entry by its own; else it is None.
     """
 
     own: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     forged: frozenset[str] = frozenset()
     names: Mapping[str, str] = MappingProxyType({})
+    signers: Mapping[str, str] | None = None
 
     def accepts(self, line: Judgement) -> bool:
         """Return whether the line counts for what is shown in this clone."""
         return line.source not in self.ignored and line.id not in self.forged
 
-    def person(self, source: str) -> str:
-        """Return the name of whoever is behind a source: "" for anybody who gave none."""
-        if source in self.own:
+    def voice(self, signed: str, source: str) -> str | None:
+        """Return whose word a line or an entry (its id) of a source is: who signed it where that is asked for; None: nobody's."""
+        return source if self.signers is None or source in self.own else self.signers.get(signed)
+
+    def person(self, voice: str) -> str:
+        """Return the name of whoever has a voice: "" for anybody who gave none."""
+        if voice in self.own:
             return next((self.names[one] for one in sorted(self.own) if self.names.get(one)), HERE)
-        return self.names.get(source, "")
+        return self.names.get(voice, "") if self.signers is None else voice
 
 
 EVERYBODY = Belief()
@@ -146,6 +153,7 @@ def tally(
         people,
         against,
         judged_at,
+        belief.signers is not None,
     )
 
 
@@ -269,10 +277,11 @@ class _Replay:
         belief: Belief,
     ) -> None:
         self._belief = belief
-        self._author = belief.person(lore.source_id) if lore.source_id else ""
+        author = belief.voice(lore.id, lore.source_id) if lore.source_id else ""
+        self._author = belief.person(author) if author else ""
         self._sums: dict[
             str, int
-        ] = {}  # of each other source: how often it spoke for the words less how often against
+        ] = {}  # of each other voice: how often it spoke for the words less how often against
         self._spoke: dict[str, str] = {}  # the id of the line in which it last spoke for them
         self._accounts: dict[str, Vote] = {}
         self._lines, self._values = lines, list[int]()  # the confidence after each line that can move it
@@ -304,8 +313,9 @@ class _Replay:
         """Move the confidence by each line, and note who else speaks for the present words or against them.
 
         The first time of a person raises `modest`. Who a client of a server is, nobody knows: its word moves the
-        confidence, and makes no supporter.
+        confidence, and makes no supporter. Nor does what nobody signed where signatures are demanded.
         """
+        belief, signers = self._belief, self._belief.signers
         value, count, modest, confirmed = self.value, self.count, self.modest, {author}
         sums, spoke, values, gains = self._sums, self._spoke, self._values, _GAINS
         raised = {self._author} if self._author else set()
@@ -324,13 +334,14 @@ class _Replay:
                 modest = max(0, modest + gain)
             values.append(value)
             count += kind == HELPFUL
-            if text != words or (source == author and not client):
+            said_by = source if signers is None else belief.voice(line_id, source)
+            if text != words or said_by is None or (source == author and not client):
                 continue
             if not client:
-                sums[source] = sums.get(source, 0) + (-1 if kind == INCORRECT else 1)
+                sums[said_by] = sums.get(said_by, 0) + (-1 if kind == INCORRECT else 1)
                 if kind != INCORRECT:
-                    spoke[source] = line_id
-            if gain > 0 and (person := "" if client else self._belief.person(source)) not in raised:
+                    spoke[said_by] = line_id
+            if gain > 0 and (person := "" if client else belief.person(said_by)) not in raised:
                 raised.add(person)
                 modest = min(FULL, modest + gain)
         self.value, self.count, self.modest = value, count, modest
@@ -352,26 +363,29 @@ class _Replay:
         if not self._sums:
             return False
         own = self._belief.own
-        return sum([sum_ for source, sum_ in self._sums.items() if source in own]) > 0
+        return sum([sum_ for voice, sum_ in self._sums.items() if voice in own]) > 0
 
     def people(self) -> tuple[tuple[str, ...], int, int]:
         """Return who supports the words, the latest last, how many people do not, and when the latest did (Unix ms)."""
         if not self._sums:
             return (), 0, 0
         sums, spoke = dict[str, int](), dict[str, int]()
-        for source, sum_ in self._sums.items():
-            person = self._belief.person(source)
+        for voice, sum_ in self._sums.items():
+            person = self._belief.person(voice)
             sums[person] = sums.get(person, 0) + sum_
-            said = milliseconds(self._spoke[source]) if source in self._spoke else 0
+            said = milliseconds(self._spoke[voice]) if voice in self._spoke else 0
             spoke[person] = max(spoke.get(person, 0), said)
         if self._author:
             sums.pop(self._author, None)
         found = sorted([one for one, sum_ in sums.items() if sum_ > 0], key=lambda one: (spoke[one], one))
         against = sum([one < 0 for one in sums.values()])
-        return tuple(found), against, spoke[found[-1]] if found else 0
+        names = (
+            found if self._belief.signers is None else [plain_name(one.partition(" <")[0]) for one in found]
+        )
+        return tuple(names), against, spoke[found[-1]] if found else 0
 
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the sources that speak for the words, and those that speak against them."""
+        """Return the voices that speak for the words, and those that speak against them."""
         if not self._sums:
             return self._supporters, ()
         found = sorted(self._sums.items())

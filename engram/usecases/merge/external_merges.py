@@ -26,6 +26,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one
+from engram.usecases.merge.second_look import SecondLook, may_be_decided
 from engram.usecases.store import judgements, sync_state
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ class _Repair:
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
 
     def resolve_markers(self, known: str, read_ahead: ReadAhead) -> None:
-        """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like."""
+        """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like.
+
+        And decide again what a driver decided there without commits.
+        """
         found = {
             path: change.after
             for path, change in differences(self._repo, known, self._head).items()
@@ -125,11 +129,16 @@ class _Repair:
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
-            if sides is None:
+            if sides is None and not may_be_decided(raw):
                 continue
             moment = moment or merging.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             folder = self._store.places.folder
+            if sides is None:
+                decided = SecondLook(self._repo, self._head, now, folder, categories).decide(path, raw)
+                if decided is not None:
+                    self._files[path], self._entries[path] = decided, entry
+                continue
             merged = merge_one(sides.base, sides.ours, sides.theirs, path, folder, categories, now)
             if merged.content is not None and not merged.kept and not holds_markers(merged.content):
                 self._files[path], self._entries[path] = merged.content, entry

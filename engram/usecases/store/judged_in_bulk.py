@@ -42,10 +42,11 @@ class JudgedInBulk:
         self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
+        self._by_signature = bool(judgements.signature_rule(store))
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Read what is known of the entries in the next files."""
-        if not self._store.judged_mark:
+        if not self._store.judged_mark or self._by_signature:
             return
         ids = [path[_ID] for path in paths]
         self._known, self._said, self._times = {}, {}, {}
@@ -62,7 +63,7 @@ class JudgedInBulk:
 
     def of(self, lore: Lore) -> Lore:
         """Return the entry with what judgements make of it, but for who judged what."""
-        if not self._store.judged_mark or lore.votes or lore.merged_from:
+        if not self._store.judged_mark or lore.votes or lore.merged_from or self._by_signature:
             return judgements.with_tally(self._store, lore, owners=self._owners)
         words = ledger.words_digest(lore)
         key = f"{lore.prior} {lore.source_id or ''} {words} {self._belief}"

@@ -50,7 +50,7 @@ def _behind(store: Store, known: str, tip: str) -> list[tuple[str, str, int]]:
     suspects = [
         one
         for one in ledger_branch.written_since(store.repository, known, tip, ledger.RESTORED)
-        if ledger.source_of(one.path) and one.after
+        if ledger.source_of(one.path) and one.after and one.parent_moment
         if _month(one.path) < f"{datetime.fromtimestamp(one.parent_moment, UTC):%y%m}"
     ]
     found: dict[str, tuple[str, int]] = {}

@@ -8,6 +8,7 @@ import re
 import sqlite3
 from datetime import UTC, datetime
 
+from engram.domain.admission.trust import UNSIGNED
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     DEFAULT_PRIOR,
@@ -199,14 +200,14 @@ def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
 def mark(store: Store) -> str:
     """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
     home = store.original or store
-    return _mark(_stamps(home), _tip(home))
+    return _mark(home, _stamps(home), _tip(home))
 
 
 def refresh(store: Store) -> str:
     """Read what the ledgers grew by, and return their mark. Raises StoreError, GitError."""
     if store.judged_mark is None:
         _keep_remembered(store)
-    mark = _mark(_stamps(store), _tip(store))
+    mark = _mark(store, _stamps(store), _tip(store))
     if mark != store.judged_mark:
         store.belief = None
     if not mark or mark == store.judged_mark or store.judgements.meta("mark") == mark:
@@ -225,7 +226,7 @@ def _read_ledgers(store: Store) -> str:
     from engram.adapters.state.judgement_cache import Known, Read
 
     stamps, tip = _stamps(store), _tip(store)
-    mark = _mark(stamps, tip)
+    mark = _mark(store, stamps, tip)
     cache = store.judgements
     known = cache.known()
     if tip and cache.meta("tip") != tip:
@@ -249,6 +250,10 @@ def _read_ledgers(store: Store) -> str:
         cache.add([Read(_OWN + path, source, whole_lines, after, before, not grew)], erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
+    if tip and (rule := signature_rule(store)):
+        from engram.usecases.store.judgement_signers import note_signers
+
+        note_signers(store, tip, rule)
     cache.set_meta("mark", mark)
     store.judged_mark = mark
     return mark
@@ -386,6 +391,24 @@ def belief(home: Store) -> tallies.Belief:
     return home.belief
 
 
+def belief_about(home: Store, lore: Lore, entries: Sequence[str]) -> tallies.Belief:
+    """Return whom this clone believes about an entry, of which these entries' lines count: by signatures where it demands them."""
+    found = belief(home)
+    if not signature_rule(home):
+        return found
+    from engram.usecases.store.judgement_signers import signers_of
+
+    return found._replace(signers=signers_of(home, lore, entries))
+
+
+def signature_rule(store: Store) -> str:
+    """Return whose signatures count here, in place of people's names; "" where none are demanded."""
+    if store.settings.text("trust.hold") != UNSIGNED:
+        return ""
+    listed = store.settings.get("trust.accept")
+    return " ".join([" signed", *(sorted(map(str, listed)) if isinstance(listed, list) else ())])
+
+
 def branch_of(store: Store) -> str:
     """Return the name of the branch of judgements."""
     return store.settings.text("judgements.branch")
@@ -437,12 +460,12 @@ def with_tally(
     `more` are accounts of format 1 that are in no ledger yet; `owners` say for whom those of folded entries count where
     that is not plain (None: the index is asked).
     """
-    today = tallies.day_of(store.clock.now())
-    said = _said(store, _parts(store, lore, owners))
+    today, parts = tallies.day_of(store.clock.now()), _parts(store, lore, owners)
+    said = _said(store, parts)
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
-    whom = belief(store.original or store) if said.lines else tallies.EVERYBODY
+    whom = belief_about(store.original or store, lore, parts) if said.lines else tallies.EVERYBODY
     times = _times(store.original or store, said.lines)
     found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
@@ -500,9 +523,9 @@ def _stamps(store: Store) -> dict[str, Stamp]:
     return store.ledgers.stamps((*own, ledger.LEGACY), (ledger.IGNORED,))
 
 
-def _mark(stamps: Mapping[str, Stamp], tip: str) -> str:
+def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
     own = ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
-    return f"{own}@{tip}" if own or tip else ""
+    return f"{own}@{tip}{signature_rule(store)}" if own or tip else ""
 
 
 def own_account(store: Store, lore: Lore) -> Vote:

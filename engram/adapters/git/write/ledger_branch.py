@@ -86,8 +86,9 @@ def arrivals(repo: Repository, commit: str, path: str) -> list[Arrival]:
 
 
 class Written(NamedTuple):
-    """A file that a commit changed: the time of the commit's parent (Unix seconds), and the blob after it and before."""
+    """A file that a commit changed: the time of the commit's parent (Unix seconds, 0: none), the blob after it and before."""
 
+    commit: str
     parent_moment: int
     path: str
     after: str
@@ -95,12 +96,14 @@ class Written(NamedTuple):
 
 
 def written_since(repo: Repository, known: str, commit: str, passed_over: str) -> list[Written]:
-    """Return the files that commits up to one changed that `known` ("": none) has not, merges and first commits aside.
+    """Return the files that commits up to one changed that `known` ("": none) has not, merges aside, each after its ancestors'.
 
     Commits with the subject `passed_over` are left out. Raises GitError.
     """
     words = (
         "log",
+        "--topo-order",
+        "--reverse",
         "--raw",
         "--no-abbrev",
         "--no-renames",
@@ -108,21 +111,21 @@ def written_since(repo: Repository, known: str, commit: str, passed_over: str) -
         "--format=%H %ct %P\t%s",
         commit,
     )
-    moments, found = dict[str, int](), list[tuple[str, str, str, str]]()
-    parents, is_passed = list[str](), False
+    moments, found = {"": 0}, list[tuple[str, str, str, str, str]]()
+    oid, parents, is_passed = "", list[str](), False
     for line in os.fsdecode(run(repo, *words, *([f"^{known}"] if known else ())).stdout).splitlines():
         head, _, end = line.partition("\t")
         if line.startswith(":"):
             before, after = (oid if oid.strip("0") else "" for oid in head.split(" ")[2:4])
-            if len(parents) == 1 and not is_passed:
-                found.append((parents[0], end, after, before))
+            if len(parents) < 2 and not is_passed:
+                found.append((oid, "".join(parents), end, after, before))
         elif line:
             oid, moment, *parents = head.split(" ")
             parents, is_passed = [one for one in parents if one], end == passed_over
             moments[oid] = int(moment)
-    others = sorted({parent for parent, *_ in found} - moments.keys())
+    others = sorted({parent for _, parent, *_ in found} - moments.keys())
     moments |= dict(zip(others, merging.moments(repo, others), strict=True)) if others else {}
-    return [Written(moments[parent], *rest) for parent, *rest in found]
+    return [Written(oid, moments[parent], *rest) for oid, parent, *rest in found]
 
 
 def write(

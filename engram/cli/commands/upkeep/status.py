@@ -59,11 +59,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     if git["unsigned"]:
         lines += _part("", f"commits are not signed, though git is to sign them: {git['unsigned']}", width)
     elif git["unsigned_merges"]:
-        lines += _part(
-            "",
-            "git is to sign commits: merges, proposals and judgements are not signed",
-            width,
-        )
+        lines += _part("", "git is to sign commits: merges and proposals are not signed", width)
     if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, store["placement"], now, width)
     elif git["sync"] and git["sync"]["at"]:  # in-tree: judgements alone
