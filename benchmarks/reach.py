@@ -36,6 +36,7 @@ _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
 _STRANGERS = 600  # entries of the dense set that stands in where there are no notes
+_APART = "hooks.capture=false"  # else an event gets what a session before it left
 _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(given.parts.split(",")) - set(PARTS)
     if unknown:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    for setting in given.config:
+    for setting in (_APART, *given.config):
         name, _, value = setting.partition("=")
         command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
