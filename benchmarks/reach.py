@@ -55,6 +55,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
                 outcomes = hooks.run(place, chosen, way, given.together)
                 results[way] = tables.by_kind(outcomes)
                 log += [hooks.as_dict(one, way) for one in outcomes]
+            results["ranked"] = hooks.ranked_first(place, drawn)
             results["brief"] = tables.brief(place, hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
