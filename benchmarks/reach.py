@@ -36,6 +36,7 @@ _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
 _STRANGERS = 600  # entries of the dense set that stands in where there are no notes
+_APART = "hooks.capture=false"  # else an event gets what a session before it left
 _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
@@ -54,6 +55,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
                 outcomes = hooks.run(place, chosen, way, given.together)
                 results[way] = tables.by_kind(outcomes)
                 log += [hooks.as_dict(one, way) for one in outcomes]
+            results["ranked"] = hooks.ranked_first(place, drawn)
             results["brief"] = tables.brief(place, hooks.start_and_resume(place))
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
@@ -123,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(given.parts.split(",")) - set(PARTS)
     if unknown:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    for setting in given.config:
+    for setting in (_APART, *given.config):
         name, _, value = setting.partition("=")
         command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)

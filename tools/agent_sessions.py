@@ -25,7 +25,7 @@ ENGRAM = (sys.executable, "-P", "-m", "engram")
 LESSON = "Queue consumers must be idempotent: redelivery happens after a missed ack."
 PROMPT = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
 FAILURE = "make fails with 'undefined symbol: tls_get_addr' until the sysroot is mounted."
-RULES = "Engram is the shared memory of this project."
+RULES = "Engram is this project's shared memory."
 TOOL = "recall_query"
 _PATIENCE = 30.0
 

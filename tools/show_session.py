@@ -28,7 +28,7 @@ One session of Claude Code with Engram connected, as its model was sent it: writ
 Engram's own text stands in full; of what the agent itself says (its instructions, its tools) only the kind and the length.
 """
 _ENGRAM = re.compile(
-    r"<engram-lore>.*?</engram-lore>|Engram is the shared memory.*?(?=\n\n|</system-reminder>|\Z)", re.DOTALL
+    r"<engram-lore>.*?</engram-lore>|Engram is this project's shared memory.*?(?=\n\n|</system-reminder>|\Z)", re.DOTALL
 )
 _AGENT = "claude-code"
 
@@ -81,7 +81,8 @@ def shown(text: str) -> str:
 
 def main() -> int:
     """Run the session and write the page; 1 where the agent was not given anything of Engram's."""
-    with tempfile.TemporaryDirectory(prefix="session-") as folder:
+    # What a hook left to a process of its own may still write there.
+    with tempfile.TemporaryDirectory(prefix="session-", ignore_cleanup_errors=True) as folder:
         one = Session(pathlib.Path(folder) / _AGENT, _AGENT)
         command = (sys.executable, str(ROOT / "stand_in_model.py"), str(one.requests))
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as model:

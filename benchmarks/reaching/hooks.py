@@ -14,6 +14,7 @@ import retrieval_set
 from scratch_store import ROOT
 
 import engram
+from engram.domain.agents import signals
 from reaching import events
 from reaching.judging import NOTHING, Judge
 
@@ -120,6 +121,20 @@ def start_and_resume(place: Place) -> dict[str, Seen]:
     """What the start of a session puts before the model, and its resuming."""
     began = _start(place, "looked at", "startup", {})
     return {"start": began, "resume": _start(place, "looked at", "resume", began.refs)}
+
+
+def ranked_first(place: Place, drawn: Sequence[Event]) -> dict[str, float]:
+    """By kind the share, in percent, of prompts and errors for which `engram query` ranks a right entry first."""
+    found: dict[str, list[bool]] = {}
+    with engram.open(place.folder, background=False) as store:
+        for event in drawn:
+            text = event.payload.get("prompt") or signals.identifying_error(event.payload.get("error", ""))
+            if not text or not event.right:
+                continue
+            answer = store.query(text, keep=False)
+            first = answer.lore[0].lore.id if answer.lore else ""
+            found.setdefault(event.kind, []).append(place.keys.get(first, "") in event.right)
+    return {kind: 100 * sum(several) / len(several) for kind, several in found.items()}
 
 
 def _fresh(place: Place, event: Event, session: str) -> Outcome:

@@ -47,7 +47,7 @@ python benchmarks/reach.py --config embedding.provider=onnx --config embedding.p
 ```
 
 Without notes, the store that knows nothing is made of docstrings of Python's standard library. Sessions with a brief are a
-quarter as many.
+quarter as many. Sessions leave nothing behind (`hooks.capture` is off), so that none answers an event of another.
 """
 
 
@@ -121,7 +121,10 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
     parts = [_INTRODUCTION.format(sample=sample), f"Measured {date}:", _list(machine)]
     for way in (FRESH, BRIEF, RESUMED):
         if way in results:
-            parts += [f"## Hooks: {way}", _EXPLAINED[way], _kinds(results[way], way)]
+            ranked = results["ranked"] if way == FRESH else {}
+            parts += [f"## Hooks: {way}", _EXPLAINED[way], _kinds(results[way], way, ranked)]
+        if way in results and way == FRESH:
+            parts.append(_LIMITS)
     if "brief" in results:
         parts += ["## The brief", _briefs(results["brief"])]
     if "noise" in results:
@@ -152,9 +155,15 @@ _EXPLAINED = {
     ),
     RESUMED: (
         "The session began with the brief, the event came, the session was resumed, and the same event came again. "
-        "*Whole or named*: of a right entry that stands there already a line that names it is enough; nothing is not."
+        "*Whole or named*: of a right entry that stands there already a line that names it is enough; nothing is not. An edit "
+        "or a command about whose file everything stands there gets nothing on purpose: it would be said at every step."
     ),
 }
+_LIMITS = (
+    "*Ranked first*: of the prompts and errors of a kind those for which `engram query` puts a right entry first. No bound "
+    "brings more of them. What lies between is the price of silence where nothing answers: "
+    "[recall.md](recall.md#strong-weak-none) has what a looser bound would bring and cost."
+)
 _STRANGER = "The same events in a store of {store}: whatever comes is noise."
 _LONG = (
     "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
@@ -222,9 +231,15 @@ def _in_percent(part: int, whole: int) -> str:
     return f"{_share(part, whole):.0f} %"
 
 
-def _kinds(figures: Mapping[str, Mapping[str, float]], way: str = FRESH) -> str:
+def _kinds(
+    figures: Mapping[str, Mapping[str, float]], way: str = FRESH, ranked: Mapping[str, float] | None = None
+) -> str:
     reached = "whole or named" if way == RESUMED else "right, whole"
-    around = {FRESH: ["target"], BRIEF: ["in context"], RESUMED: ["in context"]}[way]
+    around = {
+        FRESH: ["target", *(["ranked first"] if ranked else [])],
+        BRIEF: ["in context"],
+        RESUMED: ["in context"],
+    }[way]
     rest = ["in part only", "anything", "entries", "precision", "tokens each time", "lore text"]
     rows = [["Event", "events", reached, *around, *rest]]
     for kind, one in figures.items():
@@ -237,6 +252,7 @@ def _kinds(figures: Mapping[str, Mapping[str, float]], way: str = FRESH) -> str:
             f"{one['events']:.0f}",
             "" if nothing_right else _judged(one["right_whole"], target),
             aim if way == FRESH or nothing_right else _percent(one["in_context"]),
+            *([_percent(ranked[kind]) if kind in ranked else ""] if ranked else []),
             "" if nothing_right else _percent(one["right_in_part"]),
             f"**{_percent(one['injected'])}** (≤ {MOST_UNANSWERABLE} %)" if too_many else _percent(one["injected"]),
             f"{one['entries']:.0f}",

@@ -88,9 +88,7 @@ def _answers(store: Store, text: str, working: str) -> str:
 
     files = _as_lore_name_them(store, working, signals.files_in(text))
     about = auto_recall.by_files(store, files, above=True)
-    found = auto_recall.by_text(
-        store, text, lead=auto_recall.FOR_PROMPT, above=not about, named=True, spent=tokens(about)
-    )
+    found = auto_recall.by_text(store, text, above=not about, named=True, spent=tokens(about))
     return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 
@@ -120,12 +118,12 @@ def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
         return Reply(found)
     if files:
         named = tuple(os.path.basename(file) for file in files)
-        return Reply(auto_recall.by_text(store, " ".join(files), lead=auto_recall.FOR_FILE, naming=named))
+        return Reply(auto_recall.by_text(store, " ".join(files), naming=named))
     asked = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
     if not asked:
         return Reply()
     moments = moments_of(payload.command)
-    return Reply(auto_recall.by_text(store, " ".join(asked), lead=auto_recall.FOR_COMMAND, moments=moments))
+    return Reply(auto_recall.by_text(store, " ".join(asked), moments=moments))
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
@@ -186,7 +184,7 @@ def _about_error(store: Store, payload: Payload) -> Reply:
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
-        store, text, lead=auto_recall.FOR_ERROR, bar=_FOR_ERRORS, spent=tokens(at_moment),
+        store, text, above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
         moments=moments_of(payload.command),
     )  # fmt: skip
     said = "\n\n".join(part for part in (at_moment, found) if part)

@@ -9,7 +9,7 @@ from apikit import SetClock, opened, plain
 from mcp_kit import QUEUE, inside, ok
 
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.usecases.agents.auto_recall import FOR_PROMPT, NO_ROOM, by_files, by_text, put_before
+from engram.usecases.agents.auto_recall import NO_ROOM, by_files, by_text, put_before
 from engram.usecases.agents.brief import brief
 
 ASKED = "must queue consumers be idempotent, and why do brokers deliver twice?"
@@ -30,13 +30,13 @@ def titled(number: int, length: int) -> str:
 def test_what_a_prompt_asks_for_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
-        first = by_text(engram.store, ASKED, lead=FOR_PROMPT, above=True)
-        again = by_text(engram.store, ASKED + " Please.", lead=FOR_PROMPT, above=True)
+        first = by_text(engram.store, ASKED, above=True)
+        again = by_text(engram.store, ASKED + " Please.", above=True)
         tool = by_text(engram.store, ASKED)
     assert "    Brokers deliver twice after a missed ack." in first
     title = "Queue consumers must be idempotent."
     assert again == f"<engram-lore>\n[L1] above answers this:\n    {title}\n</engram-lore>"
-    assert tool == "", "a command or an error that comes again is no question"
+    assert tool == "", "a command that comes again is no question"
 
 
 def test_a_brief_counts_as_shown_and_a_prompt_after_it_gets_the_ref(root: Path) -> None:

@@ -65,6 +65,11 @@ Exit code 1"""
             "+ ./deploy prod\n401 on GET /return\nstep two ended with status 1\n++ cleanup tmp",
             "401 on GET /return",
         ),
+        (
+            "[2/4] fetch 12 MB\n[3/4] apply\nThe name org.freedesktop.secrets was not provided",
+            "The name org.freedesktop.secrets was not provided",
+        ),
+        ("[3/4] RUN npm ci failed: EINTEGRITY", "[3/4] RUN npm ci failed: EINTEGRITY"),
         ("\n \n", ""),
         ("Exit code 1", ""),
     ],

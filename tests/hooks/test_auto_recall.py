@@ -160,9 +160,10 @@ def test_a_command_gets_what_is_strong_about_it(root: Path) -> None:
         assert answer(CLAUDE, "pre-tool", root, **given) is None
 
 
-def test_an_error_gets_what_is_known_of_it_once(root: Path) -> None:
-    assert FAILURE in said("tool-failure", root)
-    assert answer(CLAUDE, "tool-failure", root, error=ERROR + " again", tool_use_id="t9") is None
+def test_an_error_gets_what_is_known_of_it_once_and_then_its_ref(root: Path) -> None:
+    assert "[L1] above" not in said("tool-failure", root)
+    again = said("tool-failure", root, error=ERROR + " again", tool_use_id="t9")
+    assert f"<engram-lore>\n[L1] above answers this:\n    {FAILURE}\n</engram-lore>" in again
 
 
 @pytest.mark.parametrize(("paragraphs", "comes"), [(8, True), (26, False)])
@@ -199,7 +200,7 @@ def test_a_tool_that_worked_is_no_failure(root: Path) -> None:
 def test_the_brief_puts_the_best_first_and_says_the_rules(root: Path) -> None:
     ok("record", "Pinned: releases are cut on Tuesdays only.", "-c", "workflow", "--pin", cwd=root)
     found = said("session-start", root)
-    assert "\nEngram is the shared memory" in found
+    assert "\nEngram is this project's shared memory" in found
     assert re.search(r"\n\[L1\] workflow .*\n    Pinned: releases", found)
     assert LESSON in found
 

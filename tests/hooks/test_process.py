@@ -217,7 +217,7 @@ def test_where_there_is_no_store_only_the_rules_are_said_and_none_is_made(tmp_pa
     before = sorted(home.rglob("*"))
     assert silent(run(tmp_path, payload(tmp_path)))
     assert calm("session-end", tmp_path, agent="codex").out == ""
-    assert "Engram is the shared memory" in calm("session-start", tmp_path).out
+    assert "Engram is this project's shared memory" in calm("session-start", tmp_path).out
     assert list(tmp_path.iterdir()) == []
     assert sorted(home.rglob("*")) == before
 

@@ -93,6 +93,23 @@ def test_a_failure_that_nobody_mended_is_not_said_to_one_who_has_it_anyway(root:
     assert not text_of(failed(root, session_id="two"))
 
 
+@pytest.mark.parametrize(
+    ("asked", "comes"),
+    [
+        ("the upload test says ClientError InvalidRequest, CRC32C checksum is not accepted", True),
+        ("the checksum of uploads, is it in the tests?", False),
+    ],
+)
+def test_a_failure_that_nobody_mended_is_told_to_who_asks_about_that_very_failure(
+    root: Path, asked: str, comes: bool
+) -> None:
+    failed(root)
+    assert (
+        "CRC32C checksum is not accepted"
+        in text_of(answer(CLAUDE, "prompt", root, session_id="two", prompt=asked))
+    ) == comes
+
+
 def test_what_tools_came_to_is_private_expires_and_waits_for_nobody(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     hub = tmp_path / "hub.git"

@@ -40,6 +40,7 @@ _EMPTY = re.compile(
     r"|.*\b(?:ended|exited|failed|finished|terminated) with (?:exit )?(?:code|status|error)\b.{0,30}|.* failed with error:?"
     r"|stopping after \d+ failures?|failed \S+::\S+|[\w./-]+: (?:failure|error)|npm (?:err!|error) .{0,80}"
     r"|\+{1,4} .*"  # a shell's trace of what it runs
+    r"|\[ *\d+/\d+\](?:(?!error|fail|\bnot\b|cannot|denied|refused).)*"  # a step of many
     r"|during handling of the above.*|the above exception was.*|error:?|failed:?"
     r"|=+ .{0,40}(?:failures|errors|short test summary).{0,20} =+|\d+ (?:failed|errors?|warnings?)[ ,\d\w.]*)\W*$",
     re.IGNORECASE,

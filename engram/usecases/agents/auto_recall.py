@@ -40,10 +40,6 @@ if TYPE_CHECKING:
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
 SHOWN_BEFORE, NO_ROOM = "shown before", "no room"
-FOR_PROMPT = "Perhaps of use for this prompt:"
-FOR_ERROR = "Perhaps of use for this error:"
-FOR_FILE = "About the file at hand:"
-FOR_COMMAND = "About this command:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 # Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
@@ -58,7 +54,6 @@ def by_text(
     store: Store,
     text: str,
     *,
-    lead: str = "",
     naming: Sequence[str] = (),
     above: bool = False,
     named: bool = False,
@@ -97,9 +92,15 @@ def by_text(
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
     near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
     put = put_before(
-        store, [hit.lore for hit in hits], budget, most=most, lead=lead, elsewhere=elsewhere, question=text, near=near,
+        store,
+        [hit.lore for hit in hits],
+        budget,
+        most=most,
+        elsewhere=elsewhere,
+        question=text,
+        near=near,
         above=above,
-    )  # fmt: skip
+    )
     _note_recalled(store, put)
     if moments:
         note_shown(store, put.shown, moments)
@@ -134,7 +135,7 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
     found = loaded(store, consult(store, ask))
-    put = put_before(store, found, budget, lead=FOR_FILE, question=named, above=above)
+    put = put_before(store, found, budget, question=named, above=above)
     _note_recalled(store, put)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text

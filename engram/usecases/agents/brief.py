@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 RULES = (
-    "Engram is the shared memory of this project. Before a design decision, or when an error is unfamiliar, ask it: "
-    'the tool recall_query, or `engram query "…"`. When something lasting was learned (a decision and why, a '
-    "gotcha, the cause of a failure), record it: the tool recall_record, or `engram record`. Never record secrets. "
-    "Say which of the notes L1, L2, … helped or were wrong: the tool recall_feedback, or `engram feedback --helpful L1`."
+    "Engram is this project's shared memory. Ask it before a decision or when surprised: the tool recall_query, or "
+    "`engram query`. Record what lasts, never secrets: the tool recall_record. Say what helped: the tool recall_feedback."
 )
 MOST = 5
 _LEAD = "About this repository:"

@@ -25,6 +25,7 @@ MOST = 2
 # On the development set for recall, 40 of its 170 entries captured: 3 % of questions that none of them answers bring one.
 _LEAST = 0.45
 _LEAST_BY_WORDS = 0.6
+_MORE_OF_A_FAILURE = 0.25  # that nothing mended: it helps only who asks about that very failure
 
 
 def matching(store: Store, question: str, most: int = MOST, *, failures: bool = True) -> list[Lore]:
@@ -34,7 +35,7 @@ def matching(store: Store, question: str, most: int = MOST, *, failures: bool = 
     """
     known = waiting(store) if question.strip() else []
     if not failures:
-        known = [lore for lore in known if not (is_outcome(lore) and lore.category == "FAILURE")]
+        known = [lore for lore in known if not _is_failure(lore)]
     if not known:
         return []
     texts = [searchable(lore) for lore in known]
@@ -45,8 +46,13 @@ def matching(store: Store, question: str, most: int = MOST, *, failures: bool = 
         (ranking.evidence(share, cosines[number] if cosines else None), lore.id, lore)
         for number, (lore, share) in enumerate(zip(known, shares, strict=True))
     ]
-    best = sorted((one for one in scored if one[0] >= least), key=lambda one: (-one[0], one[1]))
+    enough = (one for one in scored if one[0] >= least + _MORE_OF_A_FAILURE * _is_failure(one[2]))
+    best = sorted(enough, key=lambda one: (-one[0], one[1]))
     return [lore for _, _, lore in best[:most]]
+
+
+def _is_failure(lore: Lore) -> bool:
+    return is_outcome(lore) and lore.category == "FAILURE"
 
 
 def waiting(store: Store) -> list[Lore]:

@@ -171,9 +171,7 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
 def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
     if way == FILES:
         return auto_recall.by_files(store, files)
-    if way == FAILURE:
-        return auto_recall.by_text(store, asked, lead=auto_recall.FOR_ERROR)
-    return auto_recall.by_text(store, asked, lead=auto_recall.FOR_PROMPT)
+    return auto_recall.by_text(store, asked)
 
 
 def _new_session(store: Store, name: str) -> None:
