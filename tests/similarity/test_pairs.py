@@ -283,6 +283,7 @@ def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest
 def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(half: str) -> None:
     found = [(one.assessment, one.pair) for one in measuring.judge(half)]
     proposed = [pair for what, pair in found if may_merge(what.kind, what.strength, pair.one, pair.other)]
+    alike = [what for what, _ in found if what.kind == SAME]  # these fold in a sync without being asked about
     losing = [pair for pair in proposed if pair.label != "same"]
     assert len(proposed) >= 20
-    assert len(losing) <= len(proposed) / 10
+    assert len(losing) <= (len(proposed) - len(alike)) / 10

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
-SURE = 0.7  # the strength from which on merging a pair of duplicates may be proposed
+SURE = 0.76  # the strength from which on merging a pair of duplicates may be proposed
 NEAR = 0.92  # from this cosine on two entries of a category are taken to be about the same
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
