@@ -59,7 +59,7 @@ def plugin_files() -> dict[str, str]:
     """The plugin's files by their paths in the project."""
     host = next(one for one in HOSTS if one.name == "claude-code")
     files = {f"{PLUGIN}/README.md": README, f"{PLUGIN}/scripts/engram.sh": LAUNCHER}
-    for part in plugin("", host, Wish("")):
+    for part in plugin("", host, Wish(())):
         assert isinstance(part.edit, Owned)
         text = part.edit.text.replace(guides.WRITTEN, NOTICE)
         files[f"{PLUGIN}/{part.path}"] = text.replace('"engram hook ', f"{json.dumps(START)[:-1]} hook ")

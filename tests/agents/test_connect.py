@@ -20,6 +20,7 @@ from engram.adapters.agents.hosts import NAMES
 from engram.adapters.files import places
 from engram.domain.errors import ConflictError
 from engram.usecases.agents import connect
+from engram.usecases.store.own_command import own_command
 from engram.usecases.store.store import Clock
 
 EACH_AGENT = sampled("agent", formats_first(NAMES), 3)
@@ -102,7 +103,7 @@ def test_mutated_files_are_merged_and_given_back_or_left_alone(data: st.DataObje
     furnish(home, agent, mutated)
     before = files(home)
     host = connect.agent_named(agent)
-    wanted = connect.Wish(sys.executable)
+    wanted = connect.Wish(own_command())
     plan = connect.plan(host, wanted)
     connect.apply(plan, Clock(), connected=True)
     now = files(home)

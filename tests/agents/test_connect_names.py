@@ -18,6 +18,7 @@ from engram.adapters.agents.hosts import HOSTS
 from engram.adapters.agents.parts import READ_ONLY_TOOLS, Wish, server_part
 from engram.adapters.agents.servers import is_ours
 from engram.adapters.files import places
+from engram.usecases.store.own_command import own_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 
@@ -33,21 +34,21 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def config(agent: str) -> Path:
-    part = server_part(AGENTS[agent], Wish(sys.executable))
+    part = server_part(AGENTS[agent], Wish(own_command()))
     assert part is not None
     return Path(part.path)
 
 
 def servers(agent: str) -> dict[str, Any]:
     """The agent's MCP servers by name, read from its file."""
-    part = server_part(AGENTS[agent], Wish(sys.executable))
+    part = server_part(AGENTS[agent], Wish(own_command()))
     assert part is not None
     return dict(siblings(config(agent).read_text("utf-8"), part.edit))
 
 
 def add_server(agent: str, name: str, value: dict[str, Any]) -> None:
     """Put a server into the agent's file, as a user would."""
-    part = server_part(AGENTS[agent], Wish(sys.executable, server=name))
+    part = server_part(AGENTS[agent], Wish(own_command(), server=name))
     assert part is not None
     edit = part.edit
     if isinstance(edit, Entry):

@@ -57,7 +57,9 @@ def test_a_python_with_a_space_in_its_path_is_quoted() -> None:
     from engram.adapters.agents.hook_events import HOOKS
     from engram.adapters.agents.parts import Wish, hook_command
 
-    command = hook_command(Wish("/opt/my python/bin/python"), HOOKS["codex"][0], "codex")
+    command = hook_command(
+        Wish(("/opt/my python/bin/python", "-P", "-m", "engram")), HOOKS["codex"][0], "codex"
+    )
     assert command.startswith("'/opt/my python/bin/python' -P")
     assert is_our_hook({"command": command})
 

@@ -56,6 +56,20 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
 
 
+def test_what_was_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -> None:
+    old = [{"id": "1", "memory": "Prefers oolong to green tea", "created_at": "2016-01-02T03:04:05Z"}]
+    (tmp_path / "mem0.json").write_text(json.dumps(old), "utf-8")
+    (tmp_path / "Beds.md").write_text(
+        "---\ndate: 2016-05-06\n---\n# Beds\n\nDimpled sheet, no pond liner.\n", "utf-8"
+    )
+    imported(store, tmp_path / "mem0.json", kind="mem0")
+    imported(store, tmp_path / "Beds.md")
+    for question in ("oolong tea", "pond liner"):
+        (found,) = store.query(question).lore
+        assert found.lore.created_at.year == 2016
+        assert found.lore.confidence >= 0.6
+
+
 def test_every_kind_has_an_example_here() -> None:
     assert set(PLACES) | {"markdown", "json"} == {kind.name for kind in KINDS}
 

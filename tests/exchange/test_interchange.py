@@ -110,7 +110,7 @@ def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> Non
 
 
 def test_every_field_of_an_entry_is_in_its_json() -> None:
-    assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior", "tally"}
+    assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior", "tally", "name"}
 
 
 def test_what_a_file_of_format_1_stated_beyond_0_and_1_is_exported_within() -> None:

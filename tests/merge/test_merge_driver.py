@@ -244,7 +244,7 @@ def test_the_command_survives_odd_paths(tmp_path: Path, folder: str) -> None:
     git(root, "init", "-q")
     repo = find_repository(str(root))
     assert repo is not None
-    configure(repo, command_line(str(program), str(tmp_path / folder)))
+    configure(repo, command_line((str(program), "-P", "-m", "engram"), str(tmp_path / folder)))
     said = configured(repo).replace("%%", "%").removesuffix(" %O %A %B %P")
     assert shlex.split(said)[1:] == [str(program), "-P", "-m", "engram", "merge-driver"]
     probe = said.replace("-m engram merge-driver", "-c 'import os; print(os.environ[\"PYTHONPATH\"])'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shlex
@@ -170,6 +171,46 @@ class TestNotes:
             assert done.path.startswith("lore/20")
             assert "\naliases: [Cats sleep]\n" in (tmp_path / "v" / done.path).read_text()
             assert broken(lore) == []
+
+    def test_a_note_is_called_what_its_file_is_unless_it_has_a_title(self, tmp_path: Path) -> None:
+        notes = {
+            "2024-03-02.md": "## Morning\n\nBoards.\n", "Ada.md": "Knows wood.\n", "larch.md": "# On larch\n\nLasts.\n",
+        }  # fmt: skip
+        with vault(tmp_path / "v", notes) as lore:
+            titles = {one.path: one.lore.title for one in lore.list(limit=None).lore}
+            assert titles == {"2024-03-02.md": "2024-03-02", "Ada.md": "Ada", "larch.md": "On larch"}
+            lore.edit(ids(lore)["Ada.md"], Edit(add_tags=("people",)))
+            assert lore.get(ids(lore)["Ada.md"]).lore.title == "Ada"
+            (tmp_path / "v/Ada.md").rename(tmp_path / "v/Ada Lovelace.md")
+            ids(lore)
+            assert {one.lore.title for one in lore.query("who knows wood").lore} == {"Ada Lovelace"}
+
+    def test_init_alone_uses_the_notes_of_a_vault_in_place(self, tmp_path: Path) -> None:
+        write(tmp_path / "v", {".obsidian/app.json": "{}\n", "Note.md": "Herons wait.\n"})
+        before = everything(tmp_path / "v")
+        assert "In place" in cli("init", cwd=tmp_path / "v").out
+        after = everything(tmp_path / "v")
+        assert {name for name in after if after[name] != before.get(name)} <= {
+            ".engram.toml",
+            ".engram/.gitignore",
+        }
+        assert not (tmp_path / "v/.git").exists()
+        assert "Herons wait" in cli("query", "herons", cwd=tmp_path / "v").out
+        assert "There is a store" in cli("init", cwd=tmp_path / "v").out
+
+    def test_an_old_note_is_found_like_a_new_one_and_stays_so_when_it_is_edited(self, tmp_path: Path) -> None:
+        text = "---\ncreated: 2015-03-02\n---\nLine raised beds with dimpled sheet, not with pond liner.\n"
+        with vault(
+            tmp_path / "v", {"Beds.md": text, "Dateless.md": "Stainless screws hold larch.\n"}
+        ) as lore:
+            os.utime(tmp_path / "v/Dateless.md", (1_400_000_000, 1_400_000_000))
+            for question, path in (("pond liner", "Beds.md"), ("stainless screws", "Dateless.md")):
+                found = lore.query(question)
+                assert ([one.path for one in found.lore], found.strength) == ([path], "strong")
+            one = lore.edit(ids(lore)["Beds.md"], Edit(add_tags=("wood",))).lore
+            assert (one.created_at.year, one.confidence) == (2015, 0.7)
+            os.utime(tmp_path / "v/Beds.md", (1_400_000_000, 1_400_000_000))
+            assert [hit.path for hit in lore.query("pond liner").lore] == ["Beds.md"]
 
     def test_all_notes_are_not_adopted_at_once(self, tmp_path: Path) -> None:
         from engram.usecases.recording.adopt import adopt

@@ -33,12 +33,12 @@ MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissio
 
 
 class Wish(NamedTuple):
-    """What is wanted: for which Python, in which project ("" for none), with which parts, under which name of a server.
+    """What is wanted: by which command, in which project ("" for none), with which parts, under which name of a server.
 
-    Without a Python the project's own files are meant, which others use, too: they run `engram` from the PATH.
+    Without a command the project's own files are meant, which others use, too: they run `engram` from the PATH.
     """
 
-    python: str
+    command: tuple[str, ...]
     project: str = ""
     allow_tools: bool = False
     rules: bool = True
@@ -174,7 +174,7 @@ def _is_second(path: str) -> bool:
 
 
 def _run(wish: Wish) -> list[str]:
-    return [wish.python, "-P", "-m", "engram"] if wish.python else ["engram"]
+    return list(wish.command or ("engram",))
 
 
 def _environment(host: Host) -> dict[str, object]:

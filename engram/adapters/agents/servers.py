@@ -36,7 +36,7 @@ def is_ours(server: object, *, recorded: bool = False) -> bool:
     """Return whether an entry is one that connecting wrote, possibly changed by hand since.
 
     Its command runs this module the way that only connecting does: with `-P`, or with the agent's name in the environment;
-    in a project it is `engram mcp` with that name.
+    in a project, and from an environment of `uvx`, it ends in `engram mcp` and has that name.
     Of an entry that is `recorded` as written the agent's name is enough. `engram mcp` alone is also another program's.
     """
     if not isinstance(server, dict):
@@ -44,7 +44,7 @@ def is_ours(server: object, *, recorded: bool = False) -> bool:
     environments = [server.get(key) for key in ("env", "envs", "environment")]
     named = any(isinstance(one, dict) and AGENT_VARIABLE in one for one in environments)
     words = [word for key in ("command", "args") for word in _words(server.get(key))]
-    if words == _PORTABLE and named:
+    if words[-2:] == _PORTABLE and named:
         return True
     at = next((at for at in range(len(words)) if words[at : at + 3] == _MODULE), None)
     return named and recorded if at is None else named or "-P" in words[:at]

@@ -70,7 +70,8 @@ class Lore(NamedTuple):
     `prior` is the confidence that its author stated, in thousandths. `votes` are the accounts of a file of format 1, and
     so is `last_validated`, unless `tally` says what the ledger's judgements add up to: a store that reads an entry sets
     both; neither is written to a file of format 2. `when` are its moments, as lines `kind: pattern`. `author` is git's
-    name of the person who recorded it, themselves or by `agent`.
+    name of the person who recorded it, themselves or by `agent`. `name` is what the file of a person's note is called,
+    "" for every other entry.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Lore(NamedTuple):
     when: tuple[str, ...] = ()
     author: str = ""
     tally: Tally | None = None
+    name: str = ""
 
     @property
     def thousandths(self) -> int:
@@ -132,7 +134,9 @@ class Lore(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The first line of the content, without heading marks."""
+        """The first line of the content, without heading marks; of a note the name of its file, if it has no title in it."""
+        if self.name and not self.content.startswith("# "):
+            return self.name
         # Nearly always the first line has it, and splitting a whole body into lines is most of the cost.
         return title_of(self.content.partition("\n")[0]) or title_of(self.content)
 

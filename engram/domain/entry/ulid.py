@@ -35,6 +35,11 @@ def moment(ulid: str) -> datetime:
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
+def is_undated(ulid: str) -> bool:
+    """Return whether a ULID has the time 0, as those that are made from the path of a note."""
+    return ulid.startswith("0000000000")
+
+
 def short(ulid: str) -> str:
     """Return the last eight letters: random, and enough to tell the clones of one team apart."""
     return ulid[-8:]

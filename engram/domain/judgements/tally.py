@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engram.domain.judgements.ledger import Judgement
 
 CONFIRMED_GAIN = 100  # thousandths
+_NEVER = 2_932_896  # the last day of the year 9999: what lies ahead counts as now
 DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
@@ -83,6 +84,11 @@ EVERYBODY = Belief()
 def day_of(moment: datetime) -> int:
     """Return the number of the UTC day since 1970."""
     return (moment - _EPOCH).days
+
+
+def anchor_of(lore: Lore) -> int:
+    """Return the day that decay counts from, judgements aside: no day for a person's note, which Engram only found."""
+    return _NEVER if ulid.is_undated(lore.id) else day_of(lore.updated_at)
 
 
 def live(lines: Iterable[Judgement]) -> list[Judgement]:
@@ -208,7 +214,7 @@ def _written(line: Judgement, known: Mapping[str, int], today: int) -> int:
 
 def faded(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
     """Return the confidence that is left of `full` on a day, and the day that decay counts from."""
-    anchor = day_of(lore.updated_at)
+    anchor = anchor_of(lore)
     if last:
         anchor = max(anchor, last // 86_400_000)
     lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)

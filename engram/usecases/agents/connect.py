@@ -6,7 +6,6 @@ Files are merged into, never replaced: what is not Engram's keeps every byte. Wh
 from __future__ import annotations
 
 import os
-import sys
 
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
@@ -21,6 +20,7 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import connections
 from engram.usecases.agents.connections import Connection
+from engram.usecases.store.own_command import PACKAGE, own_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE_SECONDS = 0.2  # for a port of this machine, which answers at once or never
-_NEEDED = "Everybody in the project needs `engram` on the PATH: pip install engram-lore."
+_NEEDED = f"Everybody in the project needs `engram` on the PATH: pip install {PACKAGE}."
 
 
 class Change(NamedTuple):
@@ -108,11 +108,11 @@ class Presence(NamedTuple):
 
 
 def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
-    """Return what connecting would write here: with this Python, in the repository around `working`."""
+    """Return what connecting would write here: by the command of this Engram, in the repository around `working`."""
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
-    return Wish(sys.executable, repository.worktree if repository else "", allow_tools, rules)
+    return Wish(own_command(), repository.worktree if repository else "", allow_tools, rules)
 
 
 def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
@@ -122,7 +122,7 @@ def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = T
         raise UsageError(
             f"{working} is in no git repository.", "Call it in the project that is to be connected."
         )
-    return found._replace(python="")
+    return found._replace(command=())
 
 
 def host_in_project(host: Host) -> Host:
@@ -188,12 +188,12 @@ def _listens(port: int) -> bool:
 def installed(wanted: Wish) -> list[Host]:
     """Return the agents that are installed here; for a project those of them that read its files."""
     found = [one.host for one in presence(wish(wanted.project or os.getcwd())) if one.installed]
-    return found if wanted.python else [there for host in found if (there := in_project(host)) is not None]
+    return found if wanted.command else [there for host in found if (there := in_project(host)) is not None]
 
 
 def connected(wanted: Wish) -> list[Host]:
     """Return the agents that are connected: in the user's files, or in those of the project."""
-    hosts = HOSTS if wanted.python else [host for one in HOSTS if (host := in_project(one)) is not None]
+    hosts = HOSTS if wanted.command else [host for one in HOSTS if (host := in_project(one)) is not None]
     known = connections.load()
     found = (_presence(host, _with_server_name(host, wanted, known)) for host in hosts)
     return [one.host for one in found if any(one.parts.values())]
@@ -232,7 +232,7 @@ def unplan(host: Host, wanted: Wish) -> Plan:
     wanted = _with_server_name(host, wanted._replace(allow_tools=True), known)
     found = _by_path(parts(host, wanted))
     for path, one in known.items():
-        if wanted.python and owner in one.agents and path not in found:
+        if wanted.command and owner in one.agents and path not in found:
             found[path] = _elsewhere(path, host, wanted)
     changes, refused, restored = list[Change](), list[Refused](), list[str]()
     for path, group in found.items():
@@ -283,7 +283,7 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
 
 def _own_project(wanted: Wish) -> str:
     """Return the project whose own files are meant; "" for the files of the user."""
-    return "" if wanted.python else wanted.project
+    return "" if wanted.command else wanted.project
 
 
 def _owner(host: Host, project: str) -> str:
@@ -297,28 +297,28 @@ def _back_up(change: Change, moment: str, done: Plan) -> str:
     return foreign_files.back_up(change.path, change.before or b"", moment, folder)
 
 
-def check_python(python: str) -> None:
-    """Check that agents can start Engram with this Python from any folder. Raises UsageError."""
+def check_command(command: Sequence[str]) -> None:
+    """Check that agents can start Engram by this command from any folder. Raises UsageError."""
     import subprocess
+    from shlex import join
 
-    command = [python, "-P", "-m", "engram", "--version"]
     try:
         done = subprocess.run(
-            command, capture_output=True, check=False, timeout=30, cwd=os.path.abspath(os.sep)
+            [*command, "--version"], capture_output=True, check=False, timeout=30, cwd=os.path.abspath(os.sep)
         )
     except (OSError, subprocess.TimeoutExpired):
         done = None
     if done is None or done.returncode != 0:
         raise UsageError(
-            f"{python} cannot start Engram from another folder.",
-            "Install it for that Python first: pip install engram-lore.",
+            f"`{join(command)}` does not start Engram from another folder.",
+            f"Install it first: uv tool install {PACKAGE}, or pip install {PACKAGE} for that Python.",
         )
 
 
 def _notes(host: Host, wanted: Wish) -> list[str]:
     """Say that the MCP server gets another name, where the usual one is in use."""
     note = _name_note(host, wanted)
-    needed = [] if wanted.python else [_NEEDED]
+    needed = [] if wanted.command else [_NEEDED]
     more = f"Engram's server is named {wanted.server}. If the other one is Engram, too: remove it and connect again."
     return [*([f"{note} {more}"] if note else []), *needed]
 
@@ -404,8 +404,8 @@ def _connection(known: Connection | None, change: Change, backup: str, done: Pla
 
 def _has_ours(change: Change, done: Plan) -> bool:
     project = done.project or project_of(done.host, change.path)
-    python = "" if done.project else sys.executable
-    group = parts(done.host, Wish(python, project, allow_tools=True, server=done.server))
+    command = () if done.project else own_command()
+    group = parts(done.host, Wish(command, project, allow_tools=True, server=done.server))
     text = _decoded(change.before)
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from engram.domain.entry import times
 from engram.domain.entry.lore import RELATION_KINDS, Lore, Relation, check_fraction, check_words
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
@@ -310,6 +311,11 @@ class _Run:
         lore_id = source.id if part == 0 and source.id not in self._present.ids else ""
         lore, redacted = prepare(self._store, wanted, lore_id or source.new_id(self._store.clock.new_id()))
         self._redacted += redacted
+        if (
+            source.created is not None
+        ):  # written long ago, taken over today: it does not fade for what was before
+            now = times.whole_seconds(self._store.clock.now())
+            lore = lore._replace(updated_at=max(lore.created_at, now))
         return source.restored(lore, confidence_given=options.confidence is not None)
 
 

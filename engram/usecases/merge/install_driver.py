@@ -6,10 +6,10 @@ Without the command git merges the files as text; with it `git pull` merges by f
 from __future__ import annotations
 
 import os
-import sys
 
 from engram import version
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store.own_command import own_command
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -101,9 +101,9 @@ def attribute_lines(folder: str) -> list[str]:
 
 
 def driver_command() -> str:
-    """Return the command that runs this Engram with this interpreter, wherever git is called from."""
+    """Return the line that runs this Engram, wherever git is called from."""
     from engram.adapters.git.write.merge_driver import command_line
 
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))
     installed = os.path.basename(package_root) in _INSTALLED
-    return command_line(sys.executable, None if installed else package_root)
+    return command_line(own_command(), None if installed else package_root)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 FOLDER = "lore"
+_VAULT = ".obsidian"  # what Obsidian keeps in the top folder of a vault
 _CONFIG = """# Engram keeps this project's lore here; `engram config` lists every setting.
 [store]
 placement = "{placement}"
@@ -48,7 +49,8 @@ def init(
     timeout: float = remotes.DEADLINE,
     step: Callable[[str], None] | None = None,
 ) -> Initialised:
-    """Make a store at `path`. Without a placement: a branch of its own inside a code repository, dedicated elsewhere.
+    """Make a store at `path`. Without a placement: in place in a vault, a branch of its own inside a code repository,
+    dedicated elsewhere.
 
     The branch is the whole repository's, so `path` may be any folder in it; the remote is asked for one, for `timeout`
     seconds at most, and `step` hears of that. Doing it twice changes nothing.
@@ -60,6 +62,8 @@ def init(
     if os.path.exists(root) and not os.path.isdir(root):
         raise UsageError(f"{path} is not a folder.", "Name a folder, or none to use this one.")
     repository = repository_at(_existing_parent(root))
+    if not placement and os.path.isdir(os.path.join(root, _VAULT)) and not _has_branch(root):
+        return init_here(path)
     chosen = placement or (BRANCH if repository is not None else DEDICATED)
     if chosen != DEDICATED and repository is None:
         raise UsageError(
@@ -171,12 +175,16 @@ def _on_branch(
 
 def _check_no_branch(root: str) -> None:
     """A store in the work tree of a repository that has one on its branch would hide that."""
-    common_dir = common_dir_at(root)
-    if common_dir is not None and lore_branch.is_kept(common_dir, places.CONFIG_NAME):
+    if _has_branch(root):
         raise StoreError(
             f"This repository keeps its lore on the branch {lore_branch.BRANCH}.",
             "Nothing was changed. `engram move --to in-tree` moves it.",
         )
+
+
+def _has_branch(root: str) -> bool:
+    common_dir = common_dir_at(root)
+    return common_dir is not None and lore_branch.is_kept(common_dir, places.CONFIG_NAME)
 
 
 def _make_repository(root: str) -> None:

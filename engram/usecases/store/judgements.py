@@ -537,7 +537,7 @@ def own_account(store: Store, lore: Lore) -> Vote:
 
 def unjudged(lore: Lore, today: int) -> Lore:
     """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
-    full, anchor = clamp(lore.prior), tallies.day_of(lore.updated_at)
+    full, anchor = clamp(lore.prior), tallies.anchor_of(lore)
     lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
     accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
     found = Tally(full - lost, full, anchor, 0, lore.last_validated, accounts)

@@ -197,8 +197,13 @@ def read(
     Raises LoreFileError with the line and what to do; nothing else.
     """
     known = parsed.find(raw, categories) if parsed is not None else None
-    if known is not None:
-        return LoreFile(known, raw, True)
+    file = LoreFile(known, raw, True) if known else _read(raw, path, categories, modified, first_seen)
+    if categories.in_place and ulid.is_undated(file.lore.id):
+        return file._replace(lore=file.lore._replace(name=_stem(path)))
+    return file
+
+
+def _read(raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str) -> LoreFile:
     try:
         text = frontmatter.decode(raw, most_bytes(categories))
         lore = read_canonical(text, categories)
@@ -216,6 +221,8 @@ def most_bytes(categories: Categories) -> int:
 
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
     """Return the lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
+    if categories.in_place:  # the name of a note's file counts, too
+        return None
     try:
         return read_canonical(frontmatter.decode(raw, most_bytes(categories)), categories)
     except Problem:

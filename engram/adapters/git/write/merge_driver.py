@@ -29,16 +29,15 @@ _MOST_CONFLICTS = 127  # that `git merge-file` counts; beyond is an error
 _OTHERS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
-def command_line(python: str, package_root: str | None) -> str:
-    """Return the command that git's shell runs: this interpreter, whatever blanks or percent signs are in its path.
+def command_line(command: Sequence[str], package_root: str | None) -> str:
+    """Return the line that git's shell runs: this command, whatever blanks or percent signs are in it.
 
-    `package_root` is the folder that holds the package, where the interpreter does not find it by itself.
-    `-P` keeps the working folder, which a pulled repository fills, out of what Python imports.
+    `package_root` is the folder that holds the package, where its interpreter does not find it by itself.
     """
     from shlex import quote
 
     words = [f"PYTHONPATH={quote(package_root)}"] if package_root else []
-    words += [quote(python), "-P", "-m", "engram", "merge-driver"]
+    words += [*map(quote, command), "merge-driver"]
     return " ".join(words).replace("%", "%%") + " %O %A %B %P"
 
 

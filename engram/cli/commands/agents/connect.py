@@ -72,8 +72,8 @@ def run(call: Call) -> int:
     if given.print:
         return _print(call, given.agent, wanted)
     hosts = chosen(call, connect.installed(wanted) if given.all else [])
-    if wanted.python:
-        connect.check_python(wanted.python)
+    if wanted.command:
+        connect.check_command(wanted.command)
     code = carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
     if not given.dry_run:
         ask_to_sync(call)
@@ -104,7 +104,7 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
         found = [("devcontainer.json, compose.yaml", guides.devcontainer())]
     elif agent:
         host = agent_named(agent)
-        found, notes = by_hand(host if wanted.python else host_in_project(host), wanted)
+        found, notes = by_hand(host if wanted.command else host_in_project(host), wanted)
     else:
         found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})

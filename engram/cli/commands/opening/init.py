@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Create a store: in a code repository on a branch of its own, shared by all worktrees; elsewhere as a git\n"
-    "repository of its own. If the remote already has a branch of lore, that branch is used."
+    "Create a store: in a code repository on a branch of its own, shared by all worktrees; in a vault of Obsidian\n"
+    "its notes, where they are; elsewhere a git repository of its own. If the remote already has a branch of lore,\n"
+    "that branch is used."
 )
 EXAMPLES = (
     "engram init ~/notes",

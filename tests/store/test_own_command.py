@@ -1,0 +1,87 @@
+"""What is written into files of agents and of git starts this Engram again, also where its environment is a passing one."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from gitkit import git, isolate
+from storekit import PROJECT
+
+from engram.adapters.agents.hosts import host_named
+from engram.adapters.agents.parts import Wish, server_part
+from engram.adapters.agents.servers import is_ours
+from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.write.merge_driver import configured
+from engram.usecases.merge.install_driver import install_merge_driver
+from engram.usecases.store.own_command import own_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEPT = (sys.executable, "-P", "-m", "engram")
+
+
+@pytest.fixture
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment in a cache, as `uvx` and `pipx run` make them; returns the cache."""
+    isolate(monkeypatch, tmp_path)
+    cache = tmp_path / "cache"
+    (cache / "archive/one").mkdir(parents=True)
+    (cache / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+    monkeypatch.setattr(sys, "prefix", str(cache / "archive/one"))
+    return cache
+
+
+def test_an_environment_that_stays_is_named_by_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "CACHEDIR.TAG").write_text("")  # of the environment itself, as uv makes one
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("UV", "/bin/uv")
+    assert own_command() == KEPT
+
+
+def test_an_environment_of_uvx_is_named_by_what_it_was_made_from(
+    cached: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV", "/opt/uv")
+    assert own_command() == ("/opt/uv", "tool", "run", "--quiet", "--from", str(PROJECT), "engram")
+
+
+def test_an_environment_of_pipx_run_is_named_by_what_it_was_made_from(
+    cached: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UV", raising=False)
+    monkeypatch.setenv("PATH", "")
+    assert own_command() == ("pipx", "run", "--quiet", "--spec", str(PROJECT), "engram")
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode", "copilot-cli"])
+def test_the_server_of_such_an_environment_is_recognised(
+    cached: Path, monkeypatch: pytest.MonkeyPatch, agent: str
+) -> None:
+    monkeypatch.setenv("UV", "/opt/uv")
+    host = host_named(agent)
+    assert host is not None
+    part = server_part(host, Wish(own_command()))
+    assert part is not None
+    assert is_ours(part.edit.value)
+
+
+def test_git_merges_by_such_an_environment(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uv = cached.parent / "u v"
+    uv.write_text(f'#!/bin/sh\n[ "$1 $2" = \'tool run\' ] && shift 6 && exec {shlex.join(KEPT)} "$@"\n')
+    uv.chmod(0o755)
+    monkeypatch.setenv("UV", str(uv))
+    root = cached.parent / "r"
+    git(cached.parent, "init", "-q", "r")
+    repository = find_repository(str(root))
+    assert repository is not None
+    install_merge_driver(repository)
+    command = configured(repository).replace(" %O %A %B %P", " --help")
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=root)
+    assert (ran.returncode, "merge" in ran.stdout) == (0, True), ran.stderr
