@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from engram.domain.entry.named_files import file_name
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import property_links, text_links, without_code
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -83,11 +84,6 @@ def inline_tags(text: str) -> list[str]:
 def is_attachment(target: str) -> bool:
     """Return whether a link leads to a picture, a canvas or another file that is no note."""
     return _ATTACHMENT.search(target) is not None
-
-
-def file_name(path: str) -> str:
-    """Return the name of a note's file without its ending."""
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def targets(notes: Iterable[Named], *, in_place: bool) -> dict[str, list[str]]:

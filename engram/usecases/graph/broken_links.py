@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 
 from engram.adapters.index.graph_rows import own_names
-from engram.domain.entry.named_files import FOLDERS
+from engram.domain.entry.named_files import FOLDERS, file_name
 from engram.domain.entry.note_markup import Named, is_attachment, led, link_name, targets
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
@@ -188,7 +188,7 @@ class _Targets:
         for name, paths in targets(notes, in_place=in_place).items():
             names.setdefault(name, set()).update(paths)
         for path in _other_files(self._store):
-            names.setdefault(fold(_stem(path)), set()).add(path)
+            names.setdefault(fold(file_name(path)), set()).add(path)
         for entity in self.entities.entities:
             for name in (entity.slug, entity.name, *entity.aliases):
                 names.setdefault(fold(name), set()).add(self.entities.paths[entity.slug])
@@ -210,10 +210,6 @@ def _other_files(store: Store) -> Iterator[str]:
         if os.path.isdir(absolute) and not os.path.islink(absolute):
             names = sorted(name for name in os.listdir(absolute) if name.endswith(".md"))
             yield from (f"{store.places.home}/{folder}/{name}" for name in names)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _file(store: Store, path: str, link: TextLink) -> str:

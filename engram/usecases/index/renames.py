@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.frontmatter import codec
-from engram.domain.entry.note_markup import file_name
+from engram.domain.entry.named_files import file_name
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.freshness import head_commit
