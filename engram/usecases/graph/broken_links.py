@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engram.adapters.index.graph_rows import own_names
 from engram.domain.entry.named_files import FOLDERS, file_name
-from engram.domain.entry.note_markup import Named, is_attachment, led, link_name, targets
+from engram.domain.entry.note_markup import Named, follow_link, is_attachment, link_name, targets
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
@@ -140,7 +140,7 @@ class _Targets:
         if not self._store.places.folder and is_attachment(link.target):
             there = link.target.rpartition("/")[2].lower() in self._attachments
             return "" if there else f"broken link: there is no file {link.target}"
-        leads = sorted(led(self._names, link_name("", link)) or ())
+        leads = sorted(follow_link(self._names, link_name("", link)) or ())
         if not leads:
             return f"broken link: nothing here is called [[{link.target}]]"
         return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
@@ -152,7 +152,7 @@ class _Targets:
         way = link_name(path, link)
         if is_attachment(way):
             return way.rpartition("/")[2].rpartition("|")[2].lower() in self._attachments
-        return led(self._names, way) is not None
+        return follow_link(self._names, way) is not None
 
     def _is_entity(self, name: str) -> bool:
         """Whether a name means exactly one entity."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.index import graph_rows
 from engram.adapters.index.catalog import RankedGraph, ranked_graph
-from engram.domain.entry.note_markup import Named, led, targets
+from engram.domain.entry.note_markup import Named, follow_link, targets
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
 from engram.domain.graph.entity import by_name
@@ -156,7 +156,7 @@ class _Names:
 
     def anything(self, name: str) -> str:
         """Return the key of the target of a wiki link: an entity, else an entry."""
-        found = self.slug_key(name) or self._lore.get(name.upper()) or led(self._lore, name)
+        found = self.slug_key(name) or self._lore.get(name.upper()) or follow_link(self._lore, name)
         return found or self.entity(name.rpartition("|")[2])
 
     def slug_key(self, name: str) -> str:
