@@ -37,14 +37,14 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
         for host in hosts:
             backups = {**apply(make(host), Clock(), connected=connected), **backups}
     call.output.document(_document(plans, backups, applied=go))
-    _close(call, plans, count, applied=go, connected=connected, kept=_are_beside(backups))
+    _close(call, plans, count, applied=go, connected=connected, kept=_are_in_place(backups))
     for plan in plans:
         if go and connected and plan.wanted and plan.host.after:
             call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
     return NEEDS_HUMAN if any(plan.refused for plan in plans) else 0
 
 
-def _are_beside(backups: Mapping[str, str]) -> bool:
+def _are_in_place(backups: Mapping[str, str]) -> bool:
     """Return whether any backup lies in the folder of its file."""
     return any(
         os.path.dirname(copy) == os.path.dirname(os.path.realpath(path))

@@ -83,11 +83,6 @@ def bar(confidence: float) -> str:
     return "▆" * full + "▁" * (8 - full)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 file`, `2 files`, `1,000 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def age(seconds: float) -> str:
     """How long ago, in one short unit: `2 d`, `5 mo`."""
     for size, unit in (

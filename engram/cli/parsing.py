@@ -192,7 +192,7 @@ def add_all(parser: argparse.ArgumentParser, parameters: tuple[Parameter, ...]) 
         add(parser, parameter)
 
 
-def given(arguments: argparse.Namespace, operation: Operation) -> dict[str, Any]:
+def values_of(arguments: argparse.Namespace, operation: Operation) -> dict[str, Any]:
     """Return what was given for the parameters of an operation, by their names."""
     values = vars(arguments)
     found = {one.name: values[one.name] for one in operation.offered(CLI)}

@@ -53,7 +53,7 @@ async def query(request: Request) -> Response:
 
 async def listing(request: Request) -> Response:
     """Lore by filter and order, newest first unless `sort` says otherwise."""
-    options = _asked(request, LIST)
+    options = _query_arguments(request, LIST)
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.lookup.listing import list_lore
@@ -86,7 +86,7 @@ async def one(request: Request) -> Response:
 
 async def changed(request: Request) -> Response:
     """What changed in this clone since a cursor or a time: entries that came or are different, ids that went."""
-    options = _asked(request, DELTA)
+    options = _query_arguments(request, DELTA)
 
     def do(engram: Engram) -> dict[str, object]:
         try:
@@ -165,7 +165,7 @@ def _line(shown: Shown) -> str:
     return safe_json(json.dumps(lore_json(shown), ensure_ascii=False)) + "\n"
 
 
-def _asked(request: Request, operation: Operation) -> dict[str, Any]:
+def _query_arguments(request: Request, operation: Operation) -> dict[str, Any]:
     """Return what a query string gives for the parameters of an operation. Raises ValidationError."""
     given = request.query_params
     found: dict[str, Any] = {}

@@ -24,11 +24,7 @@ _OWN = "recall_skill"  # it changes nothing but counts of use
 
 def tools() -> list[LoreTool]:
     """The tools that are resources: of these sets what changes no lore, and has no resource of its own."""
-    return [tool for tool in tools_of(SETS) if tool.name == _OWN or _only_reads(tool)]
-
-
-def _only_reads(tool: LoreTool) -> bool:
-    return tool.annotations is not None and bool(tool.annotations.read_only_hint)
+    return [tool for tool in tools_of(SETS) if tool.name == _OWN or tool.only_reads]
 
 
 def handler_of(tool: LoreTool) -> Handler:

@@ -50,9 +50,9 @@ def _refs(store: Store, _begun: str) -> Iterable[str]:
 
 
 def _scopes(store: Store, _begun: str) -> Iterable[str]:
-    from engram.usecases.opening.scopes import known
+    from engram.usecases.opening.scopes import reachable_scopes
 
-    return known(store)
+    return reachable_scopes(store)
 
 
 def _entities(store: Store, _begun: str) -> Iterable[str]:

@@ -109,7 +109,7 @@ def check_packages() -> None:
 def announce(address: Address, listening: socket.socket, path: str, place: str) -> None:
     """Say on standard error where the server is and where its token is."""
     port = listening.getsockname()[1]
-    sys.stderr.write(f"Serving http://{named(address.host)}:{port}{path} · bearer token: {place}\n")
+    sys.stderr.write(f"Serving http://{host_in_url(address.host)}:{port}{path} · bearer token: {place}\n")
     sys.stderr.flush()
 
 
@@ -122,9 +122,9 @@ def transport_rules(address: Address) -> TransportSecuritySettings:
             f"The address '{address.host}' listens on every network.",
             "Give the name that clients use for it: --allow-host NAME.",
         )
-    names = dict.fromkeys((*_LOOPBACK, *map(named, address.names)))
+    names = dict.fromkeys((*_LOOPBACK, *map(host_in_url, address.names)))
     if address.host not in _EVERYWHERE:
-        names[named(address.host)] = None
+        names[host_in_url(address.host)] = None
     hosts = [form for name in names for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
@@ -179,6 +179,6 @@ def listen(address: Address) -> socket.socket:
         ) from None
 
 
-def named(host: str) -> str:
+def host_in_url(host: str) -> str:
     """A host as it stands in a URL."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

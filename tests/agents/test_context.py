@@ -130,22 +130,30 @@ def test_queued_jobs_survive_kills_and_nobody_gets_one_twice(tmp_path: Path) -> 
     waiting.write_bytes(waiting.read_bytes() + b'{"name": "half')  # a writer was killed
     kept.put("d", {"text": "after"})
     assert [kept.count(back) for back in (0, 1, 3, 6)] == [(5, ""), (5, "d"), (5, "c"), (5, "")]
-    jobs = kept.jobs()
-    assert next(jobs) == ("a", {"text": "a ä\n"})
-    kept.done("a")
-    assert next(jobs)[0] == "b"  # whoever did this was killed before it was done
-    kept.put("e", {"text": "meanwhile"})
-    again = JobQueue(kept.folder)
-    assert [name for name, _ in again.jobs()] == ["a", "b", "c", "d", "e"], "nothing was removed yet"
-    kept.remove_done()
+
+    def killed_at_b(job: dict[str, object]) -> int:
+        if job["text"] == "b ä\n":
+            kept.put("e", {"text": "meanwhile"})
+            os._exit(9)
+        return 1
+
+    worker = os.fork()
+    if not worker:
+        kept.work_off(killed_at_b)
+    assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) == 9
+    seen: list[object] = []
+
+    def noted(job: dict[str, object]) -> int:
+        seen.append(job["text"])
+        return 1
+
+    assert kept.work_off(noted, lambda: len(seen) < 2) == 2
+    assert seen == ["a ä\n", "b ä\n"], "the killed worker had removed nothing yet"
     last = JobQueue(kept.folder)
-    left = [name for name, _ in last.jobs()]
-    assert left == ["b", "c", "d", "e"]
-    for name in left:
-        last.done(name)
-    last.remove_done()
+    assert last.work_off(noted) == 3
+    assert seen[2:] == ["c ä\n", "after", "meanwhile"]
     assert last.is_empty()
-    assert sorted(os.listdir(kept.folder)) == ["write.lock"]
+    assert sorted(os.listdir(kept.folder)) == ["lock", "write.lock"]
 
 
 def test_observations_have_limits(root: Path, clock: SetClock, monkeypatch: pytest.MonkeyPatch) -> None:

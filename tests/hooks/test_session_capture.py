@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.agents import transcript
 from engram.adapters.files.durable.job_queue import JobQueue
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.agents.candidates import LONGEST, MOST, candidates
 from engram.domain.agents.neutralization import FRAME
 from engram.hooks import process
@@ -286,7 +287,7 @@ def test_reports_that_an_earlier_version_left_as_files_are_still_recorded(root: 
 def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     with opened(root) as engram:
-        with JobQueue(str(root / ".engram/outcomes")).lock():
+        with FileLock(str(root / ".engram/outcomes/lock")):
             assert session_capture.persist(engram.store) == 0
         assert session_capture.persist(engram.store) == 1
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from engram.adapters.index.catalog import Catalog
 
 _NAMING = (
@@ -62,11 +60,3 @@ def mentions(catalog: Catalog) -> list[tuple[int, str]]:
 def relations(catalog: Catalog) -> list[tuple[int, str, str]]:
     """Return row, kind and id of all relations, by row."""
     return list(catalog.connection.execute("SELECT row, kind, id FROM row_relations ORDER BY row, kind, id"))
-
-
-def named_by(catalog: Catalog, rows: Sequence[int]) -> list[str]:
-    """Return what these rows name, as entities or in wiki links, by row."""
-    found = [*catalog.where_in("SELECT row, entity FROM row_entities", "row", rows)]
-    found += catalog.where_in("SELECT row, name FROM row_mentions", "row", rows)
-    place = {row: at for at, row in enumerate(rows)}
-    return list(dict.fromkeys(name for row, name in sorted(found, key=lambda one: (place[one[0]], one[1]))))

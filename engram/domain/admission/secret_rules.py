@@ -27,7 +27,7 @@ _LONG_VALUE = r"[ \t]*(?::|=|is)?[ \t]+[\"'`]?(?P<value>[A-Za-z0-9+/_-]{20,}={0,
 _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
 
-class Beside(NamedTuple):
+class KeyedValue(NamedTuple):
     """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
 
     `needs` is what is looked for first, in lower case; nothing where the words stand just before a long run of the
@@ -40,91 +40,91 @@ class Beside(NamedTuple):
     needs: bytes = b""
 
 
-BESIDE: tuple[Beside, ...] = (
-    Beside(
+KEYED_VALUES: tuple[KeyedValue, ...] = (
+    KeyedValue(
         "azure-devops-token",
         (b"azure", b"visualstudio", b"vsts"),
         _TO_VALUE + r"(?P<value>[a-z2-7]{52})(?![A-Za-z0-9])",
     ),
-    Beside(
+    KeyedValue(
         "netrc-password",
         (b"machine ",),
         r"(?s:machine[ \t]+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
         b"machine ",
     ),
-    Beside(
+    KeyedValue(
         "kubeconfig-key",
         (b"client-key-data",),
         r"client-key-data[\"']?\s*:\s*" + _QUOTE + r"(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
     ),
-    Beside("twilio-auth-token", (b"twilio",), _TO_VALUE + r"(?i:auth|token|secret)" + _TO_VALUE + _HEX32),
-    Beside(
+    KeyedValue("twilio-auth-token", (b"twilio",), _TO_VALUE + r"(?i:auth|token|secret)" + _TO_VALUE + _HEX32),
+    KeyedValue(
         "pinecone-key",
         (b"pinecone",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
     ),
-    Beside("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
-    Beside(
+    KeyedValue("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
+    KeyedValue(
         "circleci-token",
         (b"circle",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])",
     ),
-    Beside(
+    KeyedValue(
         "buildkite-token",
         (b"buildkite",),
         r"[^\n]{0,30}?(?i:token)" + _TO_VALUE + r"(?P<value>[0-9a-zA-Z]{40,50})(?![0-9A-Za-z])",
     ),
-    Beside(
+    KeyedValue(
         "putty-key",
         (b"private-lines:",),
         r"(?i:private-lines):[ \t]*[0-9]{1,3}\s+(?P<value>(?:[A-Za-z0-9+/=]{16,80}\s+){1,80})",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b"mysql", b"mariadb"),
         r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
         b" -p",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b" login ", b"mongo", b"htpasswd", b"sqlcmd"),
         r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
         r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
         b" -p",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b"openssl ",),
         r"openssl[ \t][^\n|;&]{0,120}?[ \t]-(?:k|K|passin pass:|passout pass:)[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
         b"openssl ",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b"smbclient ", b"rpcclient "),
         r"\w+[ \t][^\n|;&]{0,120}?-U[ \t]*[\"']?[^\s%]{1,64}%(?P<value>[^\s\"'`|;&]{4,128})",
         b"client ",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b"net user ",),
         r"(?i:net user)[ \t]+[^\s/]+[ \t]+(?P<value>[^\s/]{6,64})",
         b"net user ",
     ),
-    Beside(
+    KeyedValue(
         "command-password",
         (b"echo ", b"printf "),
         r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:[\w.-]{1,32}:)?(?P<value>[^\s\"'`|:]{6,256})[\"']?[ \t]*\|[^\n|]{0,80}"
         r"(?:chpasswd|passwd|(?:password|with-token|token|pass)-?stdin|with-token|sudo -S)",
         b"|",
     ),
-    Beside(
+    KeyedValue(
         "sql-password",
         (b"identified ",),
         r"(?i:identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by)[ \t]+(?:(?i:password)[ \t]+)?[\"'](?P<value>[^\s\"']{4,128})",
         b"identified ",
     ),
     *(
-        Beside(
+        KeyedValue(
             "login-password",
             words,
             r"(?i:cred(?:ential)?s?|log(?:ged)?[ ]?in)(?:[ \t]+(?:are|is|as|with))*[ \t]*:?[ \t]+[\"'`*]{0,3}"
@@ -136,29 +136,29 @@ BESIDE: tuple[Beside, ...] = (
             (b"log", (b"log in ", b"login ", b"logged in ")),
         )
     ),
-    Beside(
+    KeyedValue(
         "vault-unseal-key",
         (b"unseal key", b"recovery key"),
         r"\w+ (?i:key)[ \t]*[0-9]{0,2}" + _LONG_VALUE,
         b" key",
     ),
-    Beside(
+    KeyedValue(
         "authorization-token",
         (b"authorization",),
         r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?[A-Za-z][\w-]{2,20}[ \t=]+[\"']?(?P<value>[A-Za-z0-9_.~+/-]{20,}={0,2})",
         b"authorization",
     ),
-    Beside(
+    KeyedValue(
         "teams-webhook",
         (b"outlook.office.com/webhook/",),
         r"outlook\.office\.com/webhook/[a-z0-9@-]{70,}/IncomingWebhook/(?P<value>[a-z0-9]{32})",
         b"outlook.office.com/webhook/",
     ),
-    Beside(
+    KeyedValue(
         "mailgun-key", (b"mailgun",), _TO_VALUE + r"(?P<value>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"
     ),
-    Beside("voyage-key", (b"voyage",), _TO_VALUE + r"(?P<value>pa-[\w-]{40,48})(?![\w-])"),
-    Beside(
+    KeyedValue("voyage-key", (b"voyage",), _TO_VALUE + r"(?P<value>pa-[\w-]{40,48})(?![\w-])"),
+    KeyedValue(
         "django-secret-key",
         (b"django-insecure-",),
         r"django-insecure-(?P<value>[^\s\"'`]{40,60})",
@@ -174,7 +174,7 @@ PROSE = (
 
 # "Use the password …", "| password | … |", "the client secret (…)", "set API_KEY to …": the value stands close by, between
 # a few small words at most, and has to look generated.
-TOLD = (
+NAMED_IN_PROSE = (
     r"(?i:(?P<word>pass(?:wor[dt]|phrase|code|wd)?|pwd|secret|token|key)s?)\b\"?'?`?"
     r"(?P<between>(?:[ \t]+[a-z]{1,12}){0,5}?"
     r"(?P<says>[ \t]*:|[ \t]+(?:is|was|to|as|es|ist|est|are)(?:[ \t]+(?:still|now|just|currently|set to))?:?)?"
@@ -374,10 +374,10 @@ def is_password(value: str, *, sure: bool) -> bool:
     return value.isdigit() or kinds(value) >= 2
 
 
-def is_beside(value: str, rule: str) -> bool:
-    """Return whether a value at the right place for a rule of `BESIDE` is a secret rather than a stand-in for one."""
+def is_keyed_secret(value: str, rule: str) -> bool:
+    """Return whether a value at the right place for a rule of `KEYED_VALUES` is a secret rather than a stand-in for one."""
     if rule == "login-password":
-        return kinds(value) >= 3 and is_told(value.rstrip(".!?"))
+        return kinds(value) >= 3 and is_password_in_prose(value.rstrip(".!?"))
     if rule == "authorization-token":
         return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
             value, uuid=False
@@ -389,7 +389,7 @@ def is_beside(value: str, rule: str) -> bool:
     return not is_sample(value)
 
 
-def is_told(value: str) -> bool:
+def is_password_in_prose(value: str) -> bool:
     """Return whether a word in a sentence on a password is the password: of letters with digits or unusual signs."""
     if len(value) < 6 or kinds(value) < 2 or _DIGITS.isdisjoint(value) or _LETTERS.isdisjoint(value):
         return False
@@ -406,13 +406,13 @@ def is_told(value: str) -> bool:
     )
 
 
-def is_told_beside(text: str, hit: re.Match[str], value: str) -> str:
+def rule_in_prose(text: str, hit: re.Match[str], value: str) -> str:
     """Return the rule that a match of TOLD falls under, "" where its value is none."""
     word, between = hit["word"].lower(), hit["between"]
     if word.startswith(("pass", "pwd")):
         digits = sum(map(value.count, _DIGITS))
         sure = kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4)
-        return "password-prose" if sure and is_told(value) else ""
+        return "password-prose" if sure and is_password_in_prose(value) else ""
     before = text[max(0, hit.start() - 40) : hit.start()]
     if (
         not is_random(value)

@@ -25,7 +25,7 @@ _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(25
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
-_NEEDS = frozenset(rule.needs for rule in rules.BESIDE if rule.needs)
+_NEEDS = frozenset(rule.needs for rule in rules.KEYED_VALUES if rule.needs)
 _PASS = rb"p(?=ass|wd)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
@@ -187,12 +187,12 @@ def _scan(text: str) -> list[_Span]:
     if b"://" in raw:
         spans += _login_urls(text)
         spans += _token_urls(text)
-    spans += _all_beside(text, lowered, runs.lower().encode("ascii", "replace"))
+    spans += _all_keyed(text, lowered, runs.lower().encode("ascii", "replace"))
     names = _names(lowered)
     if names:
         spans += _assignments(text, names)
         spans += _prose(text, names)
-        spans += _told_beside(text, names)
+        spans += _named_in_prose(text, names)
     if b"passphrase" in lowered:
         spans += _quoted_phrases(text)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
@@ -265,21 +265,21 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
             yield _Span(*hit.span(), "aws-secret-access-key", True)
 
 
-def _all_beside(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
+def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
     there = {need: lowered if need in lowered else b"" for need in _NEEDS} | {b"": runs}
-    for rule in rules.BESIDE:
+    for rule in rules.KEYED_VALUES:
         for word in rule.words:
             if word in there[rule.needs]:
-                yield from _beside(text, lowered, word, rule)
+                yield from _keyed(text, lowered, word, rule)
 
 
-def _beside(text: str, lowered: bytes, word: bytes, rule: rules.Beside) -> Iterator[_Span]:
+def _keyed(text: str, lowered: bytes, word: bytes, rule: rules.KeyedValue) -> Iterator[_Span]:
     """Yield what follows a word that makes it a secret."""
     match = rules.compiled(rule.pattern).match
     at = lowered.find(word)
     while at >= 0:
         hit = match(text, at)
-        if hit and rules.is_beside(hit["value"], rule.name):
+        if hit and rules.is_keyed_secret(hit["value"], rule.name):
             # A scheme says less than the shape of the token behind it.
             yield _Span(*hit.span("value"), rule.name, rule.name != "authorization-token")
         at = lowered.find(word, hit.end() if hit else at + len(word))
@@ -292,18 +292,18 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            if rules.is_told(value):
+            if rules.is_password_in_prose(value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
-def _told_beside(text: str, names: Sequence[int]) -> Iterator[_Span]:
+def _named_in_prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
     """Yield values that stand close to the name of a secret, and passwords of settings that hold separators."""
-    told, setting = rules.compiled(rules.TOLD).match, rules.compiled(rules.SETTING).match
+    told, setting = rules.compiled(rules.NAMED_IN_PROSE).match, rules.compiled(rules.SETTING).match
     for at in names:
         hit = told(text, at)
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            rule = rules.is_told_beside(text, hit, value)
+            rule = rules.rule_in_prose(text, hit, value)
             if rule:
                 yield _Span(hit.start("value"), hit.start("value") + len(value), rule, False)
         hit = setting(text, at) if text[at] in "pPtTsSkK" and text[at - 1 : at] not in _JOINTS else None

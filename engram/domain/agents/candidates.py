@@ -70,7 +70,7 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
     found = []
     for sentence in sentences(paragraph):
         category = lesson_in(sentence, of_person=of_person, of_fix=of_fix)
-        one = said(sentence, category, "") if category else None
+        one = make_candidate(sentence, category, "") if category else None
         if one is not None:
             found.append(one)
     return found
@@ -82,10 +82,12 @@ def candidate(paragraph: str) -> Candidate | None:
     if not category:
         return None
     label = LABEL.match(paragraph)
-    return said(paragraph, category, _name_of(int(label.lastgroup[1:])) if label and label.lastgroup else "")
+    return make_candidate(
+        paragraph, category, _name_of(int(label.lastgroup[1:])) if label and label.lastgroup else ""
+    )
 
 
-def said(paragraph: str, category: str, label: str) -> Candidate | None:
+def make_candidate(paragraph: str, category: str, label: str) -> Candidate | None:
     """Return a paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
     content = _LEAD.sub("", paragraph).replace("**", "").strip()
     if not SHORTEST <= len(content) <= LONGEST or content.endswith(("?", ":")) or _DOUBT.search(content):

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.candidates import Candidate, candidate, candidates_in, paragraphs, said, section_of
+from engram.domain.agents.candidates import (
+    Candidate,
+    candidate,
+    candidates_in,
+    make_candidate,
+    paragraphs,
+    section_of,
+)
 from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -118,7 +125,7 @@ def _said(
             section, level, left = section_of(heading[2]), len(heading[1]), _MOST_OF_SECTION
         one = candidate(paragraph)
         if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
-            one = said(paragraph, *section)
+            one = make_candidate(paragraph, *section)
             left -= one is not None
         if _TAKEN_BACK.search(paragraph) and one is None:
             yield number, None

@@ -33,6 +33,11 @@ def home_of(folder: str) -> str:
     return folder or HOME
 
 
+def file_name(path: str) -> str:
+    """Return the name of a file, without its folders and the ending `.md`."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
 def below(folder: str) -> str:
     """Return how the paths below a folder begin."""
     return f"{folder}/" if folder else ""

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from engram.domain.entry.named_files import file_name
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import property_links, text_links, without_code
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -36,7 +37,7 @@ _RULES = ("claude.md", "claude.local.md", "agents.md", "gemini.md", "copilot-ins
 class NoteMarkup(NamedTuple):
     """The names that a note answers to besides its title, its tags with those they are below, and the notes it links to.
 
-    A link is what `led` takes.
+    A link is what `follow_link` takes.
     """
 
     names: tuple[str, ...] = ()
@@ -85,13 +86,8 @@ def is_attachment(target: str) -> bool:
     return _ATTACHMENT.search(target) is not None
 
 
-def file_name(path: str) -> str:
-    """Return the name of a note's file without its ending."""
-    return path.rpartition("/")[2].removesuffix(".md")
-
-
 def targets(notes: Iterable[Named], *, in_place: bool) -> dict[str, list[str]]:
-    """Return the keys of the notes that each name leads to, for `led`.
+    """Return the keys of the notes that each name leads to, for `follow_link`.
 
     In place only one, as in Obsidian: a file name or path goes before an alias, and that before a title, and the very
     spelling before the same words (`C++` is not `C`); of several files of that name the one with the shortest path is meant.
@@ -113,7 +109,7 @@ def targets(notes: Iterable[Named], *, in_place: bool) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(key for *_, key in all_)) for name, all_ in found.items()}
 
 
-def led(made: Mapping[str, Lead], link: str) -> Lead | None:
+def follow_link(made: Mapping[str, Lead], link: str) -> Lead | None:
     """Return where a link leads, by names made by `targets`: the first of its ways, parted by `|`, that leads anywhere.
 
     One that begins with `/` is a path from the top of the store, any other a name or the end of a path.
@@ -128,7 +124,7 @@ def led(made: Mapping[str, Lead], link: str) -> Lead | None:
 
 
 def link_name(path: str, link: TextLink) -> str:
-    """Return a link of the note at a path for `led`: a markdown link means a file beside the note before one of that name."""
+    """Return a link of a note as `follow_link` takes it: a markdown link means a file beside the note before one of that name."""
     if link.is_wiki:
         return wiki_name(link.target)
     from urllib.parse import unquote

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from engram.domain.explore.insight import LATENCY_BOUNDS_MS
 from engram.domain.text.counting import age, counted, entries
-from engram.domain.text.drawing import bars, columns, named_columns
+from engram.domain.text.drawing import bars, columns, cut, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from engram.domain.explore.insight import Asked, Entry, Insight, Share
 
-_DAY = 86_400
 HIGH = 4  # lines of a chart
 
 
@@ -103,7 +102,7 @@ def _useful(found: Insight, width: int) -> Chart:
     if not found.useful:
         return Chart("Most useful", "No entry has been judged helpful yet.")
     sentence = f"The entries judged helpful most often, by all clones together; the first {_times(found.useful[0].helpful)}."
-    lines = [_cut(f"✓{one.helpful:<4}{_fraction(one)}  {one.title}", width) for one in found.useful]
+    lines = [cut(f"✓{one.helpful:<4}{_fraction(one)}  {one.title}", width) for one in found.useful]
     return Chart("Most useful", sentence, tuple(lines), tuple(one.id for one in found.useful))
 
 
@@ -117,7 +116,7 @@ def _unused(found: Insight, now: float, width: int) -> Chart:
     few = f"{found.unused_total:,} of {found.active:,} active entries"
     sentence = f"{few} are older than a month, never shown here and never judged helpful."
     lines = [
-        _cut(f"{age(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
+        cut(f"{age(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
     ]
     return Chart("Never used", sentence, tuple(lines), tuple(one.id for one in found.unused))
 
@@ -133,7 +132,7 @@ def _unanswered(found: Insight, now: float, width: int) -> Chart:
 
 
 def _question(one: Asked, now: float, width: int) -> str:
-    return _cut(f"{one.times}×  {age(now - one.last_at):<7}{' '.join(one.query.split())}", width)
+    return cut(f"{one.times}×  {age(now - one.last_at):<7}{' '.join(one.query.split())}", width)
 
 
 def _share(title: str, sentence: str, shares: Sequence[Share], total: int, width: int) -> Chart:
@@ -171,7 +170,3 @@ def _ms(value: float) -> str:
 
 def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

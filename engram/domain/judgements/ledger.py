@@ -11,7 +11,7 @@ import re
 from hashlib import blake2b
 
 from engram.domain.entry import ulid
-from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
+from engram.domain.entry.confidence import Vote
 from engram.domain.entry.people import plain_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 CONFIRMED, RETRACTED, SAME = "confirmed", "retracted", "same"
-LINE_KINDS = (HELPFUL, INCORRECT, NOT_RELEVANT, CONFIRMED, RETRACTED, SAME)
 
 LARGEST_FILE = 8 * 1024 * 1024  # bytes, after which a writer goes on in another file
 LEGACY = "legacy"  # the folder of what files of format 1 held

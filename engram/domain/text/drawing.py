@@ -44,7 +44,7 @@ def bars(rows: Sequence[tuple[str, int]], width: int) -> list[str]:
     before = min(max(len(name) for name, _ in rows), max(8, (width - after) // 2)) + 1
     room, most = max(1, width - before - after), max(value for _, value in rows) or 1
     return [
-        f"{_cut(name, before - 1):<{before}}{_bar(value / most, room):<{room}}{number:>{after}}"
+        f"{cut(name, before - 1):<{before}}{_bar(value / most, room):<{room}}{number:>{after}}"
         for (name, value), number in zip(rows, numbers, strict=True)
     ]
 
@@ -55,5 +55,6 @@ def _bar(share: float, cells: int) -> str:
     return "█" * (eighths // 8) + rest
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """Return at most so many characters of a text, the last an ellipsis where some are missing."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

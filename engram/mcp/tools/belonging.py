@@ -86,14 +86,14 @@ def _names_owner(filters: object) -> bool:
 
 
 def _checked_scope(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> str:
-    from engram.usecases.opening.scopes import known
+    from engram.usecases.opening.scopes import reachable_scopes
 
     name = str(one.value).strip()
     with contextlib.suppress(UsageError):  # what is none is refused below, with the words of this tool
         name = checked_scope(engram.store.settings, name)
     if name == engram.store.places.scope:
         return name if takes_scope else ""
-    if not takes_scope or name not in known(engram.store):
+    if not takes_scope or name not in reachable_scopes(engram.store):
         raise _refused(engram, tool, one, takes_scope=takes_scope)
     return name
 
@@ -120,7 +120,7 @@ def _main_folder(common_dir: str) -> str:
 
 def _refused(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> UsageError:
     """What is wrong with an argument, and what to say instead."""
-    from engram.usecases.opening.scopes import known
+    from engram.usecases.opening.scopes import reachable_scopes
 
     value = str(one.value)[:_LONGEST]
     why = f"this memory keeps nothing apart by {one.name}: all who share it read all of it"
@@ -129,7 +129,7 @@ def _refused(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> Usa
     elif one.kind == PROJECT:
         why = f"this memory is not that of '{value}'"
     here = engram.store.places.scope
-    others = ", ".join(name for name in known(engram.store) if name != here)
+    others = ", ".join(name for name in reachable_scopes(engram.store) if name != here)
     name = one.name if one.kind == SCOPE else SCOPE
     also = f", or say {name}=NAME for another: {others}" if takes_scope else ""
     return UsageError(f"{tool} did nothing: {why}.", f"Leave {one.name} out for the scope {here}{also}.")

@@ -177,7 +177,7 @@ async def compat_register(
     """Say who you are and what you can do; again: what changed."""
 
     def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.opening.scopes import known
+        from engram.usecases.opening.scopes import reachable_scopes
 
         teams = engram.store.settings.teams()
         own = (
@@ -187,7 +187,9 @@ async def compat_register(
         )
         done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
         facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-        harmless = neutralize_data({**facts, "scopes": list(known(engram.store))}, is_checked=False)
+        harmless = neutralize_data(
+            {**facts, "scopes": list(reachable_scopes(engram.store))}, is_checked=False
+        )
         data = Registered.model_validate(harmless)
         text = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
         return answer(f"{text}\nScopes: {', '.join(data.scopes)}", data)

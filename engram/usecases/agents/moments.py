@@ -43,7 +43,7 @@ def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
 
     The event is made only where an entry has a moment.
     """
-    known = [(one, learned_moments.learned(one)) for one in scopes.asked(store, (), [])]
+    known = [(one, learned_moments.learned(one)) for one in scopes.stores_to_ask(store, (), [])]
     known = [(one, lines) for one, lines in known if lines or one.index.may_have_moments(one.places.root)]
     if not known:
         return ""

@@ -43,7 +43,7 @@ def about_named(store: Store, text: str) -> list[Recalled]:
     For a single name also the next, where it comes near. Empty where the prompt names nothing that entries are about.
     """
     found: dict[_Name, list[Recalled]] = {}
-    for one in scopes.asked(store, (), []):
+    for one in scopes.stores_to_ask(store, (), []):
         try:
             for name, hits in _in_store(one, text).items():
                 found.setdefault(name, []).extend(hits)

@@ -86,24 +86,9 @@ def enrich(store: Store) -> int:
 
     An observation is removed only when its entries are written.
     """
-    queue, count = _queue(store), 0
-    if queue.is_empty():
-        return 0
-    lock = queue.lock()
-    try:
-        if not lock.try_acquire():
-            return 0
-        try:
-            for name, job in queue.jobs():
-                if _made_today(store) >= MOST_A_DAY:
-                    break
-                count += _persist_as(store, job)
-                queue.done(name)
-        finally:
-            queue.remove_done()
-    finally:
-        lock.release()
-    return count
+    return _queue(store).work_off(
+        lambda job: _persist_as(store, job), lambda: _made_today(store) < MOST_A_DAY
+    )
 
 
 def _persist_as(store: Store, job: dict[str, object]) -> int:

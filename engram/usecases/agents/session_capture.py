@@ -82,22 +82,7 @@ def persist(store: Store) -> int:
 
     A report is removed only when its entries are written.
     """
-    queue, count = _queue(store), 0
-    if queue.is_empty():
-        return 0
-    lock = queue.lock()
-    try:
-        if not lock.try_acquire():
-            return 0
-        try:
-            for name, job in queue.jobs():
-                count += _persist(store, job)
-                queue.done(name)
-        finally:
-            queue.remove_done()
-    finally:
-        lock.release()
-    return count
+    return _queue(store).work_off(lambda job: _persist(store, job))
 
 
 def _persist(store: Store, job: dict[str, object]) -> int:

@@ -5,7 +5,6 @@ An entry is in one step at most: the first that applies takes it.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from engram.adapters.files import scan
@@ -172,9 +171,6 @@ def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
     if pair.kind == SAME or pair.cosine < NEAR or not (one and other) or one.category != other.category:
         return None
     return Unresolved((pair.one, pair.other), one.title, pair.why, pair.cosine, other.title)
-
-
-_ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")
 
 
 def find_stale(survey: Survey) -> dict[str, str]:

@@ -108,7 +108,7 @@ def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
     if scope:
         yield scope, scopes.reach(store, scope)
         return
-    for name in scopes.known(store):
+    for name in scopes.reachable_scopes(store):
         with contextlib.suppress(*scopes.TROUBLE):
             if scopes.exists(store, name):
                 yield name, scopes.reach(store, name)

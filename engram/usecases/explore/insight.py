@@ -149,7 +149,7 @@ def _scopes(store: Store, total: int) -> tuple[Share, ...]:
     """Count the entries of each scope whose index is ready."""
     here = store.places.scope
     found = [Share(here, total)]
-    for name in scopes.known(store):
+    for name in scopes.reachable_scopes(store):
         if name == here:
             continue
         try:

@@ -6,8 +6,8 @@ import os
 from functools import cached_property
 
 from engram.adapters.index.graph_rows import own_names
-from engram.domain.entry.named_files import FOLDERS
-from engram.domain.entry.note_markup import Named, is_attachment, led, link_name, targets
+from engram.domain.entry.named_files import FOLDERS, file_name
+from engram.domain.entry.note_markup import Named, follow_link, is_attachment, link_name, targets
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
@@ -140,7 +140,7 @@ class _Targets:
         if not self._store.places.folder and is_attachment(link.target):
             there = link.target.rpartition("/")[2].lower() in self._attachments
             return "" if there else f"broken link: there is no file {link.target}"
-        leads = sorted(led(self._names, link_name("", link)) or ())
+        leads = sorted(follow_link(self._names, link_name("", link)) or ())
         if not leads:
             return f"broken link: nothing here is called [[{link.target}]]"
         return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
@@ -152,7 +152,7 @@ class _Targets:
         way = link_name(path, link)
         if is_attachment(way):
             return way.rpartition("/")[2].rpartition("|")[2].lower() in self._attachments
-        return led(self._names, way) is not None
+        return follow_link(self._names, way) is not None
 
     def _is_entity(self, name: str) -> bool:
         """Whether a name means exactly one entity."""
@@ -188,7 +188,7 @@ class _Targets:
         for name, paths in targets(notes, in_place=in_place).items():
             names.setdefault(name, set()).update(paths)
         for path in _other_files(self._store):
-            names.setdefault(fold(_stem(path)), set()).add(path)
+            names.setdefault(fold(file_name(path)), set()).add(path)
         for entity in self.entities.entities:
             for name in (entity.slug, entity.name, *entity.aliases):
                 names.setdefault(fold(name), set()).add(self.entities.paths[entity.slug])
@@ -210,10 +210,6 @@ def _other_files(store: Store) -> Iterator[str]:
         if os.path.isdir(absolute) and not os.path.islink(absolute):
             names = sorted(name for name in os.listdir(absolute) if name.endswith(".md"))
             yield from (f"{store.places.home}/{folder}/{name}" for name in names)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _file(store: Store, path: str, link: TextLink) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.index import graph_rows
 from engram.adapters.index.catalog import RankedGraph, ranked_graph
-from engram.domain.entry.note_markup import Named, led, targets
+from engram.domain.entry.note_markup import Named, follow_link, targets
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
 from engram.domain.graph.entity import by_name
@@ -26,10 +26,10 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.no_collections import no_collections
-from engram.usecases.store.quarantine import quarantined_texts
+from engram.usecases.store.quarantine import quarantined_texts, without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.graph_rows import LoreRow
     from engram.adapters.index.index import Generation
@@ -84,12 +84,12 @@ def _parts(entity: Entity) -> list[str]:
 def _graph(store: Store, generation: Generation, entities: Sequence[Entity], names: _Names) -> Graph:
     mentions = graph_rows.mentions(generation.catalog)
     if any(not names.slug_key(name) for _, name in mentions):
-        lore = _without_quarantined(
+        lore = without_quarantined(
             store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp())
         )
         names.add_entries(lore, graph_rows.own_names(generation.catalog), in_place=not store.places.folder)
     else:  # without links to entries, only those that name an entity matter
-        lore = _without_quarantined(
+        lore = without_quarantined(
             store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp())
         )
     edges = [*_entity_edges(entities, names), *_lore_edges(generation, lore, names)]
@@ -97,14 +97,6 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
     linked = {edge.source for edge in edges} | {edge.target for edge in edges}
     nodes = [Node(one.id, LORE, one.title, one.category) for one in lore if one.id in linked]
     return Graph([*graphs.entity_nodes(entities), *names.plain.values(), *nodes], edges)
-
-
-def _without_quarantined(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
-    """Leave out quarantined entries."""
-    quarantined = quarantined_texts(store)
-    return [
-        one for one in lore if one.id not in quarantined or one.text_digest not in (quarantined[one.id] or ())
-    ]
 
 
 def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:
@@ -164,7 +156,7 @@ class _Names:
 
     def anything(self, name: str) -> str:
         """Return the key of the target of a wiki link: an entity, else an entry."""
-        found = self.slug_key(name) or self._lore.get(name.upper()) or led(self._lore, name)
+        found = self.slug_key(name) or self._lore.get(name.upper()) or follow_link(self._lore, name)
         return found or self.entity(name.rpartition("|")[2])
 
     def slug_key(self, name: str) -> str:

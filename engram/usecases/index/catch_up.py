@@ -26,7 +26,7 @@ from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index import file_scan, freshness
 from engram.usecases.index.file_scan import Refreshed
-from engram.usecases.index.note_text import markup_of, said_by
+from engram.usecases.index.note_text import indexed_text, markup_of
 from engram.usecases.index.renames import follow_renames, follow_renames_by_git, note_seen
 from engram.usecases.store import judgements
 from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
@@ -174,7 +174,7 @@ class Indexer:
             return
         lore = self._bulk.of(file.lore)
         markup = markup_of(self._store, path, file)
-        said = said_by(lore, markup)
+        said = indexed_text(lore, markup)
         mark = text_digest(said)
         entry = Entry(path, stamp, digest, self._now, lore, file.adopted, None, None, mark, 0, markup)
         self._index(entry, said, before)

@@ -22,7 +22,7 @@ def markup_of(store: Store, path: str, file: LoreFile) -> NoteMarkup | None:
     return read_markup(path, file.lore.content, file.aliases, file.lore.tags, properties)
 
 
-def said_by(lore: Lore, markup: NoteMarkup | None) -> str:
+def indexed_text(lore: Lore, markup: NoteMarkup | None) -> str:
     """Return the text that words and vectors are made from."""
     text = searchable(lore)
     return (

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.frontmatter import codec
-from engram.domain.entry.note_markup import file_name
+from engram.domain.entry.named_files import file_name
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.freshness import head_commit
@@ -197,7 +197,9 @@ def _tell_apart(store: Store, generation: Generation, paths: Iterable[str], delt
     for path in sorted(paths):
         known = store.note_ids.first_seen(path) or path
         first, number = known, 1
-        while _is_taken(store, generation, codec.provisional_id(first), path, delta) or first in claimed:
+        while (
+            _has_other_file(store, generation, codec.provisional_id(first), path, delta) or first in claimed
+        ):
             number += 1
             first = f"{path}#{number}"
         claimed.add(first)
@@ -205,7 +207,7 @@ def _tell_apart(store: Store, generation: Generation, paths: Iterable[str], delt
             store.note_ids.record(path, first, store.clock.new_id())
 
 
-def _is_taken(store: Store, generation: Generation, lore_id: str, path: str, delta: Delta) -> bool:
+def _has_other_file(store: Store, generation: Generation, lore_id: str, path: str, delta: Delta) -> bool:
     """Return whether another file has an id; one that changed counts by what it has now."""
     others = generation.catalog.paths_of([lore_id]) - {path, *delta.gone}
     return any(other not in delta.files or _id_of(store, other) == lore_id for other in others)

@@ -14,7 +14,7 @@ from engram.domain.entry.lore import text_digest
 from engram.domain.errors import EngramError
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.note_text import markup_of, said_by
+from engram.usecases.index.note_text import indexed_text, markup_of
 
 if TYPE_CHECKING:
     import numpy
@@ -145,7 +145,7 @@ def _text(store: Store, one: Waiting) -> str | None:
     try:
         raw = store.files.read(one.path)
         file = codec.read(raw, one.path, store.categories, store.clock.now())
-        text = said_by(file.lore, markup_of(store, one.path, file))
+        text = indexed_text(file.lore, markup_of(store, one.path, file))
     except EngramError:
         return None
     return text if text_digest(text) == one.text_digest else None

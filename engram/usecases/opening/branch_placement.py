@@ -100,7 +100,7 @@ def put_in_place(repo: Repository) -> Repository:
 
     commit = hidden_tree.tip(repo)
     if commit is None:
-        raise lore_branch.gone(repo)
+        raise lore_branch.deleted_branch_error(repo)
     entries, folder, left_out = _checked(repo, commit)
     elsewhere = hidden_tree.checked_out_at(repo)
     if elsewhere is not None:
@@ -134,7 +134,7 @@ def restore(common_dir: str) -> Repository:
         if not has_config:
             commit = layout.read_head(found).oid
             if commit is None:
-                raise lore_branch.gone(found)
+                raise lore_branch.deleted_branch_error(found)
             left_out = travel.left_out(lore_branch.state_in(common_dir))
             _write_missing(found, checkout.files_of(found, commit), common_dir, left_out)
         return found

@@ -43,7 +43,7 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     return found
 
 
-def known(store: Store) -> tuple[str, ...]:
+def reachable_scopes(store: Store) -> tuple[str, ...]:
     """Return the names of all scopes from here: the session's, the project's where there is one, the user's, the teams'."""
     here = store.stand.scope
     return tuple([name for name in scope_names(store.settings) if name != PROJECT or here == PROJECT])
@@ -69,7 +69,7 @@ def exists(store: Store, name: str) -> bool:
     return os.path.isfile(os.path.join(root_of(store, name), places.CONFIG_NAME))
 
 
-def asked(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
+def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
     """Return the stores that a query asks, `store` first if it is among them; those that cannot be opened become notes.
 
     `wanted` names them. By default a store that the call named is asked with its session; otherwise all there are.
@@ -82,7 +82,7 @@ def asked(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
     found = []
     for name in names:
         try:
-            other = _asked(store, name, must=name in wanted)
+            other = _store_to_ask(store, name, must=name in wanted)
             if other is not None:
                 found.append(other)
         except TROUBLE as error:
@@ -105,7 +105,7 @@ def others(store: Store) -> Iterator[Store]:
     """
     if store.stand.named:
         return
-    for name in known(store):
+    for name in reachable_scopes(store):
         if name != store.places.scope and exists(store, name):
             try:
                 yield reach(store, name)
@@ -116,12 +116,12 @@ def others(store: Store) -> Iterator[Store]:
 def _default(store: Store) -> list[str]:
     here = store.places.scope
     if not store.stand.named:
-        return list(known(store))
+        return list(reachable_scopes(store))
     # A path names the store around the session, a scope names just that one.
     return [here, SESSION] if here == store.stand.scope and here != SESSION else [here]
 
 
-def _asked(store: Store, name: str, *, must: bool) -> Store | None:
+def _store_to_ask(store: Store, name: str, *, must: bool) -> Store | None:
     """Return the store of a scope that is to be asked; None where it holds nothing."""
     if name == store.places.scope:
         return store

@@ -56,7 +56,7 @@ class Added(NamedTuple):
 def list_scopes(store: Store) -> list[Listed]:
     """Return every scope that there could be from here, in the order session, project, user, teams."""
     with store.lock:
-        return [_listed(store, name) for name in scopes.known(store)]
+        return [_listed(store, name) for name in scopes.reachable_scopes(store)]
 
 
 def add_scope(

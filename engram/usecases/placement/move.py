@@ -126,7 +126,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
     """Return where the store is to go, by the folder that the caller named or is in."""
     places = store.places
     if placement == DEDICATED:
-        return End(folder if named else _beside(store), DEDICATED)
+        return End(folder if named else _default_path(store), DEDICATED)
     repo = layout.repository_at(folder)
     own = places.repository
     if repo is None or (
@@ -143,7 +143,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
     return End(folder if named else repo.worktree, IN_TREE)
 
 
-def _beside(store: Store) -> str:
+def _default_path(store: Store) -> str:
     """Return `<repository>-lore` next to the code repository."""
     repo = store.repository
     top = repo.worktree if store.places.placement == IN_TREE else lore_branch.top_of(repo)

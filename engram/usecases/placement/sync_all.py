@@ -34,7 +34,7 @@ def sync_all(store: Store, options: Options, step: Callable[[str], None] | None 
     A team's store that is configured and not on this machine yet is cloned. Expected trouble is in the answer.
     """
     found = []
-    for name in scopes.known(store):
+    for name in scopes.reachable_scopes(store):
         path = scopes.root_of(store, name)
         try:
             if name in store.settings.teams():

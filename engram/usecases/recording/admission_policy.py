@@ -71,11 +71,11 @@ def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[s
         return after.status, ""
     if reason:
         return PENDING, reason
-    is_new = before.status == PENDING or before._replace(**_said(after)) != before
+    is_new = before.status == PENDING or before._replace(**_claims(after)) != before
     return (PENDING, _OF_AGENTS) if is_new and _waits(store, agent) else (ACTIVE, "")
 
 
-def _said(lore: Lore) -> dict[str, Any]:
+def _claims(lore: Lore) -> dict[str, Any]:
     """Return what a reader goes by."""
     return {"content": lore.content, "category": lore.category, "context": lore.context}
 

@@ -137,7 +137,7 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     lore, _ = prepare(store, draft)
     with store.lock:
         near = similar(store, lore, assessed=True)
-        there = _there(store, draft, lore, near)
+        there = _find_existing(store, draft, lore, near)
         admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
     twins = _twins(near, [there.lore.id] if there else [])
@@ -162,7 +162,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
         admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
         entry_writer.check_allowed(store, "record", lore.category)
-        there = None if again else _there(store, draft, lore, near)
+        there = None if again else _find_existing(store, draft, lore, near)
         there = _same_as(store, same, there) if same else there
         if there is not None:
             return _confirmed(store, draft, lore, there, replaced, near, redacted, began)
@@ -248,7 +248,7 @@ def _twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
     return tuple(sorted(found, key=lambda one: -one.certainty))
 
 
-def _there(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
+def _find_existing(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
     return None if draft.keys else find_same(store, lore, [twin.path for twin in twins])
 
 

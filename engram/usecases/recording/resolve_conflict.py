@@ -33,7 +33,7 @@ def take_version(lore: Lore, categories: Categories) -> Lore | None:
     if DELETED in versions:
         return None
     for entry in versions.values():
-        lore = _taken(lore, entry, categories)
+        lore = _apply_version(lore, entry, categories)
     return lore._replace(conflicts=())
 
 
@@ -119,7 +119,7 @@ def _join_lines(one: str, other: str) -> str:
     return "\n".join(found)
 
 
-def _taken(lore: Lore, entry: Conflict, categories: Categories) -> Lore:
+def _apply_version(lore: Lore, entry: Conflict, categories: Categories) -> Lore:
     name, value = entry.field, entry.value
     plain: dict[str, Any] = {}
     if name in _TEXTS:

@@ -24,7 +24,6 @@ MOST = 100
 ORIGIN = "captured"
 OUTCOME = "tool-outcome"  # the tag of what a tool came to, which is no lesson and waits for nobody
 CONTEXT = "captured at "  # begins the line of its context that says at which event
-_DAY = 86_400
 
 
 def keep(store: Store, lore: Lore) -> Lore:

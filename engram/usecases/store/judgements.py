@@ -65,7 +65,7 @@ def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) ->
     today = tallies.day_of(store.clock.now())
     said = {
         (line.source, line.agent, tallies.day_of(moment_of(line)))
-        for line in tallies.live(_said(store, [lore.id]).lines)
+        for line in tallies.live(_judgements_of(store, [lore.id]).lines)
         if line.kind in (CONFIRMED, SAME)
     }
     author = "" if lore.agent == HUMAN else plain_name(lore.agent)
@@ -85,7 +85,7 @@ def confirm_for(store: Store, lore: Lore, client: str) -> bool:
     """
     if any(
         line.client == client
-        for line in tallies.live(_said(store, [lore.id]).lines)
+        for line in tallies.live(_judgements_of(store, [lore.id]).lines)
         if line.kind == CONFIRMED
     ):
         return False
@@ -105,7 +105,7 @@ def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
     for lore in entries:
         if own == lore.source_id or own not in lore.sources:
             continue
-        said = _said(store, [lore.id])
+        said = _judgements_of(store, [lore.id])
         known = any(line.source == own and line.kind == CONFIRMED for line in said.lines)
         if not known and not any(one.account.startswith(tallies.MERGED) for one in said.accounts):
             folded = lore.merged_from[-1] if lore.merged_from else ""
@@ -461,7 +461,7 @@ def with_tally(
     that is not plain (None: the index is asked).
     """
     today, parts = tallies.day_of(store.clock.now()), _parts(store, lore, owners)
-    said = _said(store, parts)
+    said = _judgements_of(store, parts)
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
@@ -507,7 +507,7 @@ def look(store: Store) -> None:
         refresh(store.original or store)
 
 
-def _said(store: Store, entries: Sequence[str]) -> Said:
+def _judgements_of(store: Store, entries: Sequence[str]) -> Said:
     home = store.original or store
     if home.judged_mark is None:
         look(home)
@@ -530,7 +530,7 @@ def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
 
 def own_account(store: Store, lore: Lore) -> Vote:
     """Return what this clone voted in format 1: in the file of an entry, and as far as the ledgers know."""
-    said = _said(store, [lore.id])
+    said = _judgements_of(store, [lore.id])
     known = ledger.larger_accounts([*said.accounts, *tallies.accounts_of(lore)]).get((lore.id, store.source))
     return known.vote if known else Vote()
 
@@ -559,12 +559,12 @@ def latest(store: Store, limit: int, agent: str, since: float) -> list[Judgement
 
 def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
     """Return all that was said of these entries, by id."""
-    return sorted(set(_said(store, entries).lines))
+    return sorted(set(_judgements_of(store, entries).lines))
 
 
 def course_of(store: Store, lore: Lore) -> Course:
     """Return the course of an entry's judgements."""
-    said = _said(store, _parts(store, lore, None))
+    said = _judgements_of(store, _parts(store, lore, None))
     return Course(lore, sorted(set(said.lines)), said.accounts)
 
 

@@ -12,10 +12,14 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.graph_rows import LoreRow
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
+
+    Row = TypeVar("Row", Hit, LoreRow)
 
 
 def quarantined_texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
@@ -43,10 +47,10 @@ def in_quarantine(quarantined: Mapping[str, Collection[str] | None], lore: Lore)
     return digests is None or text_digest(searchable(lore)) in digests
 
 
-def without_quarantined(store: Store, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits whose text is not quarantined."""
+def without_quarantined(store: Store, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of the index whose text is not quarantined."""
     found = quarantined_texts(store)
-    return [hit for hit in hits if hit.id not in found or hit.text_digest not in (found[hit.id] or ())]
+    return [row for row in rows if row.id not in found or row.text_digest not in (found[row.id] or ())]
 
 
 def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:

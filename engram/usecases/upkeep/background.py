@@ -11,7 +11,7 @@ import os
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.opening.scopes import exists, known, reach
+from engram.usecases.opening.scopes import exists, reach, reachable_scopes
 from engram.usecases.opening.session_store import sweep, sweep_due
 from engram.usecases.store.detached import CONSENT, OBSERVATIONS, start_detached
 
@@ -82,7 +82,7 @@ def tidy_and_send(store: Store, *, sync: bool = False) -> None:
 
 def _other_scopes(store: Store) -> Iterator[Store]:
     """Yield the stores of other scopes that are on this machine, but those of sessions; one that is broken is left out."""
-    for name in known(store):
+    for name in reachable_scopes(store):
         if name not in (SESSION, store.places.scope):
             with contextlib.suppress(EngramError, OSError):
                 if exists(store, name):

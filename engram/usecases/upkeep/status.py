@@ -57,7 +57,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             },
             "embedding": embedding,
             "judgements": _judgements(store),
-            "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
+            "trust": {"hold": store.settings.text("trust.hold"), "held": _count_quarantined(store)},
             "review": _waiting(store, store.index.look(), thorough=thorough),
             "settings": {
                 "ok": not store.notes and not store.held_back,
@@ -181,7 +181,7 @@ def _judgements(store: Store) -> dict[str, object]:
     return {"lines": counts[0], "unreadable": counts[1], "published": may_publish(store)}
 
 
-def _held(store: Store) -> int:
+def _count_quarantined(store: Store) -> int:
     """Count quarantined entries; 0 if that is not known now."""
     from engram.usecases.review.trust import count_quarantined
 

@@ -87,7 +87,7 @@ def read_titles(store: Engram, ids: set[str]) -> dict[str, str]:
     """Read the titles of entries, here or in another scope; entries that do not exist any more have none."""
     found: dict[str, str] = {}
     here = store.store.places.scope
-    for name in (here, *(one for one in scopes.known(store.store) if one != here)):
+    for name in (here, *(one for one in scopes.reachable_scopes(store.store) if one != here)):
         missing = ids - found.keys()
         if not missing:
             break

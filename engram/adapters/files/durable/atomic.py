@@ -77,7 +77,7 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
-    temporary = _beside(path, token)
+    temporary = _temporary_path(path, token)
     try:
         folder = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)
@@ -178,12 +178,12 @@ def sync_folder(folder: str) -> None:
 def write(path: str, content: bytes, token: str, mode: int = READABLE) -> None:
     """Replace or create `path` durably, whatever stood there, with this mode. Raises StoreError."""
     token = f"{token}-{os.getpid()}"
-    discard(_beside(path, token))  # left by a killed process that had the same number
+    discard(_temporary_path(path, token))  # left by a killed process that had the same number
     put(prepare(path, content, token, mode), path)
     sync_folder(os.path.dirname(path))
 
 
-def _beside(path: str, token: str) -> str:
+def _temporary_path(path: str, token: str) -> str:
     folder, name = os.path.split(path)
     return os.path.join(folder, f"{PREFIX}{name[:80]}.{token}{SUFFIX}")
 

@@ -14,7 +14,7 @@ from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
@@ -63,12 +63,33 @@ class JobQueue:
         """Return whether no job waits."""
         return not (any(os.path.exists(path) for path in (self._waiting, self._taken)) or self._old_files())
 
-    def lock(self) -> FileLock:
-        """Return the lock of the process that works on the jobs."""
-        return FileLock(os.path.join(self.folder, "lock"))
+    def work_off(
+        self, do: Callable[[dict[str, object]], int], may_go_on: Callable[[], bool] | None = None
+    ) -> int:
+        """Do the jobs and return the sum of what `do` returned; 0 while another process works on them.
 
-    def jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """Yield each job with its name. The caller holds `lock` and calls `remove_done` at the end. Raises StoreError."""
+        A job is removed once it is done; a process killed before that finds it again. Raises StoreError, and as `do`.
+        """
+        if self.is_empty():
+            return 0
+        lock, total = FileLock(os.path.join(self.folder, "lock")), 0
+        try:
+            if not lock.try_acquire():
+                return 0
+            try:
+                for name, job in self._jobs():
+                    if may_go_on is not None and not may_go_on():
+                        break
+                    total += do(job)
+                    self._done.add(name)
+            finally:
+                self._remove_done()
+        finally:
+            lock.release()
+        return total
+
+    def _jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield each job with its name."""
         with self._write_lock():
             old = self._old_files()
             lines = b"".join([_lines_of(self._taken), *map(_line_of_file, old), _lines_of(self._waiting)])
@@ -81,12 +102,8 @@ class JobQueue:
             if job is not None and (name := str(job.pop("name"))) not in self._done:
                 yield name, job
 
-    def done(self, name: str) -> None:
-        """Note that a job is done."""
-        self._done.add(name)
-
-    def remove_done(self) -> None:
-        """Remove the jobs that are done. A process killed before this finds all of them again. Raises StoreError."""
+    def _remove_done(self) -> None:
+        """Remove the jobs that are done."""
         left = [line for line in _lines_of(self._taken).splitlines(True) if _name_of(line) not in self._done]
         if any(map(_name_of, left)):
             atomic.write(self._taken, b"".join(left), "jobs")

@@ -8,6 +8,7 @@ from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
 from engram.adapters.files.frontmatter.fields import ExpectedError
 from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
+from engram.domain.entry.named_files import file_name
 from engram.domain.errors import LoreFileError
 from engram.domain.graph.team import AgentProfile
 from engram.domain.typed import TYPE_CHECKING
@@ -26,7 +27,7 @@ def read(raw: bytes, path: str) -> FileContents:
         said = fields.parse_by(_READERS, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
-    agent_id = _id(path)
+    agent_id = file_name(path)
     profile = AgentProfile(
         agent_id,
         said.get("name") or agent_id,
@@ -46,7 +47,7 @@ def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     profile = wanted.record
     values = {**profile._asdict(), **wanted._asdict()}
     nothing: dict[str, Any] = {key: _NOTHING.get(key) for key in _READERS}
-    implied = {**nothing, "name": _id(path)}
+    implied = {**nothing, "name": file_name(path)}
     found = edit.Values(
         fields.parse_by(_READERS, entries), {key: values[key] for key in _READERS}, implied, nothing
     )
@@ -58,21 +59,11 @@ def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     return encode(block, document.bom + opening, closing + body)
 
 
-def _id(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
-
-
 def _lines(key: str, value: Any) -> list[str]:
     if key == "settings":
         pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
         return [f"{key}: {{{', '.join(pairs)}}}"]
     return fields.WRITERS[_LIKE[key]](key, value)
-
-
-def _text(value: Value) -> str:
-    if not isinstance(value, str):
-        raise ExpectedError("one text")
-    return value.strip()
 
 
 def _table(value: Value) -> tuple[tuple[str, str], ...]:
@@ -83,9 +74,9 @@ def _table(value: Value) -> tuple[tuple[str, str], ...]:
 
 
 _READERS: dict[str, Callable[[Value], Any]] = {
-    "name": _text,
+    "name": fields.stripped_text,
     "capabilities": fields.READERS["tags"],
-    "default_scope": _text,
+    "default_scope": fields.stripped_text,
     "settings": _table,
     "updated_at": fields.READERS["last_validated"],
     "conflicts": fields.READERS["conflicts"],

@@ -8,6 +8,7 @@ from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
 from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, MAX_NOTE, NO_VOTES, Lore, check, limit_after, shows
+from engram.domain.entry.named_files import file_name
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -277,7 +278,7 @@ def _read_note(
     entries, apart = own_properties.engrams(entries)
     created = fields.foreign_date(entries)
     if not shows(document.body):  # an empty note is about what it is called
-        document = document._replace(body=_stem(path))
+        document = document._replace(body=file_name(path))
 
     def built(said: dict[str, Any]) -> Lore:
         return _lore(document, said, created, first_seen or path, categories, modified)
@@ -288,10 +289,6 @@ def _read_note(
     lore = built(said)
     _check(lore, document, entries, categories, MAX_NOTE)
     return LoreFile(lore, raw, bool(said.get("id")), aliases_of(entries), tuple({*own, *apart}))
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def aliases_of(entries: list[Entry]) -> tuple[str, ...]:

@@ -63,12 +63,6 @@ def _relationships(value: Value) -> tuple[Relationship, ...]:
     return tuple(found)
 
 
-def _name(value: Value) -> str:
-    if not isinstance(value, str):
-        raise ExpectedError("one text")
-    return value.strip()
-
-
 def _as_text(value: Value) -> str:
     """Return a list or a mapping as JSON: metadata are texts."""
     if isinstance(value, str):
@@ -79,7 +73,7 @@ def _as_text(value: Value) -> str:
 
 
 _READERS: dict[str, Callable[[Value], Any]] = {
-    "name": _name,
+    "name": fields.stripped_text,
     "type": choice(TYPES),
     "aliases": fields.READERS["tags"],
     "relationships": _relationships,

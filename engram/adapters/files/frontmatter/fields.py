@@ -106,6 +106,11 @@ def _text(value: Value) -> str:
     return value
 
 
+def stripped_text(value: Value) -> str:
+    """Return a value that is one text, without white space around it. Raises ExpectedError."""
+    return _text(value).strip()
+
+
 def _id(value: Value) -> str:
     text = value if isinstance(value, str) else "?"
     if text and not ulid.is_valid(text):

@@ -84,10 +84,10 @@ def check_head(repo: Repository, head: Head) -> None:
             f"git -C '{repo.worktree}' switch {BRANCH}",
         )
     if head.branch == BRANCH:
-        raise gone(repo)
+        raise deleted_branch_error(repo)
 
 
-def gone(repo: Repository) -> GitError:
+def deleted_branch_error(repo: Repository) -> GitError:
     """Return the error for a branch that somebody deleted; its last commit is named where it is still known."""
     last = _last_commit(repo) or "COMMIT"
     return GitError(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Edits = dict[bytes, "Entry | Edits | None"]
     Folder = dict[bytes, tuple[bytes, bytes]]  # by name: mode and id, as git writes them in it
 
-SECONDS = 120.0
 _FOLDER = b"40000"
 
 

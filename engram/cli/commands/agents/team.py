@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN, shorten
-from engram.cli.parsing import declare_all, given
+from engram.cli.parsing import declare_all, values_of
 from engram.domain.errors import UsageError
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
@@ -99,7 +99,7 @@ def _register(call: Call) -> None:
     from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, register_agent
 
     settings = tuple(_pair(one) for one in call.arguments.settings)
-    profile = AgentProfile(_text(call, "id"), **given(call.arguments, REGISTER), settings=settings)
+    profile = AgentProfile(_text(call, "id"), **values_of(call.arguments, REGISTER), settings=settings)
     done = register_agent(call.store, profile)
     call.wrote = True
     one = KnownAgent(done, True, last_seen(call.store, done.id))
@@ -127,7 +127,7 @@ def _handoff(call: Call) -> None:
     from engram.usecases.agents.handoffs import handoff
     from engram.usecases.graph.agent_profiles import store_of_agent
 
-    values = given(call.arguments, HANDOFF)
+    values = values_of(call.arguments, HANDOFF)
     giver = values.pop("agent")
     where = store_of_agent(call.store, giver or call.store.caller.agent, call.scope)
     done = handoff(where, _text(call, "text"), giver=giver, **values)
@@ -163,7 +163,7 @@ def _summary(call: Call) -> None:
     from engram.cli.present import WAITS, lore_json
     from engram.usecases.agents.conversations import summarize
 
-    done = summarize(call.store, _text(call, "text"), **given(call.arguments, SUMMARY))
+    done = summarize(call.store, _text(call, "text"), **values_of(call.arguments, SUMMARY))
     call.wrote = True
     keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
     call.output.document(
@@ -178,7 +178,7 @@ def _summary(call: Call) -> None:
 def _context(call: Call) -> None:
     from engram.usecases.agents.context import get_context
 
-    values = given(call.arguments, CONTEXT)
+    values = values_of(call.arguments, CONTEXT)
     take = not call.arguments.keep
     found = get_context(call.store, _text(call, "topic"), **values, scope=call.scope, take=take)
     call.wrote = bool(found.taken)
@@ -194,7 +194,7 @@ def _observe(call: Call) -> None:
     from engram.usecases.agents.observations import observe
     from engram.usecases.graph.agent_profiles import store_of_agent
 
-    values = given(call.arguments, OBSERVE)
+    values = values_of(call.arguments, OBSERVE)
     where = store_of_agent(call.store, values["agent"] or call.store.caller.agent, call.scope)
     done = observe(where, _text(call, "text"), **values)
     call.wrote = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.tables import show_table
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.explore import AGGREGATE
@@ -39,7 +39,7 @@ def run(call: Call) -> int:
     from engram.usecases.explore.aggregate import aggregate
 
     lists = [_names(one) for one in call.arguments.lists]
-    found = aggregate(call.store, lists, **given(call.arguments, AGGREGATE))
+    found = aggregate(call.store, lists, **values_of(call.arguments, AGGREGATE))
     call.output.document(found.as_dict())
     show_table(call.output, found)
     return 0

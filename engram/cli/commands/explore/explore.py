@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.tables import show_table
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Look and show."""
-    level, groups = given(call.arguments, EXPLORE), given(call.arguments, PARTITION)
+    level, groups = values_of(call.arguments, EXPLORE), values_of(call.arguments, PARTITION)
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
         raise UsageError("--by, --peek and --depth/--table cannot be combined.", "Choose one.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.tables import show_table
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
@@ -48,7 +48,7 @@ def run(call: Call) -> int:
     from engram.usecases.graph.neighbourhood import graph_tables, search_graph
 
     is_dot = call.arguments.dot
-    values = given(call.arguments, GRAPH)
+    values = values_of(call.arguments, GRAPH)
     if values["limit"] is None and not (is_dot or call.output.json):
         values["limit"] = 20
     around = search_graph(call.store, **{**values, "entity": " ".join(values["entity"]).strip()})

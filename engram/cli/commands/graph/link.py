@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES, entity_json
 from engram.domain.text.counting import counted
@@ -58,7 +58,7 @@ def run(call: Call) -> int:
     """Do what was asked for."""
     from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
-    values = given(call.arguments, LINK)
+    values = values_of(call.arguments, LINK)
     wanted = LinkRequest(**values, metadata=dict(map(_pair, call.arguments.set)))
     if not wanted.name:
         if any(wanted._replace(type="")):

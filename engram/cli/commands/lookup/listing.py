@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.present import hit_line
 from engram.domain.entry.lore import check_words
 from engram.domain.text.counting import counted
@@ -43,7 +43,7 @@ def run(call: Call) -> int:
     from engram.usecases.store.people import with_authors
     from engram.usecases.store.quarantine import quarantined_texts
 
-    options = given(call.arguments, LIST)
+    options = values_of(call.arguments, LIST)
     check_words("tags", options["tags"])
     options["limit"] = None if call.arguments.all else min(options["limit"], sys.maxsize)
     hits, total = list_hits(call.store, **options)

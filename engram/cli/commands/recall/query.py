@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
@@ -44,7 +44,7 @@ def run(call: Call) -> int:
     """Ask and print the answer. Nothing found is an answer too: exit 0."""
     from engram.usecases.recall.query import Question, query
 
-    values = given(call.arguments, QUERY)
+    values = values_of(call.arguments, QUERY)
     budget = values["budget"]
     if budget is not None and budget < 1:
         raise UsageError(f"The budget must be 1 token or more, not {budget}.")

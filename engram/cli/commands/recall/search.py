@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, bar
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.present import confidence
 from engram.domain.entry.people import byline
 from engram.domain.text.counting import counted
@@ -38,7 +38,7 @@ def run(call: Call) -> int:
     from engram.domain.admission.credit import in_effect
     from engram.usecases.recall.find import find
 
-    values = given(call.arguments, SEARCH)
+    values = values_of(call.arguments, SEARCH)
     found = find(call.store, **{**values, "text": " ".join(values["text"])}, scope=call.scope)
     rows = [{**one.as_dict(), "ref": one.ref, "scope": one.scope} for one in found.lore]
     call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.present import WAITS, lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -35,7 +35,7 @@ def run(call: Call) -> int:
     """Change it and say so."""
     from engram.usecases.recording.edit import Edit, edit
 
-    values = given(call.arguments, EDIT)
+    values = values_of(call.arguments, EDIT)
     if values["content"] is not None:
         values["content"] = text_or_stdin(values["content"], "text")
     wanted = Edit(**values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.feedback import FEEDBACK
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
     """Judge and say what changed."""
     from engram.usecases.recording.feedback import describe, feedback
 
-    judged = feedback(call.store, **given(call.arguments, FEEDBACK))
+    judged = feedback(call.store, **values_of(call.arguments, FEEDBACK))
     call.wrote = True
     call.output.document({"updated": [one._asdict() for one in judged]})
     for one in judged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.parsing import declare, given
+from engram.cli.parsing import declare, values_of
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.scopes import USER
 from engram.domain.text.counting import counted
@@ -39,7 +39,7 @@ def run(call: Call) -> int:
     """Record it and say where it is."""
     from engram.usecases.recording.record import KNOWN, Draft, describe_known, record
 
-    values = given(call.arguments, RECORD)
+    values = values_of(call.arguments, RECORD)
     draft = Draft(**{**values, "content": text_or_stdin(values["content"], "text")})
     done = record(call.store, draft)
     call.wrote = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from engram.cli.parsing import add, declare, given
+from engram.cli.parsing import add, declare, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, UsageError
 from engram.domain.text.counting import counted
@@ -75,7 +75,7 @@ def run(call: Call) -> int:
     from engram.usecases.sync.sync import Options, preview, sync
 
     arguments = call.arguments
-    values = given(arguments, SYNC)
+    values = values_of(arguments, SYNC)
     if values["pull"] == values["push"]:
         values["pull"] = values["push"] = True
     options = Options(**values)
@@ -104,7 +104,7 @@ def _report(call: Call, options: Options, done: Synced) -> int:
     for pair in done.alike[:_SHOWN]:
         call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
     if done.held:
-        call.output.rule(_held(done))
+        call.output.rule(_quarantine_line(done))
     for note in done.notes:
         call.output.note(note)
     for error in done.errors:
@@ -128,7 +128,7 @@ def _all(call: Call, options: Options) -> int:
     for one in found:
         call.output.line(safe_text(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}"))
         if one.done.held:
-            call.output.rule(f"{one.scope}: {_held(one.done)}")
+            call.output.rule(f"{one.scope}: {_quarantine_line(one.done)}")
         for note in one.done.notes:
             call.output.note(f"{one.scope}: {note}")
         for error in one.done.errors:
@@ -164,7 +164,7 @@ def _summary(done: Synced) -> str:
     return f"{where}: {', '.join(parts) or 'Nothing new'}"
 
 
-def _held(done: Synced) -> str:
+def _quarantine_line(done: Synced) -> str:
     return f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
 
 
