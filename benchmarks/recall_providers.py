@@ -34,11 +34,6 @@ _SETTINGS = {
     "read": {"provider": "neural", "questions": "read"},
     "none": {"provider": "none"},
 }
-_WARM_UP = (
-    "warm up",
-    "warm it up",
-    "and once more",
-)  # `neural` reads questions from the third of a process on
 
 
 class Cost(NamedTuple):
@@ -124,8 +119,7 @@ def ask_in(root: str, found: RetrievalSet, answers: Mapping[str, str]) -> tuple[
     """Ask a set's questions: the answers, processor milliseconds of a question, and the memory of this process, MB."""
     with engram.open(root, background=False) as store:
         store.refresh()
-        for text in _WARM_UP:
-            store.query(text, keep=False)
+        store.query("warm up", keep=False)
         began = time.process_time()
         asked = ask(store, VARIANTS[HYBRID], answers, found)
         spent = time.process_time() - began

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import recall_report
 import scoring
 from recall_variants import HYBRID, NO_FLOOR, WORDS
 
+from engram.adapters.numeric import numpy_module
 from engram.domain.recall.ranking import STRENGTHS
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def bounds(reports: Sequence[Report]) -> str:
         asked = report.asked.get(NO_FLOOR)
         if asked is None or not asked.unanswered or not report.found(NO_FLOOR):
             continue
-        found = np.array([asked.replies[query].evidence for query in report.found(NO_FLOOR)])
-        nothing = np.array([reply.evidence for reply in asked.unanswered])
-        quiet, kept = np.quantile(nothing, 0.8), np.quantile(found, 0.03)
+        found = numpy_module().array([asked.replies[query].evidence for query in report.found(NO_FLOOR)])
+        nothing = numpy_module().array([reply.evidence for reply in asked.unanswered])
+        quiet, kept = numpy_module().quantile(nothing, 0.8), numpy_module().quantile(found, 0.03)
         above = (found[:, None] > nothing).mean() + (found[:, None] == nothing).mean() / 2
         shares = [f"{100 * share:.1f} %" for share in ((found > quiet).mean(), (nothing < kept).mean())]
         rows.append([report.name, f"{quiet:.3f}", shares[0], f"{kept:.3f}", shares[1], f"{above:.3f}"])

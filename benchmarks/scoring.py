@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
+from engram.adapters.numeric import numpy_module
 
+np = numpy_module()  # with a single thread, as the product has it
 Measure = Callable[[Sequence[str], Mapping[str, int], int], float]
 
 

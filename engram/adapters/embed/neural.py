@@ -1,9 +1,8 @@
 """The embedder of the provider `neural`: a transformer reads entries in the background, the bundled table reads all texts at once.
 
 A vector has two halves: the bundled model's and the transformer's. How much each counts, the question decides. The
-transformer's half of a question is the bundled vector, mapped into the transformer's space by a matrix that was fitted
-beforehand: the question does not wait for the transformer, and a process that only asks never loads it. So it is with an
-entry that has not been read yet.
+transformer's half of a question is what the transformer makes of it, or the bundled vector, mapped into the transformer's
+space by a matrix that was fitted beforehand. So it is with an entry that has not been read yet.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.minilm_question import QuestionReader
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.table import Nearness
 
@@ -38,7 +38,6 @@ MAPPED_GAIN, READ_GAIN = (
 )  # what those cosines count: against words, they deserve more trust than the bundled ones
 MAPPED_TRUST = Trust(by_chance=0.06)
 READ_TRUST = Trust(coverage=0.5, missing=0.77, by_chance=0.16)
-_OF_A_COMMAND = 2  # questions of a process that are mapped in any case: for so few no transformer is loaded
 _HALF = 0.5**0.5  # an entry's vector is a unit vector of two parts, equally long
 
 
@@ -49,21 +48,24 @@ class NeuralEmbedder:
     costly = True
 
     def __init__(
-        self, identity: str, bundled: Embedder, transformer: EncodedEmbedder, *, symmetric: bool = False
+        self,
+        identity: str,
+        bundled: Embedder,
+        transformer: EncodedEmbedder,
+        reader: QuestionReader | None = None,
     ) -> None:
-        """With `symmetric`, the transformer reads questions, too, from the third of a process on."""
+        """Without a `reader`, questions are mapped."""
         self.identity = identity
         self.bundled = bundled
         self.transformer = transformer
         self.dimensions = bundled.dimensions + DIMENSIONS
-        self._symmetric = symmetric
-        self._asked = 0
+        self.reader = reader
         self._map: NDArray[np.float32] | None = None
 
     @property
     def trust(self) -> Trust:
-        """That of mapped questions until the transformer reads them."""
-        return READ_TRUST if self._symmetric and self._asked > _OF_A_COMMAND else MAPPED_TRUST
+        """That of questions that are read, or mapped."""
+        return READ_TRUST if self.reader else MAPPED_TRUST
 
     @property
     def immediate(self) -> Embedder:
@@ -96,9 +98,8 @@ class NeuralEmbedder:
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a question, (dimensions,), whose product with an entry's is their cosine. Raises EmbeddingError."""
         static = self.bundled.embed_one(text)
-        self._asked += 1
-        if self._symmetric and self._asked > _OF_A_COMMAND:
-            return _question(static, self.transformer.embed_one(text), READ_SHARE, READ_GAIN)
+        if self.reader:
+            return _question(static, self.reader.read(text), READ_SHARE, READ_GAIN)
         return _question(static, unit(static @ self._question_map()), MAPPED_SHARE, MAPPED_GAIN)
 
     def meanwhile(self, model: str) -> Embedder | None:
@@ -121,6 +122,8 @@ class NeuralEmbedder:
         """Take over the loaded models of another store's embedder."""
         if isinstance(other, NeuralEmbedder):
             self.bundled = other.bundled
+            if self.reader and other.reader:
+                self.reader = other.reader
             self.transformer.share(other.transformer)
 
     def drop_unused(self) -> None:

@@ -207,11 +207,17 @@ def _open_neural(state: str, now_ns: Callable[[], int] | None, *, symmetric: boo
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
 
     bundled = _open_bundled()
-    encoder = MiniLmEncoder(find_weights(), BUNDLED_FOLDER)
+    weights = find_weights()
+    encoder = MiniLmEncoder(weights, BUNDLED_FOLDER)
+    reader = None
+    if symmetric:
+        from engram.adapters.embed.minilm_question import QuestionReader
+
+        reader = QuestionReader(weights, BUNDLED_FOLDER)
     read = f"minilm:{WEIGHTS_SHA256[:32]}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), read)
     transformer = EncodedEmbedder("neural", read, encoder, cache, now_ns, dimensions=DIMENSIONS)
-    return NeuralEmbedder(f"neural1:{read}:{bundled.identity}", bundled, transformer, symmetric=symmetric)
+    return NeuralEmbedder(f"neural1:{read}:{bundled.identity}", bundled, transformer, reader)
 
 
 def _open_bundled() -> BundledEmbedder:

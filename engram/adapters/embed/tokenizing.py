@@ -120,13 +120,14 @@ class Vocabulary(NamedTuple):
     """The data of a WordPiece model.
 
     `ids`: word or `prefix` + continuation → token id. A word of more than `longest_word` characters, or one that no
-    pieces make up, is unknown. `special`: strings that are tokens wherever they occur.
+    pieces make up, is unknown, and stands in the ids as `unknown` (packed). `special`: strings that are tokens wherever they occur.
     """
 
     ids: dict[str, int]
     special: tuple[str, ...]
     prefix: str = "##"
     longest_word: int = 100
+    unknown: bytes = b""
 
 
 class WordPieceTokenizer:
@@ -222,10 +223,10 @@ class _WordCache(dict[str, bytes]):
         return found
 
     def _pieces(self, word: str) -> bytes:
-        """Return the ids of a normalised word, longest piece first; none if any part of it is unknown."""
-        ids, _, prefix, longest_word = self._vocabulary
+        """Return the ids of a normalised word, longest piece first; that of an unknown one if any part of it is."""
+        ids, _, prefix, longest_word, unknown = self._vocabulary
         if len(word) > longest_word:
-            return b""
+            return unknown
         found = b""
         rest, lead = word, 0
         while len(rest) > lead:
@@ -233,7 +234,7 @@ class _WordCache(dict[str, bytes]):
                 if rest[:end] in ids:
                     break
             else:
-                return b""
+                return unknown
             found += packed_id(ids[rest[:end]])
             rest, lead = prefix + rest[end:], len(prefix)
         return found
