@@ -28,7 +28,8 @@ One session of Claude Code with Engram connected, as its model was sent it: writ
 Engram's own text stands in full; of what the agent itself says (its instructions, its tools) only the kind and the length.
 """
 _ENGRAM = re.compile(
-    r"<engram-lore>.*?</engram-lore>|Engram is this project's shared memory.*?(?=\n\n|</system-reminder>|\Z)", re.DOTALL
+    r"<engram-lore>.*?</engram-lore>|Engram is this project's shared memory.*?(?=\n\n|</system-reminder>|\Z)",
+    re.DOTALL,
 )
 _AGENT = "claude-code"
 

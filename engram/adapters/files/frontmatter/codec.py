@@ -200,7 +200,7 @@ def read(
     known = parsed.find(raw, categories) if parsed is not None else None
     file = LoreFile(known, raw, True) if known else _read(raw, path, categories, modified, first_seen)
     if categories.in_place and ulid.is_undated(file.lore.id):
-        return file._replace(lore=file.lore._replace(name=_stem(path)))
+        return file._replace(lore=file.lore._replace(name=file_name(path)))
     return file
 
 
