@@ -20,12 +20,41 @@ _ALPHABETS = {
     "low": string.ascii_lowercase + string.digits,
     "UP": string.ascii_uppercase + string.digits,
     "abc": string.ascii_lowercase,
+    "b32": string.ascii_lowercase + "234567",
     "dig": string.digits,
 }
 _WORDS = ("harbor", "kestrel", "velvet", "granite", "copper", "meadow", "lantern", "thunder")
 _SIGNS = "!@#%^&*?+="
 
 FOUND = r"""
+Password for the shared VPN account: «{b62:12}#7»
+root password for the NAS: «velvet{b62:6}#42»
+pw for the test user: «k7{b62:12}4»
+Nutzer admin, Passwort: «4x{b62:10}K»
+Das Passwort für den Router lautet «{b62:12}7»
+Das Kennwort ist «{b62:12}7Qx»
+Le mot de passe est «{b62:12}7»
+La contraseña del servidor es «{b62:12}7Qx»
+"password": "«{b62:20}»"
+az devops login  # PAT: «{b32:52}»
+AZURE_DEVOPS_EXT_PAT=«{b32:52}»
+curl -u :«{b32:52}» https://dev.azure.com/depot/_apis/projects
+GITHUB_PAT=«{hex:40}»
+ASANA_PAT=«2/{dig:16}/{dig:16}:{hex:32}»
+the firecrawl job uses «fc-{hex:32}»
+posthog.com takes «phx_{b62:43}»
+resend = Resend("«re_{b62:8}_{b62:24}»")
+infisical gave «st.{hex:24}.{hex:32}.{hex:32}»
+planetscale gave «pscale_pw_{url:20}=={url:20}»
+old grafana key «eyJrIjoi{b64:80}==»
+bedrock gave «bedrock-api-key-{b64:60}»
+network={\n  ssid="home"\n  psk="«{b62:14}9»"\n}
+net use X: //nas/share /user:DEPOT/ada «{b62:11}9»
+kinit ada <<< '«{b62:12}9»'
+ldapsearch -D cn=admin,dc=depot -w «{b62:13}9» -b dc=depot
+rabbitmqctl add_user app «{b62:15}9»
+htpasswd -b .htpasswd ada «{b62:11}9»
+zip -P «{b62:11}9» out.zip data
 AWS_ACCESS_KEY_ID=«AKIA{UP:16}»
 aws configure set aws_secret_access_key «{b64:40}»
 [default]\naws_access_key_id = AKIA{UP:16}\naws_secret_access_key = «{b64:40}»
@@ -322,6 +351,25 @@ The PIN of the safe is password-protected: password=«{pass}»
 """
 
 CLEAN = r"""
+Passwort: siehe Tresor
+Le mot de passe est dans le coffre.
+Das Kennwort ist im Tresor, Regal 12
+password manager: 1password
+the password store: vault-2
+pw: same as for the wiki
+PAT=$(cat ~/.pat)
+JAVA_PATH=/usr/lib/jvm/java-17-openjdk-amd64
+a PAT: 30 days at most
+psk: wpa2-personal
+fc-list shows fonts
+re_match_objects_are_cached_by_pattern
+net use Z: //nas/share
+ldapsearch -x -W -D cn=admin
+zip -r out.zip data
+htpasswd -c .htpasswd ada
+rabbitmqctl list_users
+"password": "string"
+bedrock-api-key-rotation runs weekly
 AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE
 aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 OPENAI_API_KEY=your-api-key-here

@@ -108,7 +108,54 @@ BESIDE: tuple[Beside, ...] = (
         "command-password",
         (b"net user ",),
         r"(?i:net user)[ \t]+[^\s/]+[ \t]+(?P<value>[^\s/]{6,64})",
-        b"net user ",
+        b"net use",
+    ),
+    Beside(
+        "command-password",
+        (b"net use ",),
+        r"(?i:net use[ \t][^\n]{0,120}?/user:)\S+[ \t]+(?P<value>[^\s/]{6,64})",
+        b"net use",
+    ),
+    Beside(
+        "command-password",
+        (b"add_user ", b"change_password "),
+        r"\w+[ \t]+[\"']?[\w.@-]{1,64}[\"']?[ \t]+[\"']?(?P<value>[^\s\"'`|;&]{6,64})",
+        b"rabbitmqctl ",
+    ),
+    Beside(
+        "command-password",
+        (b"htpasswd ",),
+        r"htpasswd[ \t]+-\w*b\w*[ \t]+\S+[ \t]+[\w.@-]{1,64}[ \t]+[\"']?(?P<value>[^\s\"'`|;&]{6,64})",
+        b"htpasswd ",
+    ),
+    Beside(
+        "command-password",
+        (b"ldapsearch ", b"ldapmodify ", b"ldapadd ", b"ldapwhoami ", b"ldapdelete ", b"ldappasswd "),
+        r"\w+[ \t][^\n|;&]{0,120}?(?<=[ \t])-w[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
+        b"ldap",
+    ),
+    Beside(
+        "command-password",
+        (b"zip ", b"unrar ", b"unzip "),
+        r"\w+[ \t][^\n|;&]{0,120}?(?<=[ \t])-P[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
+        b" -p",
+    ),
+    Beside(
+        "command-password",
+        (b"kinit ", b"sudo -s", b"passwd ", b"cryptsetup "),
+        r"\w+[ \t][^\n|;&]{0,120}?<<<[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
+        b"<<<",
+    ),
+    Beside(
+        "wifi-password",
+        (b"psk",),
+        r"(?i:psk)[\"']?[ \t]*[:=][ \t]*" + _QUOTE + r"(?P<value>[^\s\"'`,;]{8,64})",
+        b"psk",
+    ),
+    Beside(
+        "personal-access-token",
+        (b"_pat", b" pat"),
+        r"[_ ](?i:pat)[\"']?[ \t]*[:=][ \t]*" + _QUOTE + r"(?P<value>[\w/:.~+-]{20,256})",
     ),
     Beside(
         "command-password",
@@ -135,6 +182,16 @@ BESIDE: tuple[Beside, ...] = (
             (b"cred", (b"credential", b"creds")),
             (b"log", (b"log in ", b"login ", b"logged in ")),
         )
+    ),
+    *(
+        Beside(
+            "told-password",
+            (word,),
+            r"\w{1,30}[^\n\"'`=;{}()<>|]{0,70}?(?:[:=]|\b(?i:is|es|era|ist|lautet|war)|[ \t]\S{1,2})[ \t]+[*_]{0,2}[\"'`]?"
+            r"(?P<value>(?=\S*[0-9])[^\s\"'`<>()]{6,64})",
+            word,
+        )
+        for word in (b"kennwort", b"contrase")
     ),
     Beside(
         "vault-unseal-key",
@@ -165,10 +222,12 @@ BESIDE: tuple[Beside, ...] = (
         b"django-insecure-",
     ),
 )
-# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one.
+# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one. In the languages
+# whose word for it begins alike, too.
 PROSE = (
-    r"(?i:pass(?:word|phrase|code|wd)|pwd)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
-    r"(?i:\b(?:is|was|are|to)(?:[ \t]+(?:still|now|just|currently))?):?[ \t]+[*_]{0,2}[\"'`\u201c]?"
+    r"(?i:pass(?:wor[dt]|phrase|code|wd|e)|pwd|(?<![a-z0-9])pw)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
+    r"(?:(?P<colon>:)|(?i:\b(?:is|was|are|to|ist|lautet|war|est|es|era)(?:[ \t]+(?:still|now|just|currently))?):?)"
+    r"[ \t]+[*_]{0,2}[\"'`\u201c]?"
     r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
 )
 
@@ -266,7 +325,7 @@ COMMON_PASSWORDS = frozenset(
 # A cheap look behind a name's stem: prose ("the key idea") stops here.
 ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
 ASSIGNMENT = (
-    r"(?i:(?P<word>pass(?:word|wd|phrase|code)?|pwd|secret|token|key|auth)"
+    r"(?i:(?P<word>pass(?:wor[dt]|wd|phrase|code)?|pwd|secret|token|key|auth)"
     r"(?:[_-]?(?:base|value|prod(?:uction)?|live|staging|dev|default|old|new|primary|secondary|admin|root|text|plain|"
     r"str|env|v?[0-9]{1,3}))?)"
     r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,24}"
@@ -376,9 +435,9 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 def is_beside(value: str, rule: str) -> bool:
     """Return whether a value at the right place for a rule of `BESIDE` is a secret rather than a stand-in for one."""
-    if rule == "login-password":
+    if rule in ("login-password", "told-password"):
         return kinds(value) >= 3 and is_told(value.rstrip(".!?"))
-    if rule == "authorization-token":
+    if rule in ("authorization-token", "personal-access-token"):
         return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
             value, uuid=False
         )
@@ -406,13 +465,24 @@ def is_told(value: str) -> bool:
     )
 
 
+def is_told_in_prose(hit: re.Match[str], value: str) -> bool:
+    """Return whether a match of PROSE tells a password; one that follows its name and a colon is an assignment."""
+    if hit["colon"]:
+        return hit["between"].strip() != "" and _is_told_alone(value)
+    return is_told(value)
+
+
+def _is_told_alone(value: str) -> bool:
+    """Return whether a value is a password even where no verb says that it is one."""
+    digits = sum(map(value.count, _DIGITS))
+    return kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4) and is_told(value)
+
+
 def is_told_beside(text: str, hit: re.Match[str], value: str) -> str:
     """Return the rule that a match of TOLD falls under, "" where its value is none."""
     word, between = hit["word"].lower(), hit["between"]
     if word.startswith(("pass", "pwd")):
-        digits = sum(map(value.count, _DIGITS))
-        sure = kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4)
-        return "password-prose" if sure and is_told(value) else ""
+        return "password-prose" if _is_told_alone(value) else ""
     before = text[max(0, hit.start() - 40) : hit.start()]
     if (
         not is_random(value)
@@ -485,7 +555,8 @@ def is_secret_option(name: str, value: str) -> bool:
 def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool) -> bool:
     if hit["word"].lower() == "passphrase" and hit["quoted"] and value.count(" ") >= 3:
         return True
-    if value.isalpha() and (not sure or "=" not in (hit["equals"] or "")):
+    is_scrambled = len(value) >= 12 and kinds(value) == 2 and not is_wordy(value, 2.6)
+    if value.isalpha() and not is_scrambled and (not sure or "=" not in (hit["equals"] or "")):
         return False
     return is_password(value, sure=sure or _ends_line(text, hit, value))
 

@@ -26,7 +26,7 @@ _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be 
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
 _NEEDS = frozenset(rule.needs for rule in rules.BESIDE if rule.needs)
-_PASS = rb"p(?=ass|wd)"
+_PASS = rb"p(?=ass|wd|w\b)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
 _JOINTS = ("=", "&", "?", ",", ":", "/")  # before a name: no line begins here
@@ -36,7 +36,7 @@ _LOGIN_URL = (
 )
 _HEADER = r"(?i:bearer[ \t]+(?P<bearer>[\w.~+/-]{16,}={0,2})|basic[ \t]+(?P<basic>[A-Za-z0-9+/]{8,}={0,2}))"
 _OPTION = (
-    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{1,64}:(?P<login>[^\s\"'`]{4,256})"
+    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{0,64}:(?P<login>[^\s\"'`]{4,256})"
     r"|-?(?P<name>[A-Za-z][\w-]{0,40})[ \t]{1,8}[\"']?(?P<value>[^\s\"'`<>${(-][^\s\"'`]{5,256}))"
 )
 _KEY_BLOCK = r"-----BEGIN (?:[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[12])-----"
@@ -292,7 +292,7 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            if rules.is_told(value):
+            if rules.is_told_in_prose(hit, value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
@@ -404,7 +404,7 @@ def _options(text: str) -> Iterator[_Span]:
 
 
 def _names(lowered: bytes) -> list[int]:
-    """Return where the stem of a name begins: pass, pwd, key, token, secret, auth."""
+    """Return where the stem of a name begins: pass, pwd, pw, key, token, secret, auth."""
     found: list[int] = []
     for pattern in (_PASS, _KEY):
         search = rules.compiled(pattern).search
