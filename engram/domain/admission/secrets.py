@@ -11,6 +11,7 @@ from functools import cache
 from re import Match
 
 from engram.domain.admission import secret_rules as rules
+from engram.domain.admission import secret_words as words
 from engram.domain.admission.token_shapes import RULES, Rule
 from engram.domain.errors import SecretFoundError
 from engram.domain.typed import NamedTuple
@@ -25,7 +26,7 @@ _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(25
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
-_NEEDS = frozenset(rule.needs for rule in rules.BESIDE if rule.needs)
+_NEEDS = frozenset(rule.needs for rule in words.BESIDE if rule.needs)
 _PASS = rb"p(?=ass|wd|w\b)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
@@ -267,13 +268,13 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
 
 def _all_beside(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
     there = {need: lowered if need in lowered else b"" for need in _NEEDS} | {b"": runs}
-    for rule in rules.BESIDE:
+    for rule in words.BESIDE:
         for word in rule.words:
             if word in there[rule.needs]:
                 yield from _beside(text, lowered, word, rule)
 
 
-def _beside(text: str, lowered: bytes, word: bytes, rule: rules.Beside) -> Iterator[_Span]:
+def _beside(text: str, lowered: bytes, word: bytes, rule: words.Beside) -> Iterator[_Span]:
     """Yield what follows a word that makes it a secret."""
     match = rules.compiled(rule.pattern).match
     at = lowered.find(word)
