@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from engram.domain.admission.secrets import find_secrets
-from tests.admission.secret_shapes import CLEAN, FOUND, filled, templates
+from tests.admission.secret_lookalikes import CLEAN
+from tests.admission.secret_shapes import FOUND, filled, templates
 
 ROUNDS = 5  # each with other values
 MISSED, FALSE = 0.03, 0.02

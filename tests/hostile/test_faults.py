@@ -147,12 +147,13 @@ def on_a_hostile_disk(
     bench: Bench, how: str, sizes: Sequence[int], lines: Sequence[tuple[str, ...]]
 ) -> list[list[Any]]:
     """What these commands say on a file system that only a child process sees: almost full, or read-only."""
+    allow_seconds(SECONDS)
     bench.snapshot.restore()
     folders = (str(PROJECT / "tests/kits"), str(bench.world.place), bench.snapshot.kept)
     done = subprocess.run(
         ["unshare", "--mount", "--map-root-user", sys.executable, "-c", textwrap.dedent(HOSTILE), *folders, how,
          json.dumps(sizes), json.dumps(lines)],
-        env=variables(), capture_output=True, check=False, timeout=900,
+        env=variables(), capture_output=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     if done.returncode == 77 or b"unshare: " in done.stderr:
         pytest.skip("no name spaces or no right to mount here")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import AnyStr
@@ -19,156 +19,12 @@ def _words(line: str) -> list[str]:
     return line.split()
 
 
-# Secrets without a shape of their own, by what stands before them: the words (lower case, one has to occur), and
-# the pattern that is tried there.
-_QUOTE = r"[\"'`]?"
-_HEX32 = r"(?P<value>[0-9a-f]{32})(?![0-9A-Za-z])"
-_LONG_VALUE = r"[ \t]*(?::|=|is)?[ \t]+[\"'`]?(?P<value>[A-Za-z0-9+/_-]{20,}={0,2})"
-_TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
-
-
-class KeyedValue(NamedTuple):
-    """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
-
-    `needs` is what is looked for first, in lower case; nothing where the words stand just before a long run of the
-    characters of tokens.
-    """
-
-    name: str
-    words: tuple[bytes, ...]
-    pattern: str
-    needs: bytes = b""
-
-
-KEYED_VALUES: tuple[KeyedValue, ...] = (
-    KeyedValue(
-        "azure-devops-token",
-        (b"azure", b"visualstudio", b"vsts"),
-        _TO_VALUE + r"(?P<value>[a-z2-7]{52})(?![A-Za-z0-9])",
-    ),
-    KeyedValue(
-        "netrc-password",
-        (b"machine ",),
-        r"(?s:machine[ \t]+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
-        b"machine ",
-    ),
-    KeyedValue(
-        "kubeconfig-key",
-        (b"client-key-data",),
-        r"client-key-data[\"']?\s*:\s*" + _QUOTE + r"(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
-    ),
-    KeyedValue("twilio-auth-token", (b"twilio",), _TO_VALUE + r"(?i:auth|token|secret)" + _TO_VALUE + _HEX32),
-    KeyedValue(
-        "pinecone-key",
-        (b"pinecone",),
-        _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
-    ),
-    KeyedValue("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
-    KeyedValue(
-        "circleci-token",
-        (b"circle",),
-        _TO_VALUE + r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])",
-    ),
-    KeyedValue(
-        "buildkite-token",
-        (b"buildkite",),
-        r"[^\n]{0,30}?(?i:token)" + _TO_VALUE + r"(?P<value>[0-9a-zA-Z]{40,50})(?![0-9A-Za-z])",
-    ),
-    KeyedValue(
-        "putty-key",
-        (b"private-lines:",),
-        r"(?i:private-lines):[ \t]*[0-9]{1,3}\s+(?P<value>(?:[A-Za-z0-9+/=]{16,80}\s+){1,80})",
-    ),
-    KeyedValue(
-        "command-password",
-        (b"mysql", b"mariadb"),
-        r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
-        b" -p",
-    ),
-    KeyedValue(
-        "command-password",
-        (b" login ", b"mongo", b"htpasswd", b"sqlcmd"),
-        r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
-        r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
-        b" -p",
-    ),
-    KeyedValue(
-        "command-password",
-        (b"openssl ",),
-        r"openssl[ \t][^\n|;&]{0,120}?[ \t]-(?:k|K|passin pass:|passout pass:)[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
-        b"openssl ",
-    ),
-    KeyedValue(
-        "command-password",
-        (b"smbclient ", b"rpcclient "),
-        r"\w+[ \t][^\n|;&]{0,120}?-U[ \t]*[\"']?[^\s%]{1,64}%(?P<value>[^\s\"'`|;&]{4,128})",
-        b"client ",
-    ),
-    KeyedValue(
-        "command-password",
-        (b"net user ",),
-        r"(?i:net user)[ \t]+[^\s/]+[ \t]+(?P<value>[^\s/]{6,64})",
-        b"net user ",
-    ),
-    KeyedValue(
-        "command-password",
-        (b"echo ", b"printf "),
-        r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:[\w.-]{1,32}:)?(?P<value>[^\s\"'`|:]{6,256})[\"']?[ \t]*\|[^\n|]{0,80}"
-        r"(?:chpasswd|passwd|(?:password|with-token|token|pass)-?stdin|with-token|sudo -S)",
-        b"|",
-    ),
-    KeyedValue(
-        "sql-password",
-        (b"identified ",),
-        r"(?i:identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by)[ \t]+(?:(?i:password)[ \t]+)?[\"'](?P<value>[^\s\"']{4,128})",
-        b"identified ",
-    ),
-    *(
-        KeyedValue(
-            "login-password",
-            words,
-            r"(?i:cred(?:ential)?s?|log(?:ged)?[ ]?in)(?:[ \t]+(?:are|is|as|with))*[ \t]*:?[ \t]+[\"'`*]{0,3}"
-            r"[A-Za-z][\w.@+-]{0,40}[ \t]?[/:][ \t]?(?P<value>[^\s\"'`*/|,;()<>]{6,64})",
-            need,
-        )
-        for need, words in (
-            (b"cred", (b"credential", b"creds")),
-            (b"log", (b"log in ", b"login ", b"logged in ")),
-        )
-    ),
-    KeyedValue(
-        "vault-unseal-key",
-        (b"unseal key", b"recovery key"),
-        r"\w+ (?i:key)[ \t]*[0-9]{0,2}" + _LONG_VALUE,
-        b" key",
-    ),
-    KeyedValue(
-        "authorization-token",
-        (b"authorization",),
-        r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?[A-Za-z][\w-]{2,20}[ \t=]+[\"']?(?P<value>[A-Za-z0-9_.~+/-]{20,}={0,2})",
-        b"authorization",
-    ),
-    KeyedValue(
-        "teams-webhook",
-        (b"outlook.office.com/webhook/",),
-        r"outlook\.office\.com/webhook/[a-z0-9@-]{70,}/IncomingWebhook/(?P<value>[a-z0-9]{32})",
-        b"outlook.office.com/webhook/",
-    ),
-    KeyedValue(
-        "mailgun-key", (b"mailgun",), _TO_VALUE + r"(?P<value>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"
-    ),
-    KeyedValue("voyage-key", (b"voyage",), _TO_VALUE + r"(?P<value>pa-[\w-]{40,48})(?![\w-])"),
-    KeyedValue(
-        "django-secret-key",
-        (b"django-insecure-",),
-        r"django-insecure-(?P<value>[^\s\"'`]{40,60})",
-        b"django-insecure-",
-    ),
-)
-# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one.
+# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one. In the languages
+# whose word for it begins alike, too.
 PROSE = (
-    r"(?i:pass(?:word|phrase|code|wd)|pwd)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
-    r"(?i:\b(?:is|was|are|to)(?:[ \t]+(?:still|now|just|currently))?):?[ \t]+[*_]{0,2}[\"'`\u201c]?"
+    r"(?i:pass(?:wor[dt]|phrase|code|wd|e)|pwd|(?<![a-z0-9])pw)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
+    r"(?:(?P<colon>:)|(?i:\b(?:is|was|are|to|ist|lautet|war|est|es|era)(?:[ \t]+(?:still|now|just|currently))?):?)"
+    r"[ \t]+[*_]{0,2}[\"'`\u201c]?"
     r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
 )
 
@@ -266,7 +122,7 @@ COMMON_PASSWORDS = frozenset(
 # A cheap look behind a name's stem: prose ("the key idea") stops here.
 ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
 ASSIGNMENT = (
-    r"(?i:(?P<word>pass(?:word|wd|phrase|code)?|pwd|secret|token|key|auth)"
+    r"(?i:(?P<word>pass(?:wor[dt]|wd|phrase|code)?|pwd|secret|token|key|auth)"
     r"(?:[_-]?(?:base|value|prod(?:uction)?|live|staging|dev|default|old|new|primary|secondary|admin|root|text|plain|"
     r"str|env|v?[0-9]{1,3}))?)"
     r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,24}"
@@ -376,9 +232,9 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 def is_keyed_secret(value: str, rule: str) -> bool:
     """Return whether a value at the right place for a rule of `KEYED_VALUES` is a secret rather than a stand-in for one."""
-    if rule == "login-password":
+    if rule in ("login-password", "told-password"):
         return kinds(value) >= 3 and is_password_in_prose(value.rstrip(".!?"))
-    if rule == "authorization-token":
+    if rule in ("authorization-token", "personal-access-token"):
         return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
             value, uuid=False
         )
@@ -406,13 +262,24 @@ def is_password_in_prose(value: str) -> bool:
     )
 
 
+def is_password_in_prose(hit: re.Match[str], value: str) -> bool:
+    """Return whether a match of PROSE tells a password; one that follows its name and a colon is an assignment."""
+    if hit["colon"]:
+        return hit["between"].strip() != "" and _is_password_alone(value)
+    return is_password_in_prose(value)
+
+
+def _is_password_alone(value: str) -> bool:
+    """Return whether a value is a password even where no verb says that it is one."""
+    digits = sum(map(value.count, _DIGITS))
+    return kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4) and is_password_in_prose(value)
+
+
 def rule_in_prose(text: str, hit: re.Match[str], value: str) -> str:
-    """Return the rule that a match of TOLD falls under, "" where its value is none."""
+    """Return the rule that a match of NAMED_IN_PROSE falls under, "" where its value is none."""
     word, between = hit["word"].lower(), hit["between"]
     if word.startswith(("pass", "pwd")):
-        digits = sum(map(value.count, _DIGITS))
-        sure = kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4)
-        return "password-prose" if sure and is_password_in_prose(value) else ""
+        return "password-prose" if _is_password_alone(value) else ""
     before = text[max(0, hit.start() - 40) : hit.start()]
     if (
         not is_random(value)
@@ -485,7 +352,8 @@ def is_secret_option(name: str, value: str) -> bool:
 def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool) -> bool:
     if hit["word"].lower() == "passphrase" and hit["quoted"] and value.count(" ") >= 3:
         return True
-    if value.isalpha() and (not sure or "=" not in (hit["equals"] or "")):
+    is_scrambled = len(value) >= 12 and kinds(value) == 2 and not is_wordy(value, 2.6)
+    if value.isalpha() and not is_scrambled and (not sure or "=" not in (hit["equals"] or "")):
         return False
     return is_password(value, sure=sure or _ends_line(text, hit, value))
 

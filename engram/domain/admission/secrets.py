@@ -11,6 +11,7 @@ from functools import cache
 from re import Match
 
 from engram.domain.admission import secret_rules as rules
+from engram.domain.admission import secret_words as words
 from engram.domain.admission.token_shapes import RULES, Rule
 from engram.domain.errors import SecretFoundError
 from engram.domain.typed import NamedTuple
@@ -25,8 +26,8 @@ _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(25
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 # The stems of names that begin alike: one search for each of these costs half of four.
-_NEEDS = frozenset(rule.needs for rule in rules.KEYED_VALUES if rule.needs)
-_PASS = rb"p(?=ass|wd)"
+_NEEDS = frozenset(rule.needs for rule in words.KEYED_VALUES if rule.needs)
+_PASS = rb"p(?=ass|wd|w\b)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
 _JOINTS = ("=", "&", "?", ",", ":", "/")  # before a name: no line begins here
@@ -36,7 +37,7 @@ _LOGIN_URL = (
 )
 _HEADER = r"(?i:bearer[ \t]+(?P<bearer>[\w.~+/-]{16,}={0,2})|basic[ \t]+(?P<basic>[A-Za-z0-9+/]{8,}={0,2}))"
 _OPTION = (
-    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{1,64}:(?P<login>[^\s\"'`]{4,256})"
+    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{0,64}:(?P<login>[^\s\"'`]{4,256})"
     r"|-?(?P<name>[A-Za-z][\w-]{0,40})[ \t]{1,8}[\"']?(?P<value>[^\s\"'`<>${(-][^\s\"'`]{5,256}))"
 )
 _KEY_BLOCK = r"-----BEGIN (?:[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[12])-----"
@@ -267,13 +268,13 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
 
 def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
     there = {need: lowered if need in lowered else b"" for need in _NEEDS} | {b"": runs}
-    for rule in rules.KEYED_VALUES:
+    for rule in words.KEYED_VALUES:
         for word in rule.words:
             if word in there[rule.needs]:
                 yield from _keyed(text, lowered, word, rule)
 
 
-def _keyed(text: str, lowered: bytes, word: bytes, rule: rules.KeyedValue) -> Iterator[_Span]:
+def _keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
     """Yield what follows a word that makes it a secret."""
     match = rules.compiled(rule.pattern).match
     at = lowered.find(word)
@@ -292,7 +293,7 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            if rules.is_password_in_prose(value):
+            if rules.is_password_in_prose(hit, value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
@@ -404,7 +405,7 @@ def _options(text: str) -> Iterator[_Span]:
 
 
 def _names(lowered: bytes) -> list[int]:
-    """Return where the stem of a name begins: pass, pwd, key, token, secret, auth."""
+    """Return where the stem of a name begins: pass, pwd, pw, key, token, secret, auth."""
     found: list[int] = []
     for pattern in (_PASS, _KEY):
         search = rules.compiled(pattern).search

@@ -41,6 +41,7 @@ _WEBHOOK = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0
 
 RULES: tuple[Rule, ...] = (
     *(_alnum("aws-access-key-id", prefix, "[A-Z0-9]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    _word("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/]{24,}={0,2}"),
     _alnum("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{100,}={0,2}"),
     _word("gcp-api-key", "AIza", "[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     _word("google-oauth-token", "ya29.", "[A-Za-z0-9_-]{20,}"),
@@ -62,7 +63,10 @@ RULES: tuple[Rule, ...] = (
         "hooks.slack.com/",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?:" + _WEBHOOK + ")",
     ),
-    *(_alnum("stripe-key", prefix, "[A-Za-z0-9]{16,}") for prefix in ("sk_live_", "rk_live_")),
+    *(
+        _alnum("stripe-key", prefix, "[A-Za-z0-9]{16,}")
+        for prefix in ("sk_live_", "rk_live_", "sk_prod_", "rk_prod_")
+    ),
     _alnum("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]{24,}={0,2}"),
     _word("anthropic-api-key", "sk-ant-", "[A-Za-z0-9_-]{20,}"),
     _word("openrouter-api-key", "sk-or-", "[A-Za-z0-9_-]{32,}"),
@@ -83,7 +87,7 @@ RULES: tuple[Rule, ...] = (
     _alnum("nuget-key", "oy2", "[a-z0-9]{43}"),
     _word("docker-hub-token", "dckr_", "(?:pat|oat)_[A-Za-z0-9_-]{24,}"),
     _alnum("artifactory-token", "AKCp", "[A-Za-z0-9]{60,}"),
-    _word("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{20,32}\.[A-Za-z0-9_-]{20,64}"),
+    _word("sendgrid-key", "SG.", r"[A-Za-z0-9_=-]{20,32}\.[A-Za-z0-9_=-]{20,64}"),
     _alnum("twilio-key", "SK", "[0-9a-fA-F]{32}"),
     _alnum("mailgun-key", "key-", "[0-9a-f]{32}"),
     Rule("mailchimp-key", "-us", ALNUM_START + r"[0-9a-f]{32}-us[0-9]{1,2}" + ALNUM_END, (32,)),
@@ -111,6 +115,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("terraform-token", ".atlasv1.", ALNUM_START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}", (14,)),
     _alnum("grafana-token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
+    _word("grafana-token", "eyJrIjoi", "[A-Za-z0-9+/]{60,}={0,3}"),
     _word("grafana-token", "glsa_", "[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
     _alnum("sentry-token", "sntrys_", "[A-Za-z0-9+/]{40,}={0,2}(?:_[A-Za-z0-9+/]{40,})?"),
     _alnum("sentry-token", "sntryu_", "[a-f0-9]{64}"),
@@ -123,7 +128,7 @@ RULES: tuple[Rule, ...] = (
     _word("fly-token", "fo1_", "[A-Za-z0-9_-]{40,}"),
     _alnum("supabase-token", "sbp_", "[a-f0-9]{40}"),
     _word("supabase-token", "sb_secret_", "[A-Za-z0-9_-]{20,}"),
-    _word("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}"),
+    _word("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}"),
     _alnum("netlify-token", "nfp_", "[A-Za-z0-9]{36,}"),
     _alnum("render-key", "rnd_", "[A-Za-z0-9]{28,}"),
     _word("heroku-key", "HRKU-", "[A-Za-z0-9_-]{36,}"),
@@ -141,6 +146,10 @@ RULES: tuple[Rule, ...] = (
     *(_word("circleci-token", f"CCI{kind}_", "[A-Za-z0-9]{20,24}_[a-f0-9]{40}") for kind in ("PAT", "PRJ")),
     _alnum("neon-key", "napi_", "[a-z0-9]{60,}"),
     _word("tavily-key", "tvly-", "(?:(?:dev|prod)-)?[A-Za-z0-9-]{24,}"),
+    _alnum("firecrawl-key", "fc-", "[a-f0-9]{32}"),
+    _alnum("posthog-key", "phx_", "[A-Za-z0-9]{40,}"),
+    _alnum("resend-key", "re_", "[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
+    _word("infisical-token", "st.", r"[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}"),
     _alnum("elevenlabs-key", "sk_", "[a-f0-9]{48}"),
     _word("cohere-key", "co_", "[A-Za-z0-9]{38,}"),
     _alnum("fireworks-key", "fw_", "[A-Za-z0-9]{22,}"),
