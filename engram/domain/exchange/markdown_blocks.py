@@ -7,8 +7,12 @@ paragraph. Between two blocks there is only blank space.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEADING, FENCE, RAW, TABLE, TEXT = "heading", "fence", "raw", "table", "text"
 
@@ -48,9 +52,9 @@ class _Found(NamedTuple):
     closer: str = ""
 
 
-def scan(text: str) -> tuple[Block, ...]:
-    """Return the blocks of `text`, in order; only `\\n` ends a line. Linear in the length of the text."""
-    return _Scanner(text).blocks()
+def scan(text: str, most: int | None = None) -> tuple[Block, ...]:
+    """Return the blocks of `text` (the first `most`), in order; only `\\n` ends a line. Linear in the length of the text."""
+    return tuple(islice(_Scanner(text).blocks(), most))
 
 
 class _Scanner:
@@ -58,8 +62,7 @@ class _Scanner:
         self.lines = text.split("\n")
         self.unclosed: dict[str, int] = {}
 
-    def blocks(self) -> tuple[Block, ...]:
-        found: list[Block] = []
+    def blocks(self) -> Iterator[Block]:
         at = offset = 0
         while at < len(self.lines):
             if not self.lines[at].strip():
@@ -68,10 +71,9 @@ class _Scanner:
                 continue
             block = self.special(at) or _Found(TEXT, self.text_lines(at))
             length = sum(len(line) + 1 for line in self.lines[at : at + block.lines])
-            found.append(Block(block.kind, offset, offset + length - 1, *block[2:]))
+            yield Block(block.kind, offset, offset + length - 1, *block[2:])
             offset += length
             at += block.lines
-        return tuple(found)
 
     def text_lines(self, at: int) -> int:
         """Count the lines of the paragraph (or list, or quote) at a line."""

@@ -25,7 +25,7 @@ from engram.usecases.store import activity_log, captured, entry_writer
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
-    from engram.adapters.files.durable.write import Operation
+    from engram.adapters.files.durable.write import Change
     from engram.usecases.exchange.import_sources import Source
     from engram.usecases.store.store import Store
 
@@ -149,7 +149,7 @@ class _Run:
         self._problems = problems
         self._present = Present(store)
         self._superseded: list[str] = []
-        self._new: list[tuple[Lore, str, Operation]] = []
+        self._new: list[tuple[Lore, tuple[Change, ...]]] = []
         self._split = 0
         self._skipped = 0
         self._redacted = 0
@@ -207,23 +207,23 @@ class _Run:
 
     def _made(
         self, lore: Lore, earlier: Earlier | None, keys: Mapping[str, str | tuple[str, ...]], where: str
-    ) -> tuple[Lore, str, Operation]:
+    ) -> tuple[Lore, tuple[Change, ...]]:
         """Return what writes an entry; where it is a newer version of one, also what that one becomes."""
         if keys:
             try:
-                entry_writer.create(self._store, lore, "", keys=keys)
+                entry_writer.new_file(self._store, lore, keys)
             except ValidationError as error:
                 self.left.append(LeftOut(where, f"its properties: {error.message}", STAYS))
                 keys = {name: said for name, said in keys.items() if name == "aliases"}
         if earlier is None:
-            return (lore, *entry_writer.create(self._store, lore, "", keys=keys))
-        path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "", keys=keys)
-        return lore, path, operation._replace(changes=(*operation.changes, earlier.superseded(self._store)))
+            return lore, (entry_writer.new_file(self._store, lore, keys),)
+        written = entry_writer.new_file(self._store, earlier.followed_by(lore), keys)
+        return lore, (written, earlier.superseded(self._store))
 
     def _relate(self) -> None:
         """Give entries the typed relations to others that were read, by the names that these have."""
         for place, source, keys in self._related:
-            lore, path, operation = self._new[place]
+            lore, changes = self._new[place]
             found = list(lore.relations)
             for kind, name in source.related:
                 other = self._called.get(fold(name), "")
@@ -233,13 +233,11 @@ class _Run:
                     what = f"the relation {kind} to {name}, which is not here"
                     self.left.append(LeftOut(source.where, what, "stays a link in the text"))
             after = lore._replace(relations=tuple(dict.fromkeys(found))[:_MAX_LINKS])
-            written = entry_writer.create(self._store, after, "", keys=keys)[1].changes[0]
-            changes = (written, *operation.changes[1:])
-            self._new[place] = (after, path, operation._replace(changes=changes))
+            self._new[place] = after, (entry_writer.new_file(self._store, after, keys), *changes[1:])
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken: as one deed, however many commits it takes."""
-        for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
+        for category in dict.fromkeys(lore.category for lore, _ in self._new):
             entry_writer.check_allowed(self._store, "record", category)
         self._relate()
         deed = self._store.deed
@@ -258,7 +256,7 @@ class _Run:
         made = len(self._entities.new)
         known = len(self._entities.taken) - made
         if not self._options.dry_run:
-            captured.drop_same(self._store, [lore for lore, _, _ in self._new])
+            captured.drop_same(self._store, [lore for lore, _ in self._new])
             counts = {
                 "imported": len(self._new) + made,
                 "skipped": self._skipped + known,
@@ -274,12 +272,12 @@ class _Run:
         paths = list[str]()
         for start in range(0, len(self._new), _BATCH):
             part = self._new[start : start + _BATCH]
-            paths += [path for _, path, _ in part]
+            paths += [changes[0].path for _, changes in part]
             if not self._options.dry_run:
-                changes = [item for _, _, operation in part for item in operation.changes]
+                every = [change for _, changes in part for change in changes]
                 subject = f"import: {entries(len(part))} from {name}"
                 entry_writer.write(
-                    self._store, [entry_writer.operation_for(self._store, part[0][0], subject, changes)]
+                    self._store, [entry_writer.operation_for(self._store, part[0][0], subject, every)]
                 )
         return paths
 

@@ -128,12 +128,18 @@ def create(
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> tuple[str, Operation]:
     """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
+    change = new_file(store, lore, keys)
+    return change.path, operation_for(store, lore, subject, [change], (), op)
+
+
+def new_file(store: Store, lore: Lore, keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS) -> Change:
+    """Return what writes the file of a new entry, for an operation; see `create`."""
     path = new_path(store, lore)
     if writes_aliases(store):
         keys = {"aliases": (lore.title,), **keys}
     judgements.keep_accounts(store, accounts_of(lore))
     content = _with_keys(codec.write_new(without_accounts(lore), store.categories), keys)
-    return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
+    return Change(path, content, None)
 
 
 def writes_aliases(store: Store) -> bool:

@@ -328,11 +328,12 @@ class LoreFolder:
     def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
         prepared: list[list[str]] = []
         many = sum(len(operation.changes) for operation in operations) >= MANY
+        real = {self.root}
         try:
             for operation in operations:
                 prepared.append([])
                 for change in operation.changes:
-                    path, content = self._checked(change), change.content or b""
+                    path, content = self._checked(change, real), change.content or b""
                     prepared[-1].append(atomic.prepare(path, content, operation.op, synced=not many))
             if many:
                 atomic.sync_files([path for temporaries in prepared for path in temporaries])
@@ -341,12 +342,14 @@ class LoreFolder:
             raise
         return prepared
 
-    def _checked(self, change: Change) -> str:
+    def _checked(self, change: Change, real: set[str]) -> str:
+        """Return the absolute path of a change that may be carried out; `real` gains the folders that are no links."""
         path = self.absolute(change.path)
         folder = os.path.dirname(path)
-        while len(folder) > len(self.root):
+        while folder not in real and len(folder) > len(self.root):
             if os.path.islink(folder):
                 raise StoreError(f"{folder} is a symbolic link.", "Engram writes only to real folders.")
+            real.add(folder)
             folder = os.path.dirname(folder)
         atomic.check_unchanged(path, change.before)
         return path

@@ -75,8 +75,12 @@ def fields_of(row: object) -> tuple[dict[str, object], list[str]]:
         raise RowError("This row has no text.", "Give it a 'content' (or text, body, memory, observation).")
     fields: dict[str, object] = {"content": content}
     dropped: list[str] = []
+    there = {key for source in sources for key in source}
     for field, read in _READERS.items():
-        for place, key, value in _found(sources, _KEYS.get(field, [field])):
+        keys = _KEYS.get(field, [field])
+        if there.isdisjoint(keys):
+            continue
+        for place, key, value in _found(sources, keys):
             try:
                 usable = read(value)
             except (ValueError, OverflowError, OSError) as error:
