@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.entry.confidence import (
+    DEFAULT_PRIOR,
     FULL,
     Vote,
     derive,
@@ -69,3 +70,7 @@ def test_two_decimals_are_the_nearest_and_halves_go_up(value: int) -> None:
 )
 def test_a_stated_confidence_has_thousandths_only_where_it_needs_them(value: int, shown: str) -> None:
     assert stated_text(value) == shown
+
+
+def test_who_states_nothing_states_070() -> None:
+    assert stated_text(DEFAULT_PRIOR) == "0.70"

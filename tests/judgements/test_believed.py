@@ -155,7 +155,7 @@ def test_words_replaced_after_twelve_confirmations_are_unconfirmed(clones: Clone
     assert earned(clones, lore.id)[:2] == ("confirmed", 12)
     clones["b"].edit(lore.id, changed(content="Always pipe the installer of the service into a shell."))
     clones.sync("b", "a")
-    assert earned(clones, lore.id) == ("unconfirmed", 0, "", 0)
+    assert earned(clones, lore.id)[:4] == ("unconfirmed", 0, "", 0)
     assert counts(clones, lore.id).confidence == 700
 
 

@@ -104,11 +104,7 @@ def two_decimals(thousandths: int) -> str:
 
 def stated_text(thousandths: int) -> str:
     """Return a stated confidence as a file has it: `0.70`, or `0.705` where it has thousandths."""
-    return (
-        two_decimals(thousandths)
-        if thousandths % 10 == 0
-        else f"{thousandths // 1000}.{thousandths % 1000:03d}"
-    )
+    return f"0.{thousandths:03d}" if thousandths % 10 else two_decimals(thousandths)
 
 
 def larger(votes: Iterable[Vote]) -> Vote:

@@ -17,7 +17,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
-from engram.usecases.store import judgements, people
+from engram.usecases.store import belief, people
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _named(
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
     with store.lock:  # a thread may come by here while another one reads ledgers
-        store.judgements.set_meta(judgements.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
+        store.judgements.set_meta(belief.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
     if not said or not is_new:
         return {}
     raw = f"{said}\n".encode("utf-8", "replace")

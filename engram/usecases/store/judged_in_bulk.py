@@ -15,7 +15,7 @@ from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import Said
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import judgements
+from engram.usecases.store import belief, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class JudgedInBulk:
         self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
-        self._by_signature = bool(judgements.signature_rule(store))
+        self._by_signature = bool(belief.signature_rule(store))
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Read what is known of the entries in the next files."""
@@ -53,7 +53,7 @@ class JudgedInBulk:
         with contextlib.suppress(EngramError, OSError, sqlite3.Error):
             if not self._belief:
                 self._version = self._store.judgements.version()
-                self._belief = _digest(judgements.belief(self._store))
+                self._belief = _digest(belief.of_clone(self._store))
             self._known = self._store.judgements.sums(ids)
             for line_id, entry, at in self._store.judgements.times_of(ids):
                 self._times.setdefault(entry, {})[line_id] = at
@@ -74,15 +74,14 @@ class JudgedInBulk:
                 return judgements.with_tally(self._store, lore, owners=self._owners)
             if not any(said):
                 return judgements.unjudged(lore, self._today)
-            sums = tallies.sums_of(lore, *said, words, judgements.belief(self._store))
+            sums = tallies.sums_of(lore, *said, words, belief.of_clone(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
         times, said = self._times.get(lore.id, {}), self._said.get(lore.id)
         if not times and sums.last <= tallies.end_of(self._today):
             found = tallies.of_sums(lore, sums, self._today)
         elif said is not None:  # a clock was wrong
-            belief = judgements.belief(self._store)
-            found = tallies.tally(lore, *said, self._today, words, belief, times)
+            found = tallies.tally(lore, *said, self._today, words, belief.of_clone(self._store), times)
         else:
             return judgements.with_tally(self._store, lore, owners=self._owners)
         return lore._replace(tally=found, last_validated=found.last_validated)
@@ -94,8 +93,8 @@ class JudgedInBulk:
                 self._store.judgements.keep_sums(self._found, self._version)
 
 
-def _digest(belief: Belief) -> str:
+def _digest(whom: Belief) -> str:
     """Return a digest of whom a clone believes."""
-    names = sorted(belief.names.items())
-    said = repr([*map(sorted, (belief.own, belief.ignored, belief.forged)), names])
+    names = sorted(whom.names.items())
+    said = repr([*map(sorted, (whom.own, whom.ignored, whom.forged)), names])
     return blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -8,7 +8,6 @@ import re
 import sqlite3
 from datetime import UTC, datetime
 
-from engram.domain.admission.trust import UNSIGNED
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import (
     DEFAULT_PRIOR,
@@ -28,6 +27,7 @@ from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.course import Course
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount, Said
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import belief
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache
-OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
 _LONGEST_AGENT = 40
 _ATTEMPTS = 10  # to read ledgers beside other processes that do
 _BYTES_AT_ONCE = 256 * 1024 * 1024  # of ledgers that are written to the cache together
@@ -250,7 +249,7 @@ def _read_ledgers(store: Store) -> str:
         cache.add([Read(_OWN + path, source, whole_lines, after, before, not grew)], erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
-    if tip and (rule := signature_rule(store)):
+    if tip and (rule := belief.signature_rule(store)):
         from engram.usecases.store.judgement_signers import note_signers
 
         note_signers(store, tip, rule)
@@ -373,42 +372,6 @@ def ignored(store: Store) -> frozenset[str]:
     return erasure.parse((store.original or store).ledgers.read(ledger.IGNORED))
 
 
-def own_sources(store: Store) -> frozenset[str]:
-    """Return the sources of this clone's person: itself, and the other machines that `trust.mine` names."""
-    listed = store.settings.get("trust.mine")
-    source = (store.original or store).known_source_id
-    return frozenset([*([source] if source else ()), *(map(str, listed) if isinstance(listed, list) else ())])
-
-
-def belief(home: Store) -> tallies.Belief:
-    """Return whom this clone believes, as far as that is known now; `home` is no copy of a store."""
-    if home.belief is None:
-        cache, own = home.judgements, own_sources(home)
-        aside, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
-        names = {source: name for source, name in cache.names().items() if source not in own}
-        names[home.known_source_id] = cache.meta(OWN_NAME)
-        home.belief = tallies.Belief(own, aside, forged, names)
-    return home.belief
-
-
-def belief_about(home: Store, lore: Lore, entries: Sequence[str]) -> tallies.Belief:
-    """Return whom this clone believes about an entry, of which these entries' lines count: by signatures where it demands them."""
-    found = belief(home)
-    if not signature_rule(home):
-        return found
-    from engram.usecases.store.judgement_signers import signers_of
-
-    return found._replace(signers=signers_of(home, lore, entries))
-
-
-def signature_rule(store: Store) -> str:
-    """Return whose signatures count here, in place of people's names; "" where none are demanded."""
-    if store.settings.text("trust.hold") != UNSIGNED:
-        return ""
-    listed = store.settings.get("trust.accept")
-    return " ".join([" signed", *(sorted(map(str, listed)) if isinstance(listed, list) else ())])
-
-
 def branch_of(store: Store) -> str:
     """Return the name of the branch of judgements."""
     return store.settings.text("judgements.branch")
@@ -465,7 +428,7 @@ def with_tally(
     if not (said.lines or said.accounts or lore.votes or more):
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
-    whom = belief_about(store.original or store, lore, parts) if said.lines else tallies.EVERYBODY
+    whom = belief.about(store.original or store, lore, parts) if said.lines else tallies.EVERYBODY
     times = _times(store.original or store, said.lines)
     found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
@@ -525,7 +488,7 @@ def _stamps(store: Store) -> dict[str, Stamp]:
 
 def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
     own = ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
-    return f"{own}@{tip}{signature_rule(store)}" if own or tip else ""
+    return f"{own}@{tip}{belief.signature_rule(store)}" if own or tip else ""
 
 
 def own_account(store: Store, lore: Lore) -> Vote:
