@@ -191,9 +191,12 @@ class ProposalScreen(ShellScreen):
 
     # Deciding
 
-    def _decide(self, about: Sequence[ProposedEntry], decision: str, reason: str = "") -> None:
+    def _decide(
+        self, about: Sequence[ProposedEntry], decision: str, reason: str = "", *, rest: bool = False
+    ) -> None:
         self.execute(
-            commands.decide(self.proposal_name, about, decision, reason), tuple(one.id for one in about)
+            commands.decide(self.proposal_name, about, decision, reason, rest=rest),
+            tuple(one.id for one in about),
         )
 
     def action_accept_entry(self) -> None:
@@ -204,7 +207,7 @@ class ProposalScreen(ShellScreen):
     def action_accept_rest(self) -> None:
         """Accept all that are undecided."""
         if self.proposal is not None:
-            self._decide(self.proposal.undecided, ACCEPT)
+            self._decide(self.proposal.undecided, ACCEPT, rest=True)
 
     def action_reject_entry(self) -> None:
         """Ask for the reason, then reject."""
