@@ -141,6 +141,11 @@ def test_two_texts_are_compared_word_by_word() -> None:
     assert "".join(old for old, _ in found) == "It takes 40 seconds."
 
 
+def test_a_word_that_is_missing_at_the_end_of_a_line_leaves_the_line_end_alike() -> None:
+    found = list(word_diff("tags: queue, retry\nentities: Broker", "tags: queue\nentities: Broker"))
+    assert found == [("tags: queue",) * 2, (", retry", ""), ("\nentities: Broker",) * 2]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

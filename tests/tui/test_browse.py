@@ -43,7 +43,7 @@ async def test_wide_shows_list_and_entry_side_by_side(store: engram.Engram) -> N
     async with using(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         first = next(line for line in user.screen().splitlines() if "▌" in line)
-        assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent    now     · │")
+        assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent          now │")
         assert user.titles()[-1] == "Money is stored as integer cents, never as float."
         assert "PATTERN_OUTCOME · unconfirmed" in user.screen()
         assert "· main · 4 entries · hybrid" in user.text("heading")

@@ -117,7 +117,7 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         await user.sees(lambda: isinstance(user.app.screen, Compare))
         await user.sees_text("redelivers", "delivers again")
         event = one.versions[1]
-        await user.sees_text(f"{event.who} · {event.at:%Y-%m-%d %H:%M} · {event.commit[:2]}")
+        await user.sees_text(f"{event.at:%Y-%m-%d %H:%M} · {event.who}", event.commit)
         await user.press("left")  # older
         await user.sees(
             lambda: (
@@ -128,7 +128,7 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         )
         await user.press("escape", "g", "space", "G", "enter")  # the first and the last
         ends = (one.versions[0].commit, one.versions[-1].commit)
-        await user.sees_text(*(f" · {commit[:2]}" for commit in ends), "tags")
+        await user.sees_text(*ends, "tags")
         await user.press("j", "k", "escape", "space")
         await user.sees(lambda: one.marked_version == one.versions[-1].commit)
 

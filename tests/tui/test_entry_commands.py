@@ -122,7 +122,7 @@ async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
         await user.press("u")
         await user.told("Undone")
         await user.press("at")
-        await user.sees_text("What was done", "● Pin: ", "is pinned", "$ engram undo 1", "● Undone: ")
+        await user.sees_text("What was done", "Pin: ", "is pinned", "$ ", "engram undo 1", "Undone: ")
         if "git command" in user.app.command_log.text():  # folded away, until tab shows each
             await user.press("tab")
             await user.sees_text("git ")

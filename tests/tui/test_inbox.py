@@ -338,7 +338,7 @@ async def test_duplicates_become_one_by_paragraph_and_field(
     async with using(store, size) as user:
         before, kept = commits(store), lore(store, RETRY)
         editor = await editing(user, "duplicate")
-        await user.sees_text("left: older", "right: newer", "tags", "result")
+        await user.sees_text("left: Engram Test, older", "right: codex for Engram Test", "tags", "result")
         user.types("2jb")
         await user.sees(
             lambda: (

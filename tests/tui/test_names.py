@@ -65,6 +65,8 @@ async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Eng
 async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
     async with using(store, (200, 40)) as user:
         await user.sees_text("who", "codex for Ada", "Ada Lovelace", "(pending) Orders are numbered")
+        await user.sees_text("AGENT", "people")
+        assert "human" not in user.screen()
 
 
 @pytest.mark.parametrize(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])

@@ -10,7 +10,9 @@ from sync_kit import Clones
 from tui_kit import NARROW, SIZES, User, using
 
 from engram.usecases.recording.edit import Edit
+from engram.usecases.review.proposals import ACCEPT, REJECT
 from engram_tui.inbox.screen import InboxScreen
+from engram_tui.proposal.commands import decide
 from engram_tui.proposal.screen import ProposalScreen
 from engram_tui.shell.text_screen import DifferenceScreen
 
@@ -67,7 +69,7 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
 ) -> None:
     async with using(world["a"], size) as user:
         found = await opened(user)
-        await user.sees_text("3 undecided · Uploads and queues · by Bob Kahn", "new", "changed")
+        await user.sees_text("3 undecided · by Bob Kahn · Uploads and queues", "new", "changed")
         await at(user, found, BETTER)
         await user.sees_text("retried twice five times")
         await user.press("y")
@@ -131,3 +133,20 @@ async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
         await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
         await user.press("enter")
         await user.sees_text("2 undecided", "✓ accepted")
+
+
+def test_accepting_the_rest_leaves_what_was_decided_since_the_screen_was_drawn(world: Clones) -> None:
+    store = world["a"]
+    (about,) = store.proposals(fetch=False)
+    drawn = store.proposal(about.name, fetch=False)
+    command = decide(about.name, drawn.undecided, ACCEPT, rest=True)
+    store.decide_proposal(about.name, [(drawn.entries[0].id, REJECT, REASON)])
+    assert command.undo is not None
+    command.execute(store, ())
+    assert [one.decision for one in store.proposal(about.name, fetch=False).entries] == [
+        REJECT,
+        ACCEPT,
+        ACCEPT,
+    ]
+    command.undo(store)
+    assert [one.decision for one in store.proposal(about.name, fetch=False).entries] == [REJECT, "", ""]

@@ -114,6 +114,12 @@ def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
     assert len(line) <= max(cells, 80)
 
 
+def test_in_few_cells_the_first_line_says_how_much_waits() -> None:
+    heading = Heading("", "main", 2, 0, 10_412, "hybrid", 27)
+    assert "10,412 entries · hybrid · 27 wait" in heading_line("~/lore", heading, 78)
+    assert heading_line("~/code/shop/lore", heading, 38) == "engram  ~/code/shop/lore · 27 wait"
+
+
 def test_counts_of_the_whole_list_and_of_a_part() -> None:
     assert counts(None, 10_412, 10_412) == "10,412 entries"
     assert counts(None, 12, 10_412) == "12 of 10,412 entries"

@@ -156,7 +156,7 @@ async def test_keys_of_the_configuration_take_the_place_of_ours(
         await user.told("Pin", "is pinned")
         assert len(user.app.undo_stack.done) == 1
         await user.press("question_mark")
-        await user.sees_text("P        pin")
+        await user.sees_text("P       pin")
 
 
 async def test_a_defect_of_ours_is_one_line_and_the_app_lives_on(store: engram.Engram) -> None:

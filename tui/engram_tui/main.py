@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
+# Seconds for which a thread that reads the store may keep the one that draws waiting, each time that one waited itself.
+SWITCH = 0.0005
 START = 3.0  # seconds after which the app has certainly started
 
 DUMB = ("dumb", "unknown")  # values of TERM that say that a terminal cannot move its cursor
@@ -96,6 +98,7 @@ def run(store: Engram) -> int:
     from engram_tui.app import EngramApp
     from engram_tui.shell.terminal_watch import TerminalWatch
 
+    sys.setswitchinterval(SWITCH)
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
     assert sys.__stdin__ is not None
     terminal = sys.__stdin__.fileno() if in_terminal else None

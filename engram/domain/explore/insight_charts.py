@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.domain.explore.insight import Asked, Entry, Insight, Share
 
 HIGH = 4  # lines of a chart
+_LATENCY_CELLS = 5  # of a column
 
 
 class Chart(NamedTuple):
@@ -27,17 +28,17 @@ class Chart(NamedTuple):
 
 
 def charts(found: Insight, now: float, width: int) -> list[Chart]:
-    """Draw all charts in lines of at most `width` characters (48 or more); `now` in Unix seconds.
+    """Draw all charts in lines of at most `width` characters (36 or more); `now` in Unix seconds.
 
     Titles and queries are raw text: the caller makes them safe to show.
     """
     if not found.total:
         return [Chart("Growth", "No lore here yet.")]
     return [
-        _growth(found),
-        _confidence(found),
-        _helpful(found),
-        _latency(found),
+        _growth(found, width),
+        _confidence(found, width),
+        _helpful(found, width),
+        _latency(found, width),
         _useful(found, width),
         _unused(found, now, width),
         _unanswered(found, now, width),
@@ -53,25 +54,34 @@ def charts(found: Insight, now: float, width: int) -> list[Chart]:
     ]
 
 
-def _growth(found: Insight) -> Chart:
+def _growth(found: Insight, width: int) -> Chart:
     growth = found.growth
+    every = -(-len(growth.totals) // width)
+    totals = growth.totals[::-1][::every][::-1]  # up to the last one
     new = f"{growth.new_in_30_days:,} of them" if growth.new_in_30_days < found.total else "all of them"
     sentence = f"{entries(found.total)}, {new} recorded in the last 30 days."
-    ends = f"{_day(growth.start):<{len(growth.totals) - 10}}{_day(growth.end)}"
-    return Chart("Growth", sentence, (*columns(growth.totals, HIGH), ends))
+    ends = f"{_day(growth.start):<{len(totals) - 10}}{_day(growth.end)}"
+    return Chart("Growth", sentence, (*columns(totals, HIGH), ends))
 
 
-def _confidence(found: Insight) -> Chart:
+def _confidence(found: Insight, width: int) -> Chart:
     states = {one.name: one.number for one in found.states}
     sentence = (
         f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all entries are at 0.60 or more, "
         f"{states['cold']:,} below 0.30."
     )
     names = [f".{tenth}" for tenth in range(10)]
-    return Chart("Confidence", sentence, tuple(named_columns(names, found.confidence, HIGH)))
+    return Chart(
+        "Confidence", sentence, tuple(named_columns(names, found.confidence, HIGH, _cells(names, 5, width)))
+    )
 
 
-def _helpful(found: Insight) -> Chart:
+def _cells(names: Sequence[str], most: int, width: int) -> int:
+    """Return how wide each of these columns can be: at most `most` cells, one of them a gap."""
+    return min(most, width // len(names))
+
+
+def _helpful(found: Insight, width: int) -> Chart:
     judged, helpful = sum(week.judged for week in found.weeks), sum(week.helpful for week in found.weeks)
     if not judged:
         return Chart("Helpful, by week", f"No judgements here in the last {len(found.weeks)} weeks.")
@@ -82,20 +92,25 @@ def _helpful(found: Insight) -> Chart:
         _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
     ]
     top = [week.rate if week.judged else 0 for week in found.weeks]
-    lines = named_columns(names, top, HIGH - 1, 4)
+    cells = _cells(names, 4, width)
+    lines = named_columns(names, top, HIGH - 1, cells)
     # A date takes two columns.
-    dates = "".join(f"{name:<8}" for name in names[::2]).rstrip()
-    counts = "".join(f"{week.judged or '·':<4}" for week in found.weeks).rstrip()
+    dates = "".join(f"{name:<{2 * cells}}" for name in names[::2]).rstrip()
+    counts = "".join(f"{week.judged or '·':<{cells}}" for week in found.weeks).rstrip()
     return Chart("Helpful, by week", sentence, (*lines[:-1], counts, dates))
 
 
-def _latency(found: Insight) -> Chart:
+def _latency(found: Insight, width: int) -> Chart:
     latency = found.latency
     if not latency.queries:
         return Chart("Recall latency", "No queries here yet.")
     sentence = f"Half of the last {latency.queries:,} queries took at most {_ms(latency.p50)}, 95 % at most {_ms(latency.p95)}."
     names = [*(f"≤{bound}" for bound in LATENCY_BOUNDS_MS), f">{LATENCY_BOUNDS_MS[-1]}"]
-    return Chart("Recall latency", sentence, tuple(named_columns(names, latency.counts, HIGH)))
+    shown = list(zip(names, latency.counts, strict=True))
+    while len(shown) * _LATENCY_CELLS > width and not (shown[0][1] and shown[-1][1]):
+        shown.pop(0 if not shown[0][1] else -1)  # no query was that quick, or that slow
+    names, counts = [name for name, _ in shown], [number for _, number in shown]
+    return Chart("Recall latency", sentence, tuple(named_columns(names, counts, HIGH, _LATENCY_CELLS)))
 
 
 def _useful(found: Insight, width: int) -> Chart:

@@ -34,11 +34,22 @@ def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:
     mine = others = ""
     for old, new in _pieces(before, after):
         if (old or new) and (mine or others) and (mine == others) != (old == new):
-            yield mine, others
-            mine = others = ""
+            blanks = _shared_blanks(mine, others) if mine != others else 0
+            yield mine[: len(mine) - blanks], others[: len(others) - blanks]
+            mine = others = mine[len(mine) - blanks :]
         mine, others = mine + old, others + new
     if mine or others:
         yield mine, others
+
+
+def _shared_blanks(one: str, other: str) -> int:
+    """Count the blanks with which both texts end: where a word is missing before them, they do not differ."""
+    alike = 0
+    for mine, others in zip(reversed(one), reversed(other), strict=False):
+        if mine != others or not mine.isspace():
+            break
+        alike += 1
+    return alike
 
 
 def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:

@@ -73,6 +73,10 @@ class Items(Sequence[Item]):
         """Return their ids, in order."""
         return [one.id for one in self.found]
 
+    def place_of(self, item_id: str) -> int | None:
+        """Return the place of the item with this id; None where there is none."""
+        return next((at for at, one in enumerate(self.found) if one.id == item_id), None)
+
     def of(self, wanted: Callable[[Item | PackedItem], bool]) -> Items:
         """Return those that meet a condition on what is known of them unmade."""
         return Items([one for one in self.found if wanted(one)])

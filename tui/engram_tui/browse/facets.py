@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import STATES, state
-from engram.domain.entry.lore import STATUSES
+from engram.domain.entry.lore import HUMAN, STATUSES
 from engram.usecases.lookup.filter import Filter
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ class Facets(NamedTuple):
     @property
     def text(self) -> str:
         """All that are set, in a line."""
-        return " · ".join(f"{name} {value}" for name, value in zip(NAMES, self, strict=True) if value)
+        return " · ".join(
+            f"{name} {label(name, value)}" for name, value in zip(NAMES, self, strict=True) if value
+        )
 
     @property
     def saved(self) -> str:
@@ -70,6 +72,11 @@ class Facets(NamedTuple):
         found = cls(*values)
         known = found.confidence in ("", *STATES) and found.age in ("", *AGES)
         return found if known and found.status in ("", *STATUSES) and found.type in ("", *TYPES) else cls()
+
+
+def label(facet: str, value: str) -> str:
+    """Return a value as people read it."""
+    return "people" if facet == "agent" and value == HUMAN else value
 
 
 def band(name: str) -> tuple[int, int]:

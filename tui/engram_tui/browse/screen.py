@@ -18,13 +18,13 @@ from textual.widgets import Input, Static
 from engram_tui.browse import messages, queries
 from engram_tui.browse.actions import ACTIONS
 from engram_tui.browse.facet_pane import FacetLines, FacetPane, Values, read_values
-from engram_tui.browse.facets import NAMES, Facets, values_of
+from engram_tui.browse.facets import NAMES, Facets, label, values_of
 from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
+from engram_tui.widgets.entry_list import AGES_INTERVAL, NARROWEST, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.format import count
 from engram_tui.widgets.preview import Preview
@@ -56,15 +56,14 @@ class BrowseScreen(EntryActionsScreen):
         & #left { width: 3fr; }
         & #search { height: 1; padding: 0 1; background: $surface; }
         & #slash { width: 2; color: $text-accent; }
-        & #counts { width: auto; color: $text-muted; }
+        & #counts { width: auto; padding-left: 1; color: $text-muted; }
         & #facets { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
         & #columns { height: 1; color: $text-muted; text-wrap: nowrap; }
         & EntryList { height: 1fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
         &.-roomy FacetPane { display: block; }
-        &.-roomy #left { width: 2fr; }
-        &.-roomy Preview { width: 1fr; }
+        &.-roomy #left { width: 5fr; }
         &.-narrow Preview { display: none; }
         &.-narrow.-reading Preview { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }
@@ -321,13 +320,18 @@ class BrowseScreen(EntryActionsScreen):
     def _show_counts(self) -> None:
         found = messages.counts(self.matches, self.matching, self.total, self.is_narrow)
         marked, arrived = len(self.entry_list.marked), len(self.entry_list.arrived)
-        new = f"{count(arrived)} new (+) · " if arrived else ""
-        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{new}{found}")
+        parts = [f"{marked} marked"] if marked else []
+        parts += [f"{count(arrived)} new (+)"] if arrived else []
+        # What was typed needs the room, where there is little.
+        if not parts or self.app.size.width >= NARROWEST:
+            parts.append(found)
+        self.query_one("#counts", Static).update(" · ".join(parts))
         self._show_columns()
         self._show_facets()
 
     def _show_facets(self) -> None:
-        line = f"{self.facets.text or 'all entries'} · {SORT_NAMES[self._shown_order]}   (f filters, s sorts)"
+        hint = "   (f filters, s sorts)" if self.app.size.width >= NARROWEST else ""
+        line = f"{self.facets.text or 'all entries'} · {SORT_NAMES[self._shown_order]}{hint}"
         self.query_one("#facets", Static).update(safe_line(line))
         self.query_one(FacetPane).show(self.values, self.facets)
 
@@ -507,7 +511,7 @@ class BrowseScreen(EntryActionsScreen):
 
         choices = [
             Choice("", "all", after="no filter"),
-            *(Choice(value, safe_line(value), after=note) for value, note in values),
+            *(Choice(value, safe_line(label(name, value)), after=note) for value, note in values),
         ]
         picker = Picker(f"Filter by {name}", choices, hint=f"which {name} …")
         self.app.push_screen(picker, partial(self._value_picked, name))

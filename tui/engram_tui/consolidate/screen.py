@@ -69,6 +69,7 @@ class ConsolidateScreen(ShellScreen):
     DEFAULT_CSS = """
     ConsolidateScreen {
         & #plan { height: auto; max-height: 3; padding: 0 1; background: $surface; }
+        &.-low #plan { max-height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
         & #panes { height: 1fr; }
         & PlanTree { width: 3fr; height: 1fr; }
         & #result { width: 2fr; border-left: solid $primary 40%; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
@@ -220,8 +221,8 @@ class ConsolidateScreen(ShellScreen):
         else:
             number = len(self.choices.selected)
             selected = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
-            head = f"Plan of {plan.made_at:%Y-%m-%d %H:%M} · {selected}"
-            text = f"{head} · {doing or self._rehearsal(plan)}"
+            made = f"planned {plan.made_at:%Y-%m-%d %H:%M}"
+            text = f"{selected} · {doing or self._rehearsal(plan)} · {made}"
         self.query_one("#plan", Static).update(safe_line(text))
 
     def _rehearsal(self, plan: Plan) -> str:

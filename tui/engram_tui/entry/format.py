@@ -11,7 +11,7 @@ from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import bar, count, earned, fraction, since
+from engram_tui.widgets.format import age, bar, count, earned, fraction, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,7 +174,7 @@ def event_line(event: Event, now: float, *, marked: bool) -> str:
     fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
     mark = "●" if marked else " "
     what, author = safe_line(what, 12), safe_line(who(event), 14)
-    line = f"{mark} {since(event.at, now):<10} {_change(event):<9} {what:<9} {author:<12} {fields}"
+    line = f"{mark} {age(now - event.at.timestamp()):>6}  {_change(event):<9} {what:<9} {author:<12} {fields}"
     return safe_line(line).rstrip()
 
 
@@ -194,7 +194,7 @@ def _change(event: Event) -> str:
 
 def version_heading(event: Event) -> str:
     """Format a version as the heading of a comparison."""
-    return f"{who(event)} · {event.at:%Y-%m-%d %H:%M} · {event.commit}"
+    return f"{event.at:%Y-%m-%d %H:%M} · {who(event)} · {event.commit}"
 
 
 def query_line(one: Surfaced, now: float) -> str:

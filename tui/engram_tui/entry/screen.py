@@ -79,6 +79,7 @@ class EntryScreen(EntryActionsScreen):
         & #spark { height: 1; text-wrap: nowrap; }
         & #queries-part { height: auto; min-height: 3; max-height: 25%; }
         & #queries { height: auto; }
+        &.-low #title, &.-low #trust { max-height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
         &.-narrow #parts { display: block; }
         &.-narrow .part { display: none; border: none; }
         &.-narrow .part.-open { display: block; height: 1fr; max-height: 100%; width: 1fr; }

@@ -15,6 +15,7 @@ from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
+from engram_tui.shell.frame import HIGH
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
@@ -41,8 +42,11 @@ class MergeEditor(ModalScreen[Lore | None]):
     MergeEditor #fields { max-height: 8; padding: 0 1; }
     MergeEditor TextArea { height: 1fr; min-height: 4; border: round $primary 50%; border-title-color: $text-primary; }
     MergeEditor TextArea:focus { border: round $primary; }
+    MergeEditor.-low #fields { display: none; }
+    MergeEditor.-low TextArea { min-height: 3; }
     """
     AUTO_FOCUS = ""
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", priority=True),
         Binding("escape", "leave", "close", priority=True),
@@ -81,6 +85,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.area.border_title = "result"
         self._compose_result()
         self.show()
+        self.call_after_refresh(self.show)  # to where the first difference is, once the panes have a width
 
     @property
     def area(self) -> TextArea:
@@ -113,10 +118,13 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.query_one("#hint", Static).update(f"ctrl+s saves  {keys}")
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
             pane = self.query_one(f"#{name}", VerticalScroll)
-            pane.border_title = safe_line(f"{side}: {version.whose}")
+            pane.border_title = safe_line(f"{side}: {version.who}, {version.name}")
             text, row = self._side(side)
             self.query_one(f"#{name}-text", Static).update(text)
-            pane.scroll_to(y=max(0, self._lines_before(text, row, pane.size.width - 4) - 1), animate=False)
+            pane.scroll_to(
+                y=max(0, self._lines_before(text, row, pane.scrollable_content_region.width) - 1),
+                animate=False,
+            )
         self.query_one("#fields", Static).update(self._fields())
 
     def _side(self, side: str) -> tuple[Text, int]:

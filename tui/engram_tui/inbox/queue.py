@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.review.review import KINDS, Item
-from engram.usecases.review.items import Items, PackedItem
+from engram.usecases.review.items import PackedItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from engram.usecases.review.items import Items
 
     Listed = Item | PackedItem
 
@@ -53,6 +56,14 @@ class Wanted(NamedTuple):
         return fits
 
 
+def grouped(found: Items) -> dict[str, list[Listed]]:
+    """Group items by kind. Of 100,000 this takes long: it is for the thread that reads them."""
+    groups: dict[str, list[Listed]] = {}
+    for one in found.found:
+        groups.setdefault(one.kind, []).append(one)
+    return groups
+
+
 def in_order(found: Iterable[Listed], order: str) -> list[Listed]:
     """Sort items."""
     if order == BY_KIND:
@@ -68,6 +79,7 @@ class InboxQueue:
 
     def __init__(self) -> None:
         self.every: list[Listed] = []
+        self._of: dict[str, list[Listed]] = {}  # the same by kind
         self.listed: list[Listed] = []
         self.wanted = Wanted()
         self.order = BY_SCORE
@@ -78,7 +90,7 @@ class InboxQueue:
     @property
     def by_kind(self) -> dict[str, int]:
         """The number of items of each kind, in the order of urgency."""
-        return Items(self.every).by_kind
+        return {kind: len(self._of[kind]) for kind in KINDS if self._of.get(kind)}
 
     @property
     def share(self) -> float:
@@ -92,28 +104,28 @@ class InboxQueue:
         found = [one for one in self.every if fits(one)] if self.wanted.narrows else self.every
         self.listed = list(found) if self.order == BY_SCORE else in_order(found, self.order)
 
-    def update(self, kinds: Collection[str], found: Items) -> str:
-        """Replace the items of these kinds by what the store has now.
+    def update(self, kinds: Collection[str], found: Mapping[str, Sequence[Listed]]) -> str:
+        """Replace the items of these kinds by what the store has now, by kind.
 
         Returns the id of an item that was decided and is there again, as the decision was undone ("": none).
         """
-        fresh = [one for one in found.found if one.id not in self._deciding]
+        fresh = {kind: [*found.get(kind, ())] for kind in kinds}
+        if self._deciding:
+            fresh = {kind: [one for one in of if one.id not in self._deciding] for kind, of in fresh.items()}
+        before = {kind: self._of.get(kind, []) for kind in kinds}
+        if fresh == before:
+            return ""
         back = ""
         if self._ever:
-            there, known = {one.id for one in fresh}, {one.id for one in self.every}
-            returned = [one.id for one in fresh if one.id in self._ever and one.id not in known]
-            gone = [one.id for one in self.every if one.kind in kinds and one.id not in there]
+            there = {one.id: None for one in chain(*fresh.values())}
+            known = {one.id: None for one in chain(*before.values())}
+            returned = [one for one in there if one in self._ever and one not in known]
             self.decided = {one: None for one in self.decided if one not in there}
-            self.decided |= {one: None for one in gone if one in self._ever}
+            self.decided |= {one: None for one in known if one in self._ever and one not in there}
             back = returned[-1] if returned else ""
-        kept = [one for one in self.every if one.kind not in kinds]
-        if kept:  # of equal worth the more urgent kind comes first, however often they are read
-            groups: dict[str, list[Listed]] = {kind: [] for kind in KINDS}
-            for one in (*kept, *fresh):
-                groups[one.kind].append(one)
-            self.every = in_order([one for group in groups.values() for one in group], BY_SCORE)
-        else:
-            self.every = fresh
+        self._of |= fresh
+        # Of equal worth the more urgent kind comes first, however often they are read.
+        self.every = in_order(chain(*[self._of.get(kind, ()) for kind in KINDS]), BY_SCORE)
         self.list()
         return back
 
@@ -123,6 +135,7 @@ class InboxQueue:
         self._ever |= {*ids}
         self.decided.update(dict.fromkeys(ids))
         gone = {*ids}
+        self._of = {kind: [one for one in of if one.id not in gone] for kind, of in self._of.items()}
         self.every = [one for one in self.every if one.id not in gone]
         self.listed = [one for one in self.listed if one.id not in gone]
 

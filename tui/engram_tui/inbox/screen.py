@@ -5,7 +5,7 @@ A decision takes its item from the list at once; the write follows in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,7 +31,7 @@ from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, w
 from engram_tui.inbox.inbox_list import LABELS, InboxList
 from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
 from engram_tui.inbox.pair_search import PairSearch
-from engram_tui.inbox.queue import ORDERS, Wanted
+from engram_tui.inbox.queue import ORDERS, Wanted, grouped
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import opened_again
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram.usecases.review.review import Queue
+    from engram_tui.inbox.queue import Listed
 
 # What the index lists, what is compared with code and files, and what all entries are compared for.
 AGED_KINDS, SLOW_KINDS, PAIR_KINDS = (WEAK, STALE), (STALE, JUNK, MOMENT), (CONTRADICTION, DUPLICATE)
@@ -207,13 +207,13 @@ class InboxScreen(DecidingScreen):
     ) -> None:  # fmt: skip
         """Read the items of some kinds; `apart` on a store of its own, as in a large store it takes seconds."""
 
-        def read(store: Engram) -> Queue:
+        def read(store: Engram) -> Mapping[str, Sequence[Listed]]:
             from engram.usecases.review import review
 
             if not apart:
-                return review.review(store.store, kinds=kinds, code=code, first=first)
+                return grouped(review.review(store.store, kinds=kinds, code=code, first=first).items)
             with opened_again(store) as own:
-                return review.review(own.store, kinds=kinds, code=code)
+                return grouped(review.review(own.store, kinds=kinds, code=code).items)
 
         read_now = () if first else kinds if done is None else done
         self.ask(
@@ -223,11 +223,17 @@ class InboxScreen(DecidingScreen):
             unlocked=apart,
         )
 
-    def _take_kinds(self, kinds: Sequence[str], done: Sequence[str], first: int | None, found: Queue) -> None:
+    def _take_kinds(
+        self,
+        kinds: Sequence[str],
+        done: Sequence[str],
+        first: int | None,
+        found: Mapping[str, Sequence[Listed]],
+    ) -> None:
         if first and self.queue.by_kind.keys() & {*kinds}:
             return  # all of them came earlier
         self._looking -= set(done)
-        back = self.queue.update(kinds, found.items)
+        back = self.queue.update(kinds, found)
         if kinds == QUICK_KINDS:
             self.shell.note_shown(self)
         self.show_list(keep=back)

@@ -28,7 +28,12 @@ class Version(NamedTuple):
     @property
     def whose(self) -> str:
         """The name, and who wrote it."""
-        return f"{self.name}, by {self.by or byline(self.lore.agent, self.lore.author)}"
+        return f"{self.name}, by {self.who}"
+
+    @property
+    def who(self) -> str:
+        """Who wrote it."""
+        return self.by or byline(self.lore.agent, self.lore.author)
 
 
 class MergeSource(NamedTuple):

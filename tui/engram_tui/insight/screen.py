@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram_tui.shell.action import Action
 
 PADDING = 3  # cells of a panel beside its chart
-NARROWEST = 48
+NARROWEST = 36
 
 
 class Panel(Vertical):
@@ -39,7 +39,7 @@ class Panel(Vertical):
         height: auto; padding: 0 1 1 1;
         border-top: solid $primary 40%; border-title-color: $text-primary; border-title-style: bold;
         & > Static { height: auto; }
-        & > .chart { color: $text-primary; text-wrap: nowrap; }
+        & > .chart { color: $text-primary; text-wrap: nowrap; text-overflow: clip; }
         & > .-entries { color: $text; text-overflow: ellipsis; }
     }
     """

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 ENTRY = "entry of a proposal"  # the target of these commands
 
 
-def decide(name: str, about: Sequence[ProposedEntry], decision: str, reason: str = "") -> Command:
-    """Note a decision about these entries; undone, they have the one they had."""
+def decide(
+    name: str, about: Sequence[ProposedEntry], decision: str, reason: str = "", *, rest: bool = False
+) -> Command:
+    """Note a decision about these entries; undone, they have the one they had.
+
+    Of the `rest` those are left out that were decided about since the screen was drawn.
+    """
     wanted = [(one.id, decision, reason) for one in about]
     before = [(one.id, one.decision, one.reason) for one in about]
 
@@ -27,8 +32,12 @@ def decide(name: str, about: Sequence[ProposedEntry], decision: str, reason: str
         return True
 
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
+        if rest:
+            undecided = {one.id for one in store.proposal(name, fetch=False).undecided}
+            wanted[:] = [one for one in wanted if one[0] in undecided]
+            before[:] = [one for one in before if one[0] in undecided]
         note(store, wanted)
-        what = quoted(safe_line(about[0].title)) if len(about) == 1 else entries(len(about))
+        what = quoted(safe_line(about[0].title)) if len(about) == 1 else entries(len(wanted))
         return f"{what}: {'goes back' if decision == REJECT else 'comes in'} when the review ends"
 
     because = f" --reason '{reason}'" if reason else ""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engram_tui.shell.action import Action
 
 STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 11, 18
+SIGN_CELLS, WITH_KIND = 2, 60  # cells from which state and kind fit as words
 WITH_WHO = 70  # cells from which the name of who recorded it fits
 _STATES = {ACCEPT: ("✓ accepted", GOOD), REJECT: ("✗ rejected", BAD), "": ("· open", "")}
 
@@ -143,12 +144,13 @@ class ProposalScreen(ShellScreen):
 
     def _line(self, one: ProposedEntry) -> Line:
         state, style = _STATES[one.decision]
-        parts = [
-            Part(state, style, STATE_CELLS),
-            Part(one.kind, QUIET, KIND_CELLS),
-            Part(safe_line(one.title)),
-        ]
-        if self.app.size.width >= WITH_WHO:
+        width = self.app.size.width
+        if width < WITH_KIND:  # the sign of the state alone; its change says the kind
+            parts = [Part(state[0], style, SIGN_CELLS)]
+        else:
+            parts = [Part(state, style, STATE_CELLS), Part(one.kind, QUIET, KIND_CELLS)]
+        parts.append(Part(safe_line(one.title)))
+        if width >= WITH_WHO:
             parts.append(Part(safe_line(one.who), QUIET, WHO_CELLS))
         return Line(one.id, tuple(parts))
 
@@ -158,7 +160,7 @@ class ProposalScreen(ShellScreen):
             return
         left = len(found.undecided)
         about = found.about
-        parts = [about.title, f"by {about.author}", age(self.now() - about.at), entries(len(found.entries))]
+        parts = [f"by {about.author}", about.title, age(self.now() - about.at), entries(len(found.entries))]
         state = step or (f"{left} undecided" if left else "all decided: i brings them in")
         line = Text(safe_line(state), "bold", no_wrap=True)
         line.append(safe_line(f" · {' · '.join(parts)}"), "not bold")
@@ -191,9 +193,12 @@ class ProposalScreen(ShellScreen):
 
     # Deciding
 
-    def _decide(self, about: Sequence[ProposedEntry], decision: str, reason: str = "") -> None:
+    def _decide(
+        self, about: Sequence[ProposedEntry], decision: str, reason: str = "", *, rest: bool = False
+    ) -> None:
         self.execute(
-            commands.decide(self.proposal_name, about, decision, reason), tuple(one.id for one in about)
+            commands.decide(self.proposal_name, about, decision, reason, rest=rest),
+            tuple(one.id for one in about),
         )
 
     def action_accept_entry(self) -> None:
@@ -204,7 +209,7 @@ class ProposalScreen(ShellScreen):
     def action_accept_rest(self) -> None:
         """Accept all that are undecided."""
         if self.proposal is not None:
-            self._decide(self.proposal.undecided, ACCEPT)
+            self._decide(self.proposal.undecided, ACCEPT, rest=True)
 
     def action_reject_entry(self) -> None:
         """Ask for the reason, then reject."""

@@ -45,6 +45,8 @@ class SettingsScreen(ShellScreen):
         & #settings { height: 1fr; padding: 0 1; }
         & ToastRack { margin-bottom: 9; }
         & #doc { height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary 40%; background: $surface; }
+        &.-low #doc { min-height: 3; max-height: 3; }
+        &.-low ToastRack { margin-bottom: 1; }
     }
     """
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS

@@ -43,7 +43,7 @@ class ShellApp(App[None]):
     TITLE = "Engram"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # ours is under the same key
     NOTIFICATION_TIMEOUT = 5
-    CSS = "Toast { max-width: 64; }"
+    CSS = "Toast { max-width: 100%; }"
     TABS: ClassVar[tuple[Tab, ...]] = ()  # in the order of their number keys
 
     def __init__(self, store: Engram, *, plain: bool = False) -> None:
@@ -287,7 +287,7 @@ class ShellApp(App[None]):
         """Show the commands that ran."""
         from engram_tui.shell.text_screen import CommandLogScreen
 
-        self.push_screen(CommandLogScreen(self.command_log.text(), self.command_log.text(folded=False)))
+        self.push_screen(CommandLogScreen(self.command_log))
 
     def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
         self.command_log.add_git(tuple(without_credentials(word) for word in arguments), code, seconds)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain.text.counting import counted
 from engram_tui.shell.sanitize import safe_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KEPT = 500  # lines
 LONGEST = 400  # characters of one
 SENTENCE, COMMAND, GIT = "sentence", "command", "git"
+SIGNS = {SENTENCE: "●", COMMAND: "  $", GIT: ""}
 
 
 class LoggedLine(NamedTuple):
@@ -41,30 +47,26 @@ class CommandLog:
         """Add a git command that ended."""
         self._lines.append(LoggedLine(GIT, time.time(), f"git {' '.join(arguments)}", code, seconds))
 
+    def rows(self, *, folded: bool = True) -> list[tuple[str, str, str]]:
+        """Return a clock, a sign and a text for each, the newest last; the same command in a row only once.
+
+        `folded`: git commands that went well only as their number.
+        """
+        quiet: Callable[[LoggedLine], bool] = lambda line: folded and line.kind == GIT and line.code == 0  # noqa: E731
+        found = []
+        for (kind, text, code, is_quiet), group in groupby(
+            list(self._lines),
+            lambda line: (line.kind, "" if quiet(line) else line.text, line.code, quiet(line)),
+        ):
+            lines = [*group]
+            seconds = sum(line.seconds for line in lines)
+            what = counted(len(lines), "git command") if is_quiet else safe_line(text, LONGEST)
+            times = f"  {len(lines)}×" if len(lines) > 1 and not is_quiet else ""
+            duration = f"  {seconds * 1000:.0f} ms" if seconds else ""
+            clock = "" if is_quiet else time.strftime("%H:%M:%S", time.localtime(lines[-1].at))
+            found.append((clock, SIGNS[kind], f"{what}{times}{duration}{f'  → {code}' if code else ''}"))
+        return found
+
     def text(self, *, folded: bool = True) -> str:
-        """Return a line for each, the newest last; `folded`: git commands that went well only as their number."""
-        found, quiet = list[str](), list[LoggedLine]()
-        for line in list(self._lines):
-            if folded and line.kind == GIT and line.code == 0:
-                quiet.append(line)
-                continue
-            found += _folded(quiet)
-            quiet.clear()
-            found.append(_line(line))
-        return "\n".join([*found, *_folded(quiet)]) or "Nothing ran yet."
-
-
-def _folded(lines: list[LoggedLine]) -> list[str]:
-    if not lines:
-        return []
-    number, seconds = len(lines), sum(line.seconds for line in lines)
-    what = "git command" if number == 1 else "git commands"
-    return [f"{'':8}      {number} {what}, {seconds * 1000:.0f} ms"]
-
-
-def _line(logged: LoggedLine) -> str:
-    code = "" if logged.code == 0 else f"  → {logged.code}"
-    duration = f"  {logged.seconds * 1000:.0f} ms" if logged.seconds else ""
-    clock = time.strftime("%H:%M:%S", time.localtime(logged.at))
-    sign = {SENTENCE: "● ", COMMAND: "  $ ", GIT: "      "}[logged.kind]
-    return f"{clock}  {sign}{safe_line(logged.text, LONGEST)}{duration}{code}"
+        """Return the rows as lines."""
+        return "\n".join(f"{clock:8} {sign:<3} {text}" for clock, sign, text in self.rows(folded=folded))

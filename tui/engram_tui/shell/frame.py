@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
 HIGH = 18  # lines below which texts need the room of what is around them
+LEAST_PATH = 10  # characters of the store's path that stay
 
 
 class HeadingLine(Static):
@@ -35,23 +36,28 @@ class HeadingLine(Static):
 
 
 def heading_line(path: str, heading: Heading | None, cells: int) -> str:
-    """Format the first line in that many cells: a long path loses its beginning."""
-    rest = "".join(f" · {safe_line(part)}" for part in _parts(heading) if part) if heading else ""
-    room = max(10, cells - len("engram  ") - cell_len(rest))
+    """Format the first line in that many cells: a long path loses its beginning, then what matters least is left out."""
     path = safe_line(path)
+    parts = _parts(heading) if heading else {}
+    for dropped in ("", "strategy", "branch", "total"):
+        parts.pop(dropped, None)
+        rest = "".join(f" · {safe_line(part)}" for part in parts.values() if part)
+        room = cells - len("engram  ") - cell_len(rest)
+        if room >= min(LEAST_PATH, len(path)):
+            break
+    room = max(LEAST_PATH, room)
     return f"engram  {path if len(path) <= room else '…' + path[-room + 1 :]}{rest}"
 
 
-def _parts(heading: Heading) -> list[str]:
+def _parts(heading: Heading) -> dict[str, str]:
     moved = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
-    waiting = f"{heading.waiting:,} wait" if heading.waiting else ""
-    return [
-        f"{heading.branch or 'not in git'}{moved}",
-        "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
-        heading.strategy,
-        waiting,
-        heading.synced,
-    ]
+    return {
+        "branch": f"{heading.branch or 'not in git'}{moved}",
+        "total": "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
+        "strategy": heading.strategy,
+        "waiting": f"{heading.waiting:,} wait" if heading.waiting else "",
+        "synced": heading.synced,
+    }
 
 
 class TabLine(Static):

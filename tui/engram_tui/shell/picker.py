@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 
+MOST_TITLE = 28  # characters of a title that make its column wider
+
+
 class Choice(NamedTuple):
     """A choice: the value that is returned, its title, and what stands before and after it."""
 
@@ -28,12 +31,11 @@ class Choice(NamedTuple):
     before: str = ""
     after: str = ""
 
-    @property
-    def line(self) -> str:
-        """The choice as it is shown."""
-        return safe_line(
-            f"{self.before:<9}{self.title:<18}  {self.after}" if self.after else f"{self.before}{self.title}"
-        )
+    def line(self, before: int, title: int) -> str:
+        """Return the choice as it is shown, in columns of so many characters."""
+        if not self.after:
+            return safe_line(f"{self.before}{self.title}")
+        return safe_line(f"{self.before:<{before}}{self.title:<{title}}  {self.after}")
 
 
 def category_choices(categories: Categories) -> list[Choice]:
@@ -74,6 +76,11 @@ class Picker(ModalScreen[str | None]):
         self._choices = choices
         self._hint = hint
         self._own = own
+        # Columns as wide as what stands in them: a key and a name, or only a name.
+        before = max((len(choice.before) for choice in choices), default=0)
+        titles = [len(choice.title) for choice in choices if len(choice.title) <= MOST_TITLE]
+        columns = (before + 2 if before else 0), max(titles, default=0)
+        self._lines = {choice.value: choice.line(*columns) for choice in choices}
 
     def compose(self) -> ComposeResult:
         """Yield an input above the list."""
@@ -91,7 +98,7 @@ class Picker(ModalScreen[str | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the end of a line that is longer than the list is wide."""
-        line = next(choice.line for choice in self._choices if choice.value == event.option.id)
+        line = self._lines[str(event.option.id)]
         whole = self.query_one("#whole", Static)
         whole.display = cell_len(line) > event.option_list.scrollable_content_region.width
         whole.update(" ".join(line.split()))
@@ -122,11 +129,13 @@ class Picker(ModalScreen[str | None]):
     def _options(self, wanted: str) -> list[Option]:
         typed = wanted.casefold().split()
         fitting = [
-            choice for choice in self._choices if all(word in choice.line.casefold() for word in typed)
+            choice
+            for choice in self._choices
+            if all(word in self._lines[choice.value].casefold() for word in typed)
         ]
         start = wanted.casefold().strip()
         fitting.sort(key=lambda choice: _closeness(choice.title.casefold(), start))
-        return [Option(choice.line, id=choice.value) for choice in fitting]
+        return [Option(self._lines[choice.value], id=choice.value) for choice in fitting]
 
 
 def _closeness(title: str, typed: str) -> int:

@@ -12,8 +12,12 @@ from textual.widgets import Static
 from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
     from textual.app import ComposeResult
+
+    from engram_tui.shell.command_log import CommandLog
 
 
 class TextScreen(ModalScreen[None]):
@@ -32,7 +36,7 @@ class TextScreen(ModalScreen[None]):
         Binding("ctrl+u,pageup", "scroll(-10)", show=False),
     ]
 
-    def __init__(self, title: str, text: Text | str, *, at_end: bool = False) -> None:
+    def __init__(self, title: str, text: RenderableType, *, at_end: bool = False) -> None:
         super().__init__()
         self._title, self._text, self._at_end = title, text, at_end
 
@@ -66,9 +70,9 @@ class CommandLogScreen(TextScreen):
         Binding("tab", "unfold", "every git command"),
     ]
 
-    def __init__(self, log: str, unfolded: str) -> None:
-        super().__init__("What was done, and the commands for it", safe_lines(log), at_end=True)
-        self._texts = (safe_lines(log), safe_lines(unfolded))
+    def __init__(self, log: CommandLog) -> None:
+        self._tables = (_table(log.rows()), _table(log.rows(folded=False)))
+        super().__init__("What was done, and the commands for it", self._tables[0], at_end=True)
 
     def on_mount(self) -> None:
         """Say how to see more."""
@@ -77,6 +81,19 @@ class CommandLogScreen(TextScreen):
 
     def action_unfold(self) -> None:
         """Show every git command, or fold them away again."""
-        self._texts = (self._texts[1], self._texts[0])
-        self.query_one(Static).update(self._texts[0])
+        self._tables = (self._tables[1], self._tables[0])
+        self.query_one(Static).update(self._tables[0])
         self.query_one(VerticalScroll).scroll_end(animate=False)
+
+
+def _table(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
+    """Lay the log out in columns, so that a long command wraps under its beginning."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not any(clock for clock, _, _ in rows):
+        return "Nothing was done yet: what you do is said here, with the command for it."
+    table = Table.grid(padding=(0, 1))
+    for column in rows:
+        table.add_row(*(Text(safe_lines(part)) for part in column))
+    return table

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 
 from engram.domain.entry import change_phrase, times
 from engram.usecases.store.store import DEDICATED
+from engram_tui.shell.frame import NARROW
+from engram_tui.widgets.entry_list import fitted
 from engram_tui.widgets.format import age, count, since
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting
 
 CAME_IN = 100  # lines of the timeline
-SIGN_CELLS, AGE_CELLS, MOST_PHRASE = 2, 8, 38
+SIGN_CELLS, AGE_CELLS, MOST_PHRASE, LEAST_PHRASE = 2, 8, 38, 12
+TITLES = 44  # cells of a line that its phrase leaves to the rest, where that is possible
 _SIGNS = {
     change_phrase.NEW: ("+", GOOD),
     change_phrase.CHANGED: ("~", ""),
@@ -150,25 +153,25 @@ def result_sentence(result: Result) -> str:
     return f"{summary}. {f'For you: {waits}.' if waits else 'Nothing needs you.'}"
 
 
-def lines_of(view: View, result: Result | None, now: float, narrow: bool) -> list[Line]:
+def lines_of(view: View, result: Result | None, now: float, cells: int) -> list[Line]:
     """Return the whole list: what the last sync here did, what waits both ways, what came in."""
     found = view.exchange
     lines: list[Line] = []
     if result is not None and result.arrived:
         title = f"This sync · {count(len(result.arrived))} came in"
-        lines += _section("result", title, result.arrived, now, narrow)
+        lines += _section("result", title, result.arrived, now, cells)
     if found.remote and not (found.outgoing.total or found.incoming.total) and found.known:
         lines += [
             *_gap(lines),
             Line("even", (Part("Both sides are equal: nothing waits", STRONG),), heading=True),
         ]
     elif found.remote:
-        lines += [*_gap(lines), *_waiting("out", "To push", found.outgoing, now, narrow)]
-        lines += [*_gap(lines), *_waiting("in", "To pull", found.incoming, now, narrow)]
+        lines += [*_gap(lines), *_waiting("out", "To push", found.outgoing, now, cells)]
+        lines += [*_gap(lines), *_waiting("in", "To pull", found.incoming, now, cells)]
     shown = {(one.id, one.commit) for one in result.arrived} if result else set()
     earlier = [one for one in view.came_in if (one.id, one.commit) not in shown]
     if earlier:
-        lines += [*_gap(lines), *_section("came", "Came in", earlier, now, narrow)]
+        lines += [*_gap(lines), *_section("came", "Came in", earlier, now, cells)]
     return lines
 
 
@@ -177,32 +180,30 @@ def _gap(lines: Sequence[Line]) -> list[Line]:
     return [Line(f"gap:{len(lines)}", (Part(""),), heading=True)] if lines else []
 
 
-def _waiting(name: str, title: str, waiting: Waiting, now: float, narrow: bool) -> Iterator[Line]:
+def _waiting(name: str, title: str, waiting: Waiting, now: float, cells: int) -> Iterator[Line]:
     yield from _section(
-        name, f"{title} · {count(waiting.total) if waiting.total else 'nothing'}", waiting.lore, now, narrow
+        name, f"{title} · {count(waiting.total) if waiting.total else 'nothing'}", waiting.lore, now, cells
     )
     more = waiting.total - len(waiting.lore)
     if more > 0:
         yield Line(f"{name}:more", (Part(f"… and {count(more)} more", QUIET),), heading=True)
 
 
-def _section(
-    name: str, title: str, changes: Sequence[LoreChange], now: float, narrow: bool
-) -> Iterator[Line]:
+def _section(name: str, title: str, changes: Sequence[LoreChange], now: float, cells: int) -> Iterator[Line]:
     yield Line(f"{name}:", (Part(title, STRONG),), heading=True)
     for at, change in enumerate(changes):
-        yield _line(f"{name}:{at}:{change.commit}:{change.id}", change, now, narrow)
+        yield _line(f"{name}:{at}:{change.commit}:{change.id}", change, now, cells)
 
 
-def _line(key: str, change: LoreChange, now: float, narrow: bool) -> Line:
+def _line(key: str, change: LoreChange, now: float, cells: int) -> Line:
     """Format a change: sign and title, then the phrase and the age, aligned right."""
     sign, style = _SIGNS.get(change.kind, ("·", ""))
     gone = change.kind == change_phrase.FORGOTTEN
-    phrase = (
-        change.phrase if cell_len(change.phrase) <= MOST_PHRASE else change.phrase[: MOST_PHRASE - 1] + "…"
-    )
-    if narrow or change.kind == change_phrase.CHANGED:
+    phrase = change.phrase
+    if cells < NARROW or change.kind == change_phrase.CHANGED:
         phrase = phrase.partition(" by ")[0]  # who did it stands above the entry
+    most = min(MOST_PHRASE, max(LEAST_PHRASE, cells - TITLES))
+    phrase = fitted(phrase, min(most, cell_len(phrase)))
     parts = [
         Part(sign, style, SIGN_CELLS),
         Part(change.title, QUIET if gone else ""),

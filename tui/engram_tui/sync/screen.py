@@ -132,7 +132,7 @@ class SyncScreen(LineScreen):
         last.display = bool(text)
         self.line_list.set_placeholder(*empty_lines(view))
         self.line_list.show_lines(
-            lines_of(view, self.result, self.now(), self.is_narrow), keep=chosen.id if chosen else ""
+            lines_of(view, self.result, self.now(), self.app.size.width), keep=chosen.id if chosen else ""
         )
         self.refresh_bindings()
 

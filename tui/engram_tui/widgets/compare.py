@@ -38,10 +38,9 @@ class Compare(ModalScreen[str | None]):
     Compare #right { border-left: solid $primary 40%; }
     Compare Static { height: auto; }
     Compare .heading {
-        height: 1; padding: 0 1; width: 1fr; text-style: bold; background: $panel;
-        text-wrap: nowrap; text-overflow: ellipsis;
+        height: auto; max-height: 2; padding: 0 1; width: 1fr; text-style: bold; background: $panel;
     }
-    Compare .headings { height: 1; }
+    Compare .headings { height: auto; background: $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "close"),

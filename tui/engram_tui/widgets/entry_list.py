@@ -24,9 +24,10 @@ from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.action import bindings
 from engram_tui.shell.actions import MOVES
 from engram_tui.widgets.format import age, bar, fraction, short_category
-from engram_tui.widgets.rows import Row, have_refs, ids_of
+from engram_tui.widgets.rows import Row, have_refs, place_of
 
-NARROWEST, SMALL = 56, 70  # cells from which the category fits, and how often it helped with a confidence bar
+NARROWEST, SMALL = 56, 70  # cells from which the category fits, and a confidence bar
+WITH_HELPED = 76  # cells from which it fits how often it helped
 ROOMY = 82  # cells from which the longer confidence bar fits
 WITH_WHO = 90  # cells from which the name of who recorded it fits
 VERY_ROOMY = 110  # cells from which the usefulness fits, too
@@ -114,8 +115,8 @@ class EntryList(ScrollView, can_focus=True):
         before, line, old = self.current, self.cursor - self.scroll_offset.y, self.cursor
         self.rows = rows
         self.shows_refs = have_refs(rows) if rows and isinstance(rows[0], Row) else False
-        ids = ids_of(rows) if keep else []
-        wanted = ids.index(keep) if keep in ids else (min(old, max(0, len(rows) - 1)) if keep else 0)
+        place = place_of(rows, keep) if keep else 0
+        wanted = min(old, max(0, len(rows) - 1)) if place is None else place
         self._measure()
         self.set_reactive(EntryList.cursor, wanted)
         if keep:
@@ -259,7 +260,7 @@ class EntryList(ScrollView, can_focus=True):
         found |= {"worth": USEFULNESS_CELLS} if self.shows_usefulness or width >= VERY_ROOMY else {}
         found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
         found |= {"age": AGE_CELLS}
-        found |= {"helped": COUNT_CELLS} if width >= SMALL else {}
+        found |= {"helped": COUNT_CELLS} if width >= WITH_HELPED else {}
         return found | {"title": max(6, width - 2 - sum(found.values()))}
 
     def heading(self) -> str:

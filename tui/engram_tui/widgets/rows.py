@@ -171,6 +171,14 @@ def ids_of(rows: Sequence[Row]) -> list[str]:
     return ids() if ids else [row.id for row in rows]
 
 
+def place_of(rows: Sequence[Row], row_id: str) -> int | None:
+    """Return the place of the row with this id; None where there is none."""
+    if hasattr(rows, "place_of"):  # of rows that are made when they are looked at
+        return rows.place_of(row_id)  # type: ignore[no-any-return]
+    ids = ids_of(rows)
+    return ids.index(row_id) if row_id in ids else None
+
+
 def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:
     """Return the same rows with some changed or (None) gone, in the order they had."""
     ids = ids_of(rows)
