@@ -70,6 +70,49 @@ def test_what_was_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -
         assert found.lore.confidence >= 0.6
 
 
+def test_files_that_only_lead_to_others_are_named_and_no_entries(store: Engram, tmp_path: Path) -> None:
+    for pointer in (
+        "@AGENTS.md\n",
+        "See [CLAUDE.md](CLAUDE.md).\n",
+        "# Rules\n\nPlease read `docs/rules.md`\n",
+    ):
+        (tmp_path / "AGENTS.md").write_text(pointer, "utf-8")
+        done = imported(store, tmp_path / "AGENTS.md", kind="rules")
+        assert (done.imported, [one.path for one in done.left_out]) == (0, ["AGENTS.md"]), pointer
+    (tmp_path / "AGENTS.md").write_text("@AGENTS.md\n\n- Money is cents.\n", "utf-8")
+    assert imported(store, tmp_path / "AGENTS.md", kind="rules").imported == 1
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/MEMORY.md").write_text("- [One](one.md): what one says\n\nTea is at four.\n", "utf-8")
+    (tmp_path / "memory/one.md").write_text("---\nname: One\n---\nOne says hello.\n", "utf-8")
+    done = imported(store, tmp_path / "memory", kind="claude-memory")
+    assert [(one.path, one.what) for one in done.left_out] == [
+        ("MEMORY.md", "lines that lead to other notes")
+    ]
+
+
+def test_relations_that_engram_has_no_name_for_are_named(store: Engram, tmp_path: Path) -> None:
+    (tmp_path / "bm").mkdir()
+    (tmp_path / "bm/A.md").write_text(
+        "# A\n\n- part_of [[B]]\n- extends [[B]]\n- relates_to [[B]]\n", "utf-8"
+    )
+    (tmp_path / "bm/B.md").write_text("# B\n\nText.\n", "utf-8")
+    done = imported(store, tmp_path / "bm", kind="basic-memory")
+    assert {one.kind for one in lore_of(store)["A"].relations} == {"see_also", "refines"}
+    assert [one.what for one in done.left_out] == ["the relation part_of to B"]
+
+
+def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_path: Path) -> None:
+    said = {
+        "results": [{"id": "1", "memory": "Ada likes tea", "user_id": "ada"}],
+        "relations": [{"source": "ada", "relationship": "works with", "target": "bob"}],
+    }
+    (tmp_path / "mem0.json").write_text(json.dumps(said), "utf-8")
+    done = imported(store, tmp_path / "mem0.json", kind="mem0")
+    assert (done.imported, done.problems) == (2, ())
+    related = {(one.source, one.kind, one.target) for one in graph_of(store.store).edges}
+    assert any(kind == "works_with" for _, kind, _ in related)
+
+
 def test_every_kind_has_an_example_here() -> None:
     assert set(PLACES) | {"markdown", "json"} == {kind.name for kind in KINDS}
 

@@ -40,6 +40,8 @@ def test_sync_takes_and_sends_the_branch_alone(code: Path, hub: Path, tmp_path: 
     second = tmp_path / "second"
     assert "`engram init` takes it" in cli("list", "--scope", "project", cwd=second).err
     assert "`engram init` takes it" in ok("query", "queue consumer", cwd=second).err
+    refused = cli("sync", cwd=second)
+    assert (refused.code, "`engram init` takes it" in refused.err) == (3, True)
     assert ok("query", "queue consumer", "--scope", "user", cwd=second).err == ""
     begins = json.dumps({"session_id": "s", "cwd": str(second), "source": "startup"}).encode()
     brief = ok("hook", "session-start", "--agent", "claude-code", cwd=second, stdin=begins).json

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.domain.entry.note_markup import NoteMarkup
 
-FORMAT = 18
+FORMAT = 19
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

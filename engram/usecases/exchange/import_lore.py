@@ -39,6 +39,7 @@ _RELATIONS = {
     **dict.fromkeys(("replaces", "obsoletes"), "supersedes"),
     **dict.fromkeys(("conflicts_with", "disagrees_with"), "contradicts"),
     **dict.fromkeys(("follows_from", "due_to", "resulted_from"), "caused_by"),
+    **dict.fromkeys(("relates_to", "related_to", "see"), "see_also"),
 }
 Progress = Callable[[int, int], None]
 
@@ -102,11 +103,13 @@ def import_lore(
     problems: list[dict[str, object]] = []
     places = [Found(options.kind, path)] if isinstance(path, str) else path
     own = store.places.scope == USER
-    read = [sources(one.kind, one.path, store.categories, problems, own=own) for one in places]
+    left: list[LeftOut] = []
+    read = [sources(one.kind, one.path, store.categories, problems, left, own=own) for one in places]
     found = [_named(source, place) for place, some in zip(places, read, strict=True) for source in some]
     with store.lock:
         run = _Run(store, options, problems)
         run.linked = {fold(link.target) for one in found for part in one.parts for link in text_links(part)}
+        run.left += left
         for one in places:
             run.left += passed_over(one.path, (*MARKDOWN, ".mdc"))
         for number, source in enumerate(found):
@@ -228,7 +231,11 @@ class _Run:
             for kind, name in source.related:
                 other = self._called.get(fold(name), "")
                 if other and other != lore.id:
-                    found.append(Relation(_RELATIONS.get(fold(kind).replace(" ", "_"), "see_also"), other))
+                    known = _RELATIONS.get(fold(kind).replace(" ", "_"), "")
+                    found.append(Relation(known or "see_also", other))
+                    if not known:
+                        what = f"the relation {kind} to {name}"
+                        self.left.append(LeftOut(source.where, what, "see_also, and its name in the text"))
                 elif not other:
                     what = f"the relation {kind} to {name}, which is not here"
                     self.left.append(LeftOut(source.where, what, "stays a link in the text"))

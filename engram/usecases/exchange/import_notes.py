@@ -31,7 +31,7 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     time_of,
 )
-from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys
+from engram.usecases.exchange.left_out import AS_PROPERTY, STAYS, LeftOut, as_keys
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -51,16 +51,18 @@ _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 
 
 def note_sources(
-    kind: str, path: str, categories: Categories, problems: list[dict[str, object]]
+    kind: str, path: str, categories: Categories, problems: list[dict[str, object]], left: list[LeftOut]
 ) -> Iterator[Source]:
-    """Yield the notes of that kind at `path`, in order; what cannot be read becomes a problem."""
+    """Yield the notes of that kind at `path`, in order; what cannot be read becomes a problem, what says nothing is `left`."""
     for file, relative in files_below(path, problems, (*MARKDOWN, ".mdc")):
         try:
             source = _source(kind, read_file(file, MAX_BYTES), relative, categories)
         except (EngramError, OSError) as error:
             problems.append({"path": relative, **problem_of(error)})
             continue
-        if source is not None:
+        if source is None:
+            left.append(LeftOut(relative, "only leads to other files, or is Engram's own", STAYS))
+        else:
             yield source
 
 
@@ -71,6 +73,7 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     index = os.path.basename(relative).lower() == _INDEX
     text = tool_notes.without_index(note.text) if index else note.text
+    is_cut = text != note.text
     if not tool_notes.says_something(text):
         return None  # an index of other notes, or rules that Engram itself put there
     whole = kind == BASIC_MEMORY or (kind == CLAUDE_MEMORY and not index and bool(note.head))
@@ -92,7 +95,8 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         agent=known.agent if known else "",
     )
     keys = as_keys({name: said for name, said in note.head.items() if name not in _TAKEN}, KEYS)
-    left = tuple([LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys])
+    left = [LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys]
+    left += [LeftOut(relative, "lines that lead to other notes", STAYS)] if is_cut else []
     aliases = tuple(tool_notes.listed(note.head.get("aliases", "")))
     keys |= {"aliases": aliases} if aliases else {}
     own_names = (named, os.path.splitext(os.path.basename(relative))[0], note.head.get("permalink", ""))
@@ -101,7 +105,7 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         author=note.head.get("author", "")[:200],
         names=tuple(dict.fromkeys([*filter(None, own_names), *tool_notes.listed(note.head.get("aliases", ""))])),
         related=tuple(tool_notes.relations(text)) if kind == BASIC_MEMORY else (),
-        left=left,
+        left=tuple(left),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from engram.domain.entry.categories import Categories
+    from engram.usecases.exchange.left_out import LeftOut
 
 RULE_FILES = (
     "claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules",
@@ -94,9 +95,17 @@ def _has_days(path: str) -> bool:
 
 
 def sources(
-    kind: str, path: str, categories: Categories, problems: list[dict[str, object]], *, own: bool = False
+    kind: str,
+    path: str,
+    categories: Categories,
+    problems: list[dict[str, object]],
+    left: list[LeftOut],
+    *,
+    own: bool = False,
 ) -> Iterator[Source]:
     """Return what there is to import at `path`, of that kind ("": whichever it is); `own`: into a person's own store.
+
+    Of files that give nothing, `problems` are those that cannot be read, and `left` the others.
 
     Raises NotFoundError, UsageError.
     """
@@ -118,7 +127,7 @@ def sources(
     if known.is_markdown:
         from engram.usecases.exchange.import_notes import note_sources
 
-        return note_sources(kind, path, categories, problems)
+        return note_sources(kind, path, categories, problems, left)
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder, but {kind} is a file of JSON.", "Name the file.")
     return row_sources(path, categories, problems, kind, own=own)

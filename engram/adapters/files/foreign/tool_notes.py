@@ -18,6 +18,10 @@ _RELATION = re.compile(r"\[\[([^\]|#]+)")
 _TYPED = re.compile(r"^\s*-[ \t]+([A-Za-z][\w -]{0,60}?)[ \t]+\[\[([^\]|#]+)", re.MULTILINE)
 _HASHTAG = re.compile(r"(?<![\w#/&(])#([A-Za-z][\w-]*)")
 _OBSERVATION = re.compile(r"^\s*-[ \t]+\[([^\]\s][^\]]*)\][ \t]+(?!\()", re.MULTILINE)
+_POINTER = re.compile(
+    r"(?:(?:please )?(?:see|read|refer to)[ :]+)?[`\[]*@?(?:\.?/)?[\w./-]+\.md[`\]]*(?:\([^)]*\))?\.?",
+    re.IGNORECASE,
+)
 _TASK_MARKS = ("x", "X", "-")
 
 
@@ -47,8 +51,9 @@ def without_index(text: str) -> str:
 
 
 def says_something(text: str) -> bool:
-    """Return whether there is more than headings."""
-    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+    """Return whether there is more than headings, and pointers to a file that agents read instead: `@AGENTS.md`."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return any(not line.startswith("#") and not _POINTER.fullmatch(line) for line in lines)
 
 
 def linked(text: str) -> list[str]:

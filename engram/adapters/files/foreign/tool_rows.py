@@ -141,7 +141,7 @@ def _entities(values: Values) -> Values:
         ):
             line = f"{row['relationType']} [[{row['to']}]]"
             relations.setdefault(str(row["from"]), []).append(line)
-            kind = re.sub(r"\W+", "_", str(row["relationType"]).lower()).strip("_")
+            kind = _kind_of_relation(str(row["relationType"]))
             typed.setdefault(str(row["from"]), []).append((str(row["to"]), kind, ""))
         else:
             rest.append((where, row))
@@ -154,6 +154,10 @@ def _entities(values: Values) -> Values:
                 (where, EntityRow(name, "", kind if kind in TYPES else "", facts, tuple(typed.get(name, ()))))
             )
     return found
+
+
+def _kind_of_relation(said: str) -> str:
+    return re.sub(r"\W+", "_", said.lower()).strip("_")
 
 
 def _entity(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
@@ -192,6 +196,10 @@ def _recalled(row: Row) -> object:
 
 
 def _memory(row: Row) -> object:
+    """Return a memory with all that is said of it; a relation of its graph as one of an entity."""
+    start, kind, end = row.get("source"), row.get("relationship"), row.get("target") or row.get("destination")
+    if start and kind and end and not row.get("memory"):
+        return EntityRow(str(start), "", "", (), ((str(end), _kind_of_relation(str(kind)), ""),))
     meta = row.get("metadata")
     kind = meta.get("category") or meta.get("type") if isinstance(meta, Mapping) else ""
     fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from engram.cli.parsing import add, declare, values_of
 from engram.cli.progress import steps
-from engram.domain.errors import REMOTE_FAILED, UsageError
+from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -72,6 +73,7 @@ def timeout(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Sync and report; trouble after something was done gives the exit code of that trouble."""
+    from engram.usecases.opening.open_store import own_store_notice
     from engram.usecases.sync.sync import Options, preview, sync
 
     arguments = call.arguments
@@ -83,6 +85,8 @@ def run(call: Call) -> int:
         return _all(call, options)
     if arguments.scope:
         _clone_missing(call)
+    elif lore := own_store_notice(call.store, os.getcwd()):
+        raise NotFoundError("There is no store of this project in this clone yet.", lore)
     with steps(call.output) as step:
         if arguments.dry_run:
             return _show_plan(call, preview(call.store, options, step))
