@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -16,15 +18,10 @@ from storekit import opened
 from engram.adapters.embed import minilm
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.minilm_question import QuestionReader, question_tokenizer
-from engram.adapters.embed.neural import (
-    MAP_FILE,
-    MAPPED_TRUST,
-    READ_TRUST,
-    BundledHalf,
-    NeuralEmbedder,
-    read_map,
-)
+from engram.adapters.embed.neural import MAPPED_TRUST, READ_TRUST, BundledHalf, NeuralEmbedder
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
+from engram.adapters.embed.question_map import MAP_FILE, read_map
+from engram.adapters.index.vectors import quantised
 from engram.usecases.index import freshness
 from engram.usecases.index.refresh import refresh
 
@@ -78,7 +75,8 @@ def test_the_tokenizer_gives_the_ids_of_the_uncased_vocabulary_of_bert() -> None
 def test_the_map_of_questions_fits_both_models() -> None:
     bundled = open_embedder("bundled")
     assert bundled is not None
-    assert read_map(MAP_FILE, bundled.dimensions).shape == (bundled.dimensions, minilm.DIMENSIONS)
+    vectors = bundled.embed(NOTES)
+    assert read_map(MAP_FILE, bundled.dimensions).of(vectors).shape == (len(NOTES), minilm.DIMENSIONS)
     with pytest.raises(EmbeddingError, match="does not fit"):
         read_map(MAP_FILE, 2 * bundled.dimensions)
 
@@ -136,6 +134,44 @@ def test_no_question_loads_onnxruntime_and_a_read_one_has_the_vector_of_the_tran
     wanted = read.transformer.embed_one(question)
     assert second[length:] / np.linalg.norm(second[length:]) == pytest.approx(wanted, abs=1e-6)
     assert not read.embed_one(" ")[length:].any()
+
+
+@installed
+def test_a_mapped_question_is_the_same_without_numpy(tmp_path: Path) -> None:
+    neural = embedder(tmp_path)
+    meanwhile = neural.meanwhile(neural.identity)
+    assert meanwhile is not None
+    question = "what happens when a card is declined"
+    for asked in (neural, meanwhile):
+        plain = asked.without_numpy()
+        assert plain is not None
+        wanted = quantised(asked.embed_one(question).copy())
+        assert plain.direction(question) == pytest.approx(wanted.tolist(), abs=2)
+        assert plain.direction("漢字") == []
+    assert embedder(tmp_path, symmetric=True).without_numpy() is None
+
+
+@installed
+@pytest.mark.parametrize("questions", ["mapped", "read"])
+def test_a_command_that_maps_its_question_imports_neither_numpy_nor_onnxruntime(
+    tmp_path: Path, home: Path, questions: str
+) -> None:
+    configure(home, provider="neural", questions=questions)
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        for note in NOTES:
+            engram.record(note, category="FACT")
+        reindex(engram)
+        assert engram.make_vectors().done == len(NOTES)
+    code = (
+        "import sys, engram; store = engram.open(sys.argv[1], background=False);"
+        "answer = store.query('is a declined card charged again', min_confidence=0);"
+        "print(answer.strategy, answer.lore[0].lore.content);"
+        "print([name for name in ('numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
+    imported = "[]" if questions == "mapped" else "['numpy']"
+    assert done.stdout.splitlines() == [f"hybrid {NOTES[0]}", imported]
 
 
 @installed

@@ -22,8 +22,9 @@ import numpy as np  # noqa: E402
 from sources import Pair, listed, pairs_of  # noqa: E402
 from teacher import Teacher  # noqa: E402
 
-from engram.adapters.embed.neural import MAP, MAPPED_SHARE  # noqa: E402
+from engram.adapters.embed.neural import MAPPED_SHARE  # noqa: E402
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder  # noqa: E402
+from engram.adapters.embed.question_map import MATRIX, SCALES  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ SEED = 0
 _OF_A_SOURCE = 700  # pairs of one source, at most: no subject is to prevail
 _HELD_OUT = 1500
 _RIDGE = 10.0
+_TINY = 1e-12
 _BODY = 400  # characters of a longer text that the transformer reads: about an entry
 
 
@@ -111,10 +113,12 @@ def _cut(read: Read, start: int, end: int) -> Read:
 
 
 def _save(path: str, matrix: NDArray[np.float32]) -> None:
-    """Write the map as two-byte floats. Its length does not count, so it fits their range."""
+    """Write the map, a row for each number of the transformer's vectors: in numbers of one byte, each row with a scale."""
     from safetensors.numpy import save_file
 
-    save_file({MAP: (matrix / np.abs(matrix).max()).astype(np.float16)}, path)
+    scales = np.abs(matrix.T).max(axis=1).clip(min=_TINY) / 127
+    rows = np.rint(matrix.T / scales[:, None]).astype(np.int8)
+    save_file({MATRIX: rows, SCALES: scales.astype(np.float32)}, path)
     os.chmod(path, 0o644)  # safetensors makes it for its owner alone
 
 

@@ -88,6 +88,9 @@ class EncodedEmbedder:
                 known |= self._made(list(missing), patient=False)
         return *self._rows(slices, known), []
 
+    def without_numpy(self) -> None:
+        """Return None: what makes these vectors takes longer than numpy."""
+
     def meanwhile(self, model: str) -> None:
         """Return None: there are no other vectors."""
 

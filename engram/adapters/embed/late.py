@@ -7,7 +7,7 @@ whether all of it is in one place.
 
 from __future__ import annotations
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,20 @@ TWO_BYTES = 65_536
 _NOTHING = (0.0, 0)
 TINY = 1e-9
 SCALE = 224.0  # 127 stands for 0.567: hardly any number of a unit vector is larger
+
+
+class PlainNearness(NamedTuple):
+    """The tokens of a query, and for each text and token the cosine of the nearest token, 0..1: `stretch` in the best
+    stretch of the text, `whole` in all of it.
+
+    `shares` are those of the tokens (1 in all), `words` the numbers of their words, `lengths` those of the texts in tokens.
+    """
+
+    shares: list[float]
+    words: list[int]
+    stretch: list[list[float]]
+    whole: list[list[float]]
+    lengths: list[int]
 
 
 def heaviest_tokens(words: Sequence[Sequence[int]], weights: Sequence[float]) -> dict[int, tuple[float, int]]:

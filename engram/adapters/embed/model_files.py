@@ -83,21 +83,20 @@ def map_table(file: TensorFile) -> NDArray[np.int8]:
     return array
 
 
-def read_floats(file: TensorFile, name: str) -> NDArray[np.float32]:
-    """Read a small tensor of two-byte floats. Raises EmbeddingError if the file has none by this name, or has shrunk."""
+def read_tensor(file: TensorFile, name: str, dtype: str) -> bytes:
+    """Read a small tensor. Raises EmbeddingError if the file has none by this name and of this type, or has shrunk."""
     tensor = file.tensors.get(name)
     try:
-        if tensor is None or tensor.dtype != "F16":
-            raise ValueError(f"no '{name}' of two-byte floats")
+        if tensor is None or tensor.dtype != dtype:
+            raise ValueError(f"no '{name}' of {dtype}")
         with open(file.path, "rb") as opened:
             opened.seek(tensor.start)
             data = opened.read(tensor.end - tensor.start)
-        array: NDArray[np.float32] = (
-            numpy_module().frombuffer(data, "<f2").reshape(tensor.shape).astype("float32")
-        )
+        if len(data) != tensor.end - tensor.start:
+            raise ValueError("it has shrunk")
     except (OSError, ValueError) as error:
         raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", _AGAIN) from error
-    return array
+    return data
 
 
 def _tensors(header: bytes, size: int) -> dict[str, Tensor]:

@@ -7,11 +7,8 @@ space by a matrix that was fitted beforehand. So it is with an entry that has no
 
 from __future__ import annotations
 
-import os
-
-from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.minilm import DIMENSIONS
-from engram.adapters.embed.model_files import read_floats, read_header
+from engram.adapters.embed.question_map import MAP_FILE, read_map
 from engram.adapters.embed.table import unit, units
 from engram.adapters.numeric import numpy_module
 from engram.domain.recall.ranking import BUNDLED, Trust
@@ -25,11 +22,10 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.minilm_question import QuestionReader
-    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.protocols import Embedder, PlainModel
+    from engram.adapters.embed.question_map import QuestionMap
     from engram.adapters.embed.table import Nearness
 
-MAP_FILE = os.path.join(os.path.dirname(__file__), "bundled", "questions.safetensors")
-MAP = "questions"  # the tensor's name: (bundled dimensions, DIMENSIONS), float16
 MAPPED_SHARE = 0.3  # of the bundled model's cosine in that of both, for a question that is mapped
 READ_SHARE = 0.05  # the same for a question that the transformer reads
 MAPPED_GAIN, READ_GAIN = (
@@ -60,7 +56,7 @@ class NeuralEmbedder:
         self.transformer = transformer
         self.dimensions = bundled.dimensions + DIMENSIONS
         self.reader = reader
-        self._map: NDArray[np.float32] | None = None
+        self._map: QuestionMap | None = None
 
     @property
     def trust(self) -> Trust:
@@ -92,7 +88,7 @@ class NeuralEmbedder:
         read, there, _ = self.transformer.embed_available(texts, parts, 0)
         unread = ~read.any(axis=1)
         if unread.any():
-            read[unread] = units(static[unread] @ self._question_map())
+            read[unread] = units(self._question_map().of(static[unread]))
         return _joined(static, read, _HALF, _HALF), there, tokens
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
@@ -100,7 +96,16 @@ class NeuralEmbedder:
         static = self.bundled.embed_one(text)
         if self.reader:
             return _question(static, self.reader.read(text), READ_SHARE, READ_GAIN)
-        return _question(static, unit(static @ self._question_map()), MAPPED_SHARE, MAPPED_GAIN)
+        return _question(static, unit(self._question_map().of(static)), MAPPED_SHARE, MAPPED_GAIN)
+
+    def without_numpy(self) -> PlainModel | None:
+        """Return the model that maps a question without numpy; None where questions are read. Raises EmbeddingError."""
+        plain = self.bundled.without_numpy() if self.reader is None else None
+        if plain is None:
+            return None
+        from engram.adapters.embed.pure_python_model import PlainNeural
+
+        return PlainNeural(plain, self._question_map(), *_factors(MAPPED_SHARE, MAPPED_GAIN))
 
     def meanwhile(self, model: str) -> Embedder | None:
         """Return what asks an index of this identity by the bundled vectors alone; None for that of another model."""
@@ -131,7 +136,7 @@ class NeuralEmbedder:
         self.bundled.drop_unused()
         self.transformer.drop_unused()
 
-    def _question_map(self) -> NDArray[np.float32]:
+    def _question_map(self) -> QuestionMap:
         if self._map is None:
             self._map = read_map(MAP_FILE, self.bundled.dimensions)
         return self._map
@@ -153,13 +158,26 @@ class BundledHalf(NeuralEmbedder):
         static = self.bundled.embed_one(text)
         return _question(static, numpy_module().zeros(DIMENSIONS, "float32"), 1.0)
 
+    def without_numpy(self) -> PlainModel | None:
+        """Return the model that asks by the bundled vectors without numpy. Raises EmbeddingError."""
+        plain = self.bundled.without_numpy()
+        if plain is None:
+            return None
+        from engram.adapters.embed.pure_python_model import PlainNeural
+
+        return PlainNeural(plain, self._question_map(), *_factors(1.0))
+
 
 def _question(
     static: NDArray[np.float32], read: NDArray[np.float32], share: float, gain: float = 1.0
 ) -> NDArray[np.float32]:
     """Return a question's vector: its product with an entry's is `gain` times the weighted mean of both cosines."""
-    first, second = gain * share / _HALF, gain * (1 - share) / _HALF
-    return _joined(static[None], read[None], first, second)[0]  # type: ignore[no-any-return]
+    return _joined(static[None], read[None], *_factors(share, gain))[0]  # type: ignore[no-any-return]
+
+
+def _factors(share: float, gain: float = 1.0) -> tuple[float, float]:
+    """Return by how much both halves of a question are multiplied."""
+    return gain * share / _HALF, gain * (1 - share) / _HALF
 
 
 def _joined(
@@ -169,13 +187,3 @@ def _joined(
     numpy = numpy_module()
     halves = [static * numpy.float32(first), read * numpy.float32(second)]
     return numpy.concatenate(halves, axis=1)  # type: ignore[no-any-return]
-
-
-def read_map(path: str, rows: int) -> NDArray[np.float32]:
-    """Return the matrix that maps bundled vectors of questions, (rows, DIMENSIONS). Raises EmbeddingError."""
-    found = read_floats(read_header(path), MAP)
-    if found.shape != (rows, DIMENSIONS):
-        raise EmbeddingError(
-            f"The map of questions in {path} does not fit the models.", "Install Engram again."
-        )
-    return found

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.late import PlainNearness
     from engram.adapters.embed.table import Nearness
     from engram.domain.recall.ranking import Trust
 
@@ -45,6 +46,9 @@ class Embedder(Protocol):
     @property
     def immediate(self) -> Embedder | None:
         """What embeds any text at once, for comparing texts that are not in the index; None if nothing does."""
+
+    def without_numpy(self) -> PlainModel | None:
+        """Return what asks one question without numpy; None where that is no quicker, or not to be had. Raises EmbeddingError."""
 
     def meanwhile(self, model: str) -> Embedder | None:
         """Return what asks an index of the model with this identity while most of its entries lack vectors; None for nothing."""
@@ -83,6 +87,18 @@ class Embedder(Protocol):
 
         None if single tokens have no vectors. Raises ValueError for bytes that are no tokens.
         """
+
+
+class PlainModel(Protocol):
+    """What answers one question without numpy."""
+
+    def direction(self, text: str) -> list[int]:
+        """Return the vector of a question in numbers of one byte, as an index holds them; [] without known words."""
+
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> PlainNearness:
+        """Return how near the tokens of texts come to those of a query's words. Raises ValueError."""
 
 
 class Encoder(Protocol):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.model import StaticModel
-    from engram.adapters.embed.protocols import Embedder, Tokenizer
+    from engram.adapters.embed.protocols import Embedder, PlainModel, Tokenizer
     from engram.adapters.embed.pure_python_model import PurePythonModel
     from engram.adapters.embed.table import Nearness
     from engram.domain.recall.ranking import Trust
@@ -73,6 +73,10 @@ class StaticEmbedder:
     def immediate(self) -> Embedder:
         """Itself."""
         return self
+
+    def without_numpy(self) -> PlainModel | None:
+        """Return None: the table of another model is not read without numpy."""
+        return None
 
     def meanwhile(self, model: str) -> None:
         """Return None: entries get their vectors at once."""

@@ -10,30 +10,25 @@ import struct
 from itertools import pairwise
 from operator import mul
 
-from engram.adapters.embed.late import COMPARED, MOST_ASKED, SCALE, STRETCH, TINY, heaviest_tokens
+from engram.adapters.embed.late import (
+    COMPARED,
+    MOST_ASKED,
+    SCALE,
+    STRETCH,
+    TINY,
+    PlainNearness,
+    heaviest_tokens,
+)
 from engram.adapters.embed.model_files import TABLE
 from engram.adapters.plain_numbers import products, unit_rows
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engram.adapters.embed.model_files import TensorFile
-    from engram.adapters.embed.protocols import Tokenizer
-
-
-class PlainNearness(NamedTuple):
-    """The tokens of a query, and for each text and token the cosine of the nearest token, 0..1: `stretch` in the best
-    stretch of the text, `whole` in all of it.
-
-    `shares` are those of the tokens (1 in all), `words` the numbers of their words, `lengths` those of the texts in tokens.
-    """
-
-    shares: list[float]
-    words: list[int]
-    stretch: list[list[float]]
-    whole: list[list[float]]
-    lengths: list[int]
+    from engram.adapters.embed.protocols import PlainModel, Tokenizer
+    from engram.adapters.embed.question_map import QuestionMap
 
 
 class PurePythonModel:
@@ -99,10 +94,28 @@ class PurePythonModel:
         return unit_rows(b"".join([self._data[start : start + width] for start in starts]), width, SCALE)
 
 
-def _quantised(vector: Sequence[int]) -> list[int]:
-    """Return the direction of a vector in numbers of one byte; zeros for zeros."""
-    length = sum(map(mul, vector, vector)) ** 0.5
-    factor = SCALE / length if length else 0.0
+class PlainNeural:
+    """The same for `neural`: the bundled vector and what the map makes of it, each times its factor."""
+
+    def __init__(self, bundled: PlainModel, mapping: QuestionMap, first: float, second: float) -> None:
+        self.nearness = bundled.nearness
+        self._bundled = bundled
+        self._mapping = mapping
+        self._factors = first, second
+
+    def direction(self, text: str) -> list[int]:
+        """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
+        static = self._bundled.direction(text)
+        if not static:
+            return []
+        first, second = self._factors
+        return _quantised(static, first) + _quantised(self._mapping.of_direction(static), second)
+
+
+def _quantised(vector: Sequence[float], length: float = 1.0) -> list[int]:
+    """Return the direction of a vector, of this length, in numbers of one byte; zeros for zeros."""
+    own = sum(map(mul, vector, vector)) ** 0.5
+    factor = SCALE * length / own if own else 0.0
     found = [round(value * factor) for value in vector]
     if max(found) > 127 or min(found) < -127:
         found = [min(max(value, -127), 127) for value in found]

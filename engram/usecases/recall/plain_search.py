@@ -6,7 +6,6 @@ import sys
 from math import log
 from operator import mul
 
-from engram.adapters.embed.provider import BundledEmbedder
 from engram.domain.recall import ranking
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
@@ -17,8 +16,8 @@ from engram.usecases.recall.rerank import TokenMatch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.embed.pure_python_model import PlainNearness, PurePythonModel
+    from engram.adapters.embed.late import PlainNearness
+    from engram.adapters.embed.protocols import Embedder, PlainModel
     from engram.adapters.index.index import Generation
     from engram.adapters.index.plain_cosines import PlainCosines
     from engram.adapters.index.words import WordHits
@@ -29,13 +28,13 @@ MOST_TOKENS = 40_000  # of the texts that are reranked
 _TINY = 1e-9
 
 
-def plain_model(embedder: Embedder, generation: Generation) -> PurePythonModel | None:
+def plain_model(embedder: Embedder, generation: Generation) -> PlainModel | None:
     """Return the model without numpy, where that is quicker: in a process that has not imported numpy, for a few queries."""
     if "numpy" in sys.modules or generation.next_slot > MOST_VECTORS or sys.byteorder != "little":
         return None
     if generation.vectors is None or generation.vectors.graph_file is not None:  # the graph needs numpy
         return None
-    return embedder.without_numpy() if isinstance(embedder, BundledEmbedder) else None
+    return embedder.without_numpy()
 
 
 class PlainRelevance(Relevance):
@@ -69,7 +68,7 @@ class PlainRelevance(Relevance):
 
 
 def match_tokens(
-    model: PurePythonModel, query: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
+    model: PlainModel, query: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
 ) -> Mapping[int, TokenMatch]:
     """Match the tokens of rows and their neighbours with the query: see `rerank`. Raises ValueError, sqlite3.Error."""
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
