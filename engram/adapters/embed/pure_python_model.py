@@ -10,7 +10,7 @@ import struct
 from itertools import pairwise
 from operator import mul
 
-from engram.adapters.embed.late import COMPARED, MOST_ASKED, SCALE, STRETCH, TINY, heaviest_tokens
+from engram.adapters.embed.late_interaction import COMPARED, MOST_ASKED, SCALE, STRETCH, TINY, heaviest_tokens
 from engram.adapters.embed.model_files import TABLE
 from engram.adapters.plain_numbers import products, unit_rows
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

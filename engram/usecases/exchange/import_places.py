@@ -17,7 +17,7 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     row_sources,
 )
-from engram.usecases.exchange.left_out import is_passed_over
+from engram.usecases.exchange.unmapped_fields import is_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
