@@ -34,6 +34,12 @@ from tests.admission.test_secrets import found_in
         ("its password was green_lake9 and more", "green_lake9"),
         ("IDENTIFIED BY PASSWORD 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("the password 'ht7kd9Lqx'", "ht7kd9Lqx"),
+        ("the password for staging is Tr0ub4dor&3, ask Ada", "Tr0ub4dor&3"),
+        ("the password for staging is ascii8, ask Ada", ""),
+        ("Stripe's api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
+        ("the cache_key here is 9fK2mQ7xV1bZ8Lw4Rt", ""),
+        ("host=db\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
+        ("the password for staging is bytes-42, ask Ada", ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
         ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),
@@ -91,6 +97,8 @@ def test_an_assignment_is_judged_by_its_name_its_form_and_its_value(text: str, s
         ("build1check2release3", True),
         ("configuration1verification2ab3", False),
         ("deadbeefcafe0123beef", True),
+        ("69brbrwkfox17st", True),
+        ("69brbrwkfox17s", False),
     ],
 )
 def test_a_generated_token_is_long_mixed_and_not_made_of_words(value: str, is_one: bool) -> None:
