@@ -1,4 +1,8 @@
-"""What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords."""
+"""What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
+
+Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
+and `None` for `False`.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +43,7 @@ from tests.admission.test_secrets import found_in
         ("Stripe's api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
         ("the cache_key here is 9fK2mQ7xV1bZ8Lw4Rt", ""),
         ("host=db\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
+        ("host=db\napi_token=9fK2mQ7xV=/1bZ8Lw4Rt\n", "9fK2mQ7xV=/1bZ8Lw4Rt"),
         ("the password for staging is bytes-42, ask Ada", ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
