@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.admission.secret_rules import is_password, is_random, is_sample, is_stand_in
+from engram.domain.admission.secret_rules import (
+    is_password,
+    is_password_in_prose,
+    is_random,
+    is_sample,
+    is_stand_in,
+)
 from tests.admission.test_secrets import found_in
 
 
@@ -40,6 +46,7 @@ from tests.admission.test_secrets import found_in
         ("the password 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("the password for staging is Tr0ub4dor&3, ask Ada", "Tr0ub4dor&3"),
         ("the password for staging is ascii8, ask Ada", ""),
+        ("api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
         ("Stripe's api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
         ("the cache_key here is 9fK2mQ7xV1bZ8Lw4Rt", ""),
         ("host=db\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
@@ -167,3 +174,20 @@ def test_a_telegram_token_has_an_id_of_eight_to_ten_digits() -> None:
     for digits in range(7, 12):
         token = "9038475612031"[:digits] + ":A" + "A" + "q7Zk3wVm9Tx2bLpR5sD8fGhJ4kN6cQeW1"
         assert [rule for rule, _ in found_in(f"bot {token}")] == ["telegram-bot-token"] * (8 <= digits <= 10)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [
+        ("kd92Lq", True),
+        ("d92Lq", False),
+        ("kdLqxy", False),
+        ("kd92.Lq", False),
+        ("$kd92Lq", False),
+        ("kd92Lq()", False),
+    ],
+)
+def test_a_word_of_a_sentence_is_a_password_from_six_characters_with_a_digit_and_no_code(
+    word: str, is_one: bool
+) -> None:
+    assert is_password_in_prose(word) is is_one
