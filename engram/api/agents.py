@@ -154,7 +154,7 @@ class Teaming(Part):
         scope: str = "",
         limit: int = 10,
     ) -> Found:
-        """Active lore that fulfils every filter, the best answers to `text`, else the newest; `until` is a whole day.
+        """Active lore that matches every filter, the best answers to `text`, else the newest; `until` is a whole day.
 
         Raises UsageError, ValidationError, NotFoundError, StoreError.
         """

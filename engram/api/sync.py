@@ -116,7 +116,7 @@ class Sharing(Part):
 
     def version(self, name: str, at: str) -> Lore:
         """An entry as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
-        from engram.usecases.history.past import read_version
+        from engram.usecases.history.past_versions import read_version
 
         return read_version(self.store, name, at)
 

@@ -47,7 +47,7 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
             sync_consent.refuse(store, remote.name)
             call.output.rule("It does not sync by itself. Allow it later: engram sync --yes")
     except EngramError as error:
-        call.output.note(f"Whether it may sync by itself was not asked: {error.message}")
+        call.output.note(f"Engram could not ask whether it may sync by itself: {error.message}")
     finally:
         store.close()
 

@@ -129,8 +129,8 @@ class Memory:
             finally:
                 job.waited_for = False
         raise EngramError(
-            f"Engram is still busy after {self._opening.patience:g} seconds and goes on in the background.",
-            "Carry on without it and try again later; what was to be written may be written by then.",
+            f"Engram is still busy after {self._opening.patience:g} seconds and continues in the background.",
+            "Carry on without it and try again later; a write may have finished by then.",
         )
 
     @property

@@ -84,7 +84,7 @@ class Forgotten(BaseModel):
 
 
 class Status(BaseModel):
-    """How the memory is doing."""
+    """The state of the memory."""
 
     store: str
     scope: str

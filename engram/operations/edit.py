@@ -23,7 +23,7 @@ EDIT = Operation("edit", "Change an entry.", (
     text("content", "its new text; - reads standard input", default=None),
     text("category", "its new category", default=None, values=CATEGORY),
     texts("context", "context", "where and when it was learned", default=None),
-    share("confidence", "states anew how sure, 0.00 to 1.00; judgements still count", only=(CLI, HTTP)),
+    share("confidence", "how sure, stated anew, 0.00 to 1.00; judgements still count", only=(CLI, HTTP)),
     share("importance", "how much it matters, 0.00 to 1.00"),
     text("status", "active, pending, archived or superseded", default=None, choices=STATUSES),
     text("type", "episodic, semantic, procedural or working", default=None, values=TYPE, only=(HTTP,)),

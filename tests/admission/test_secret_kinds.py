@@ -50,6 +50,7 @@ FOUND = [
     ("curl -H 'Circle-Token: ", made(40, HEX), "' https://circleci.com/api/v2/me"),
     ("Neon: ", "na" + "pi_" + made(64, LOWER), "\n"),
     ("psql postgresql://ada:", "np" + "g_" + made(12), "@ep-cool-lake-1234.eu-central-1.aws.neon.tech/lore"),
+    ("git clone https://", made(40), "@git.example.org/team/lore.git"),
     ("Tavily: ", "tv" + "ly-" + made(32), " in staging"),
     ("Tavily: ", "tv" + "ly-dev-" + made(32), " in staging"),
     ("ElevenLabs: ", "s" + "k_" + made(48, HEX), "\n"),

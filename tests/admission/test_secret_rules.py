@@ -1,10 +1,20 @@
-"""What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords."""
+"""What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
+
+Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
+and `None` for `False`.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from engram.domain.admission.secret_rules import is_password, is_random, is_sample, is_stand_in
+from engram.domain.admission.secret_rules import (
+    is_password,
+    is_password_in_prose,
+    is_random,
+    is_sample,
+    is_stand_in,
+)
 from tests.admission.test_secrets import found_in
 
 
@@ -34,6 +44,14 @@ from tests.admission.test_secrets import found_in
         ("its password was green_lake9 and more", "green_lake9"),
         ("IDENTIFIED BY PASSWORD 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("the password 'ht7kd9Lqx'", "ht7kd9Lqx"),
+        ("the password for staging is Tr0ub4dor&3, ask Ada", "Tr0ub4dor&3"),
+        ("the password for staging is ascii8, ask Ada", ""),
+        ("api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
+        ("Stripe's api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
+        ("the cache_key here is 9fK2mQ7xV1bZ8Lw4Rt", ""),
+        ("host=db\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
+        ("host=db\napi_token=9fK2mQ7xV=/1bZ8Lw4Rt\n", "9fK2mQ7xV=/1bZ8Lw4Rt"),
+        ("the password for staging is bytes-42, ask Ada", ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
         ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),
@@ -91,6 +109,8 @@ def test_an_assignment_is_judged_by_its_name_its_form_and_its_value(text: str, s
         ("build1check2release3", True),
         ("configuration1verification2ab3", False),
         ("deadbeefcafe0123beef", True),
+        ("69brbrwkfox17st", True),
+        ("69brbrwkfox17s", False),
     ],
 )
 def test_a_generated_token_is_long_mixed_and_not_made_of_words(value: str, is_one: bool) -> None:
@@ -154,3 +174,20 @@ def test_a_telegram_token_has_an_id_of_eight_to_ten_digits() -> None:
     for digits in range(7, 12):
         token = "9038475612031"[:digits] + ":A" + "A" + "q7Zk3wVm9Tx2bLpR5sD8fGhJ4kN6cQeW1"
         assert [rule for rule, _ in found_in(f"bot {token}")] == ["telegram-bot-token"] * (8 <= digits <= 10)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [
+        ("kd92Lq", True),
+        ("d92Lq", False),
+        ("kdLqxy", False),
+        ("kd92.Lq", False),
+        ("$kd92Lq", False),
+        ("kd92Lq()", False),
+    ],
+)
+def test_a_word_of_a_sentence_is_a_password_from_six_characters_with_a_digit_and_no_code(
+    word: str, is_one: bool
+) -> None:
+    assert is_password_in_prose(word) is is_one

@@ -328,6 +328,6 @@ def test_people_use_the_commands(tmp_path: Path) -> None:
     assert "Went on" in ok("team", "summary", "-", cwd=root, stdin=b"Looked around again.").out
     assert "1 observation waits" in ok("team", "observe", "The broker seems slow on Mondays.", cwd=root).out
     assert "Looked around again." in ok("search", "--agent", "human", cwd=root).out
-    assert "1 pending lore made of observations" in ok("maintain", cwd=root).out
+    assert "1 pending entries made from observations" in ok("maintain", cwd=root).out
     assert git(root, "status", "--porcelain") == ""
     assert cli("team", "list", "ada", cwd=root).code == 2

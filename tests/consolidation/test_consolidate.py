@@ -269,7 +269,7 @@ def test_the_command_shows_the_plan_as_a_tree_and_applies_it(tmp_path: Path, clo
         "        say the same (cosine at least 0.99); confidence afterwards 0.70",
         "        result: ID1 · 0.70 · ✓0",
         f'⚠ 0.94  "{SLOW}": one s…',
-        "engram review decides about what is left to you",
+        "`engram review` lists what is left to you",
         "Nothing was changed. engram consolidate --apply",
     ]
     done = ok("consolidate", "--only", "merge", "--apply", "--json", cwd=root).json

@@ -33,7 +33,7 @@ SURROGATE = "half \ud800 a character"
         (b"", "The content is empty"),
         (b" \n\t\r\n ", "The content is empty"),
         (b"\xef\xbb\xbf", "The content"),
-        ("\u200b\u200d\ufe0f".encode(), "nothing that can be seen"),
+        ("\u200b\u200d\ufe0f".encode(), "no visible characters"),
         (b"<<<<<<< HEAD\nfoo", "conflict marker"),
     ],
     ids=lambda value: repr(value[:12]) if isinstance(value, bytes) else "",

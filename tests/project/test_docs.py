@@ -142,6 +142,7 @@ NOT_CHOICES = {
     "OMP_NUM_THREADS",
     "LOCALAPPDATA",
     "APPDATA",
+    "UV",
 }
 
 

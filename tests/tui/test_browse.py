@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +10,7 @@ import pytest
 from effort import sampled
 from textual import events
 from textual.widgets import Input
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, shown, using
 
 import engram
 from engram.domain.errors import StoreError
@@ -21,17 +20,6 @@ from engram_tui.browse.queries import Matches
 from engram_tui.inbox import screen as inbox
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.rows import sorted_rows
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 def files(store: engram.Engram) -> list[Path]:

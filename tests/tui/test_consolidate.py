@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from apikit import record_apart
 from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
-from tui_kit import NARROW, SIZES, User, lore, open_copy, using
+from tui_kit import NARROW, SIZES, User, lore, using
 
 import engram
 from engram_tui.consolidate.screen import ConsolidateScreen
@@ -21,12 +20,6 @@ from engram_tui.shell.text_screen import DifferenceScreen
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 async def planned(user: User) -> ConsolidateScreen:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, using
 from tui_stores import NOTE, with_a_past
 
 import engram
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return with_a_past(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 def screen(user: User) -> EntryScreen:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
 from textual.widgets import TextArea
-from tui_kit import MONEY, NARROW, QUEUE, SESSIONS, User, lore, make_template, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, SESSIONS, User, lore, using
 
 import engram
 from engram_tui.shell.prompts import Confirm
 
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
+if TYPE_CHECKING:
+    import pytest
 
 
 def statuses(store: engram.Engram) -> dict[str, str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import NARROW, QUEUE, SIZES, User, lore, make_template, open_copy, using
+from tui_kit import NARROW, QUEUE, SIZES, User, lore, make_template, using
 
 import engram
 from engram_tui.insight.screen import InsightScreen, Panel
@@ -22,12 +21,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.query("how to bake bread [@click=app.quit] \u202eyeast")
         store.feedback(helpful=lore(store, QUEUE).id)
     return made
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 async def opened(user: User) -> InsightScreen:

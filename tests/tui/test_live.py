@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, using
 from tui_stores import asked
 
 import engram
@@ -16,12 +15,6 @@ from engram_tui.live.screen import LiveScreen
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return asked(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 def live(user: User) -> LiveScreen:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from textual.widgets import OptionList
-from tui_kit import MONEY, QUEUE, RETRY, SIZES, WIDE, lore, make_template, open_copy, using
+from tui_kit import MONEY, QUEUE, RETRY, SIZES, WIDE, lore, using
 
 from engram_tui.browse.facet_pane import FacetLines
 from engram_tui.entry.screen import EntryScreen
@@ -19,17 +16,6 @@ if TYPE_CHECKING:
     import engram
 
 ROOMY = (200, 50)
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 @SIZES

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, RETRY, SIZES, User, lore, make_template, open_copy, using
+from tui_kit import NARROW, RETRY, SIZES, User, lore, using
 
 from engram.domain.errors import ValidationError
 from engram_tui.new_entry.form import NewEntryForm
@@ -18,17 +16,6 @@ if TYPE_CHECKING:
     import engram
 
 SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 async def opens(user: User) -> NewEntryForm:

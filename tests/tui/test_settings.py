@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from textual.widgets import Input
-from tui_kit import NARROW, SIZES, WIDE, User, make_template, open_copy, using
+from tui_kit import NARROW, SIZES, WIDE, User, open_copy, using
 
 from engram.domain.errors import ConfigError
 from engram_tui.settings.screen import SettingsScreen
@@ -16,11 +16,6 @@ from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
     import engram
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture

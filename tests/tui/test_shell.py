@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, make_template, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, using
 
 from engram_tui.app import TABS
 from engram_tui.shell import actions
@@ -17,17 +16,6 @@ from engram_tui.shell.frame import fitting
 
 if TYPE_CHECKING:
     import engram
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_template(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late import PlainNearness
+    from engram.adapters.embed.late_interaction import PlainNearness
     from engram.adapters.embed.table import Nearness
     from engram.domain.recall.ranking import Trust
 

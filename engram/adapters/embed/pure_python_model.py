@@ -10,7 +10,7 @@ import struct
 from itertools import pairwise
 from operator import mul
 
-from engram.adapters.embed.late import (
+from engram.adapters.embed.late_interaction import (
     COMPARED,
     MOST_ASKED,
     SCALE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from engram.adapters.embed.late import (
+from engram.adapters.embed.late_interaction import (
     COMPARED,
     MOST_ASKED,
     MOST_STORED,

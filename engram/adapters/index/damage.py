@@ -50,7 +50,7 @@ def damage_noticed() -> Iterator[None]:
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
         text = str(error)
         if "PermissionDenied" in text:  # which tantivy puts into a dump of its own error, as the words below
-            raise DamagedIndexError("no permission to use some of its words") from error
+            raise DamagedIndexError("no permission to read part of its words") from error
         if any(word in text for word in ("LockBusy", "No space", "Read-only")):
             raise _unavailable(text) from error
         raise DamagedIndexError(text) from error

@@ -179,7 +179,7 @@ class Guarded:
             return UsageError(self._why, _LESS)
         message = (self._bounded.why or str(error)).replace(f" {self._token}", "").rstrip(".")
         if isinstance(error, sqlite3.Warning) or "one statement at a time" in message:
-            return UsageError("One statement at a time.", "Send the others in calls of their own.")
+            return UsageError("Only one statement is allowed.", "Run the others separately.")
         if "authoriz" in message or "prohibited" in message:
             return UsageError(
                 f"That is not allowed ({message}): only the tables of this memory can be read.", self._hint

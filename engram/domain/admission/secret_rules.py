@@ -262,7 +262,7 @@ def is_password_in_prose(value: str) -> bool:
     )
 
 
-def is_password_in_prose(hit: re.Match[str], value: str) -> bool:
+def names_password(hit: re.Match[str], value: str) -> bool:
     """Return whether a match of PROSE tells a password; one that follows its name and a colon is an assignment."""
     if hit["colon"]:
         return hit["between"].strip() != "" and _is_password_alone(value)

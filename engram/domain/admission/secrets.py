@@ -293,7 +293,7 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            if rules.is_password_in_prose(hit, value):
+            if rules.names_password(hit, value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 

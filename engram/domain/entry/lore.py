@@ -270,7 +270,7 @@ def check_content(content: str, most: int = MAX_CONTENT) -> None:
     if not content.strip():
         raise ValidationError("content", "The content is empty.", _SAY)
     if not shows(content):
-        raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
+        raise ValidationError("content", "The content has no visible characters.", _SAY)
     check_text("content", content, most, "Split it: `engram import` cuts long notes by their headings.")
 
 

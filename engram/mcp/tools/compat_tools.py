@@ -120,7 +120,7 @@ async def compat_search(
     date_range: Any = None,
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Found]:
-    """Lore that fulfils every filter; a category that is none here is looked for among the tags."""
+    """Lore that matches every filter; a category that is none here is looked for among the tags."""
 
     def work(engram: Engram) -> CallToolResult:
         kind, known, tagged = _filters(engram, category, tags)

@@ -41,7 +41,7 @@ def span(value: object) -> tuple[str, str]:
         begin = next((lower[name] for name in _BEGIN if name in lower), None)
         end = next((lower[name] for name in _END if name in lower), None)
         if value and begin is None and end is None:
-            raise UsageError("The span of time has neither a start nor an end.", _SPAN)
+            raise UsageError("The time range has neither a start nor an end.", _SPAN)
         return _moment(begin), _moment(end)
     if isinstance(value, list) and len(value) <= 2:
         begin, end = [*value, None, None][:2]

@@ -51,7 +51,7 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
     context={"type": TEXT, "default": ""},
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
-    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. What is known is confirmed."""
+    """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. A known one is confirmed."""
     return await use(lambda engram: present.recorded(engram, engram.record(**given)), index=False)
 
 
@@ -62,7 +62,7 @@ async def recall_feedback(**given: Any) -> Annotated[CallToolResult, results.Jud
 
 
 async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
-    """Lore whole, with all fields, by ref (L1), id or its start."""
+    """Show lore in full, with all fields, by ref (L1), id or its start."""
 
     return await use(
         lambda engram: present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
@@ -70,7 +70,7 @@ async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]
 
 
 async def recall_status() -> Annotated[CallToolResult, results.Status]:
-    """Which store is used, what it holds, whether search and git are well."""
+    """Report which store is used, what it holds, and whether search and git work."""
     return await use(lambda engram: present.status(engram.status(thorough=False)))
 
 

@@ -50,7 +50,7 @@ async def reflect_and_consolidate(
     skip: Skipped = (),
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_tidy`
 ) -> Annotated[CallToolResult, curation.Tidied]:
-    """Tidy up: what says the same becomes one, stale lore is archived. Look (dry_run) before you do it."""
+    """Tidy up: merge what says the same, archive stale lore. Look (dry_run) before you do it."""
 
     def work(engram: Engram) -> CallToolResult:
         plan = engram.consolidate(kinds=kinds, skip=skip)
@@ -106,7 +106,7 @@ async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResu
 async def tag_memory(
     memory_id: Name, tags: Words = (), remove: Words = ()
 ) -> Annotated[CallToolResult, curation.Changed]:
-    """Add tags to lore, or take some away."""
+    """Add tags to lore, or remove some."""
 
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.edit import Edit
@@ -134,7 +134,7 @@ async def review_memories(
     limit: Annotated[int, Field(ge=1, le=20)] = 5,
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_forget`
 ) -> Annotated[CallToolResult, curation.Reviewed]:
-    """Doubtful lore, the most urgent first, each with what can be decided; or decide about one."""
+    """List doubtful lore, the most urgent first, each with its possible decisions; or decide about one."""
 
     def work(engram: Engram) -> CallToolResult:
         if not item:
@@ -167,9 +167,9 @@ TOOLS = {
 _ID = {"memory_id": "refs"}
 # Names that agents know from memories that are curated by them.
 ALIASES = (
-    Alias("memory_get", "recall_get", "Lore whole", _ID),
+    Alias("memory_get", "recall_get", "Show lore in full", _ID),
     Alias("memory_forget", "recall_forget", "Delete lore", {**_ID, "confirm": "confirm"}, unused=("reason",)),
-    Alias("memory_status", "recall_status", "How the memory is"),
+    Alias("memory_status", "recall_status", "Report the state of the memory"),
 )
 
 

@@ -28,7 +28,7 @@ class Evolved(Tables):
 async def evolve_memory_system(
     apply: bool = False, revert: bool = False, dry_run: bool | None = None
 ) -> Annotated[CallToolResult, Evolved]:
-    """What helped, and ranking settings that judged queries prove better. Apply or revert only if asked to."""
+    """Show what helped, and ranking settings that judged queries prove better. Apply or revert only if asked to."""
 
     def work(engram: Engram) -> CallToolResult:
         if dry_run and (apply or revert):

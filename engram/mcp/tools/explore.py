@@ -30,7 +30,7 @@ async def engram_execute(
     parameters: Annotated[Values, Field(description="Values for :name")] = {},  # noqa: B006 - pydantic copies it
     allow_writes: bool = False,
 ) -> Answer:
-    """Ask the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
+    """Query the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
     if allow_writes:
         raise UsageError(
             "Nothing can be written in SQL: files are the truth, and this is only their index.",
@@ -44,13 +44,13 @@ async def engram_execute(
 
 
 async def memory_peek(scope: str = "") -> Answer:
-    """A first look: counts by type and status, top tags, dates, the best lore."""
+    """Take a first look: counts by type and status, top tags, dates, the best lore."""
     return await use(lambda engram: shown(engram.peek(scope=scope, waiting=False)))
 
 
 @takes(PARTITION)
 async def memory_partition(**given: Any) -> Answer:
-    """The memory in groups, each described: how many, confidence, dates, tags, the best lore."""
+    """Group the memory and describe each group: count, confidence, dates, tags, the best lore."""
     return await use(lambda engram: shown([engram.partition(**given, waiting=False)]))
 
 
@@ -59,7 +59,7 @@ async def memory_aggregate(
     lists: Annotated[list[Words], Field(description="Lists of ids or refs, each the best first")],
     **given: Any,
 ) -> Answer:
-    """One ranking from several results, by reciprocal rank fusion."""
+    """Merge several results into one ranking, by reciprocal rank fusion."""
     return await use(lambda engram: shown([engram.aggregate(lists, **given, waiting=False)]))
 
 

@@ -63,7 +63,7 @@ def _linked(done: Linked) -> CallToolResult:
 
 @takes(GRAPH)
 async def search_graph(**given: Any) -> Annotated[CallToolResult, Tables]:
-    """Who and what is related to an entity, by which way, since when; the lore about them, best first."""
+    """Find who and what is related to an entity, how and since when, and the lore about them, best first."""
     return await use(lambda engram: shown(graph_tables(engram.search_graph(**given))))
 
 

@@ -45,7 +45,7 @@ async def recall_skill(
     execute: Annotated[bool, Field(description="Run its query, which only reads")] = False,
     parameters: Annotated[Values, Field(description="Values for :name in it")] = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, Found]:
-    """The best known procedure for a task: a recipe, or a query that can be run at once. Judge it by its ref."""
+    """Find the best known procedure for a task: a recipe, or a query that can be run at once. Judge it by its ref."""
     from engram.usecases.agents.skills import note_run, run_query
 
     found = await use(lambda engram: engram.recall_skill(task, waiting=False))

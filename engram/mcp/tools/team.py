@@ -85,7 +85,7 @@ async def register_agent(
     settings: dict[str, str] = {},  # noqa: B006 - pydantic copies it
     **given: Any,
 ) -> Annotated[CallToolResult, Agent]:
-    """Say who you are and what you can do; again: what changed."""
+    """Say who you are and what you can do; call again to change it."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.register_agent(id, settings=settings, **given)
@@ -117,7 +117,7 @@ async def get_context(**given: Any) -> Annotated[CallToolResult, Prepared]:
 
 @takes(SUMMARY)
 async def summarize_session(**given: Any) -> Annotated[CallToolResult, Written]:
-    """Keep the summary of this conversation for later sessions; again: replaces it."""
+    """Keep the summary of this conversation for later sessions; a second call replaces it."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.summarize(**given)
@@ -130,7 +130,7 @@ async def summarize_session(**given: Any) -> Annotated[CallToolResult, Written]:
 
 @takes(OBSERVE)
 async def observe(**given: Any) -> Annotated[CallToolResult, Kept]:
-    """Note something in passing, at once and without thought; later it becomes lore, if there is something in it."""
+    """Note something in passing; what is worth keeping becomes lore later."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.observe(**given)
@@ -142,7 +142,7 @@ async def observe(**given: Any) -> Annotated[CallToolResult, Kept]:
 async def maintain(
     dry_run: Annotated[bool, Field(description="Only say what is due")] = False,
 ) -> Annotated[CallToolResult, Maintenance]:
-    """Do the periodic work: observations, importance, archive, garbage. Again: does what is due since."""
+    """Do the periodic work that is due: observations, importance, archive, garbage."""
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.maintain(dry_run=dry_run)
@@ -158,7 +158,7 @@ async def maintain(
 
 @takes(SEARCH)
 async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
-    """Lore that fulfils every filter; without text the newest."""
+    """Find lore that matches every filter; without text, the newest."""
 
     def work(engram: Engram) -> CallToolResult:
         found = engram.search(**given)

@@ -14,11 +14,11 @@ from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
 from engram.domain.text.counting import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.exchange.existing_entries import ORIGIN, Earlier, Present
 from engram.usecases.exchange.import_entities import Entities
 from engram.usecases.exchange.import_places import Found, sources
-from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
 from engram.usecases.exchange.import_sources import MARKDOWN
-from engram.usecases.exchange.left_out import STAYS, LeftOut, passed_over
+from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, passed_over
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, captured, entry_writer

@@ -31,7 +31,7 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     time_of,
 )
-from engram.usecases.exchange.left_out import AS_PROPERTY, STAYS, LeftOut, as_keys
+from engram.usecases.exchange.unmapped_fields import AS_PROPERTY, STAYS, LeftOut, as_keys
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from engram.usecases.exchange.import_sources import (
     read_file,
     row_sources,
 )
-from engram.usecases.exchange.left_out import is_passed_over
+from engram.usecases.exchange.unmapped_fields import is_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from engram.domain.entry.categories import Categories
-    from engram.usecases.exchange.left_out import LeftOut
+    from engram.usecases.exchange.unmapped_fields import LeftOut
 
 RULE_FILES = (
     "claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules",

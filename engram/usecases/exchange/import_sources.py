@@ -23,7 +23,7 @@ from engram.domain.exchange.documents import split_document, tags_from_folders, 
 from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.judgements.tally import DECAY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.left_out import AS_PROPERTY, LeftOut, as_keys, is_passed_over
+from engram.usecases.exchange.unmapped_fields import AS_PROPERTY, LeftOut, as_keys, is_passed_over
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from engram.domain.entry.named_files import WHOLE, below
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.domain.sync.sync_plan import is_by_fields
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history import past
+from engram.usecases.history import past_versions
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of
@@ -73,7 +73,9 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
         return _latest(store, lore)
 
 
-def _split_arguments(store: Store, names: Sequence[str]) -> tuple[past.Located | None, Sequence[str]]:
+def _split_arguments(
+    store: Store, names: Sequence[str]
+) -> tuple[past_versions.Located | None, Sequence[str]]:
     """Split the arguments: the entry that the first word names, if it does, and the other words."""
     from engram.adapters.git.read.revisions import resolve as resolve_revision
 
@@ -82,7 +84,7 @@ def _split_arguments(store: Store, names: Sequence[str]) -> tuple[past.Located |
     repository = repository_of(store)
     start = "HEAD" if len(names) < 2 else names[1]
     try:
-        return past.locate(store, names[0], resolve_revision(repository, start)), names[1:]
+        return past_versions.locate(store, names[0], resolve_revision(repository, start)), names[1:]
     except NotFoundError as error:
         try:
             resolve_revision(repository, names[0])
@@ -94,7 +96,7 @@ def _split_arguments(store: Store, names: Sequence[str]) -> tuple[past.Located |
         return None, names
 
 
-def _latest(store: Store, lore: past.Located | None) -> Diff:
+def _latest(store: Store, lore: past_versions.Located | None) -> Diff:
     from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
@@ -106,7 +108,7 @@ def _latest(store: Store, lore: past.Located | None) -> Diff:
     return _between(store, f"{last[0].oid}^", last[0].oid, lore)
 
 
-def _between(store: Store, start: str, end: str, lore: past.Located | None) -> Diff:
+def _between(store: Store, start: str, end: str, lore: past_versions.Located | None) -> Diff:
     """Compare two states; a `start` that does not exist (before the first commit) is empty."""
     from engram.adapters.git.read.versions import changed_paths, read_objects
     from engram.adapters.git.read.versions import commit_id as known
@@ -116,7 +118,7 @@ def _between(store: Store, start: str, end: str, lore: past.Located | None) -> D
     folder = in_git(store, store.places.folder)
     if lore is not None:
         now = in_git(store, lore.path) if lore.path else ""
-        found = [past.path_at(store, commit, lore.id, now) for commit in (start, stop) if commit]
+        found = [past_versions.path_at(store, commit, lore.id, now) for commit in (start, stop) if commit]
         paths = [path for path in dict.fromkeys([*found, now]) if path]
     else:
         paths = [path for path in changed_paths(repository, start, stop) if _is_inside(store, path, folder)]

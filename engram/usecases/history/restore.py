@@ -11,7 +11,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.merge.merge import united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history import past
+from engram.usecases.history import past_versions
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.lineage import in_store, repository_of
@@ -48,8 +48,8 @@ def restore(store: Store, name: str, at: str) -> Restored:
     with store.lock:
         commit_pending(store, wait=_WAIT_SECONDS)
         commit = resolve_revision(repository, at)
-        located = past.locate(store, name, commit)
-        then = past.path_at(store, commit, located.id)
+        located = past_versions.locate(store, name, commit)
+        then = past_versions.path_at(store, commit, located.id)
         if not then:
             raise NotFoundError(
                 f"Entry {located.id} is not in {commit[:10]}.",

@@ -144,7 +144,7 @@ class Indexer:
         most = codec.most_bytes(self._store.categories)
         if stamp.size > most and not self._store.places.folder:
             raise StoreError(
-                f"this note has {stamp.size:,} bytes, and is not recalled; at most {most:,} are read",
+                f"this note has {stamp.size:,} bytes, more than the {most:,} that are read, so it is not recalled",
                 "Split it, or name it in .engramignore.",
             )
         if stamp.size > most:

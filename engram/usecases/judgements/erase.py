@@ -40,7 +40,9 @@ def erase(store: Store, ids: Collection[str]) -> int:
         for _ in range(ledger_branch.ATTEMPTS):
             tip = ledger_branch.tip(repo, branch)
             if tip is None:
-                raise NotFoundError("Nothing was judged here yet.", "To receive those of others: engram sync")
+                raise NotFoundError(
+                    "There are no judgements here yet.", "To receive those of others: engram sync"
+                )
             changes, count = _changes(repo, tip, frozenset(ids))
             if not count:
                 return 0

@@ -42,9 +42,7 @@ def ignore(store: Store, sources: Collection[str]) -> int:
                 "An id has 26 capital letters and digits; `engram show` says that of an entry's author.",
             )
         if one == store.known_source_id:
-            raise UsageError(
-                "That is this clone itself.", "To take back a judgement of your own: engram undo"
-            )
+            raise UsageError("That is this clone's own id.", "`engram undo` takes back your own judgements.")
     known = judgements.ignored(store)
     return _replace(store, known | set(sources)) and len(set(sources) - known)
 

@@ -16,7 +16,7 @@ from engram.usecases.recall.rerank import TokenMatch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.embed.late import PlainNearness
+    from engram.adapters.embed.late_interaction import PlainNearness
     from engram.adapters.embed.protocols import Embedder, PlainModel
     from engram.adapters.index.index import Generation
     from engram.adapters.index.plain_cosines import PlainCosines

@@ -188,7 +188,7 @@ def _chosen(store: Store, draft: Draft) -> tuple[Draft, list[There], There | Non
 
     if draft.supersedes and draft.same_as:
         raise UsageError(
-            "An entry cannot both say the same as another and take its place.", "Give one of the two."
+            "An entry cannot both repeat another (same_as) and supersede it.", "Give one of the two."
         )
     replaced = named_entries(store, draft.supersedes)
     links = tuple(("supersedes", one.lore.id) for one in replaced)
@@ -225,7 +225,7 @@ def _confirmed(
     over = [one.lore.id for one in replaced]
     if there.lore.id in over:
         raise UsageError(
-            f"{there.lore.id} says just that already; there is nothing to take its place.",
+            f"{there.lore.id} already says exactly that, so nothing would take its place.",
             "Record it without supersedes.",
         )
     found = confirm(store, there, lore._replace(entities=draft.entities), over, is_named=bool(draft.id))

@@ -73,7 +73,7 @@ def chosen_side(store: Store, lore: Lore, *, mine: bool) -> str:
     if me and all(kept != other == me for kept, other in names):
         return OTHER if mine else KEPT
     raise UsageError(
-        f"It cannot be told which version is that of {me or 'a person without a name in git'}.",
+        f"No version can be attributed to {me or 'a person without a name in git'}.",
         "`accept` keeps what stands, `take` takes the other version.",
     )
 

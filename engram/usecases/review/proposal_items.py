@@ -27,7 +27,7 @@ def proposal_name(store: Store, item: Item) -> str:
     for one in _open(store):
         if _id(one) == item.id:
             return one.name
-    raise NotFoundError(f"'{item.title}' is not open any more.", "Somebody else decided about it.")
+    raise NotFoundError(f"'{item.title}' is no longer open.", "Somebody else has decided it.")
 
 
 def _open(store: Store) -> Iterator[OpenProposal]:

@@ -160,7 +160,7 @@ def _parse(data: bytes) -> object:
     except RecursionError:
         return RowError("This is nested too deeply to be read.", "Lore needs rows of plain fields.")
     except ValueError as error:  # a number of more digits than Python reads
-        return RowError(f"This is not JSON that can be read: {error}.", "Leave the row out.")
+        return RowError(f"This JSON cannot be read: {error}.", "Leave the row out.")
 
 
 def _rows_of(whole: object) -> list[object]:

@@ -54,7 +54,9 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
     except Problem as problem:
         raise ValidationError("file", f"The file cannot say that: {problem.message}.", problem.hint) from None
     except UnicodeEncodeError:
-        raise ValidationError("file", "A text has half of a character in it.", "Send UTF-8.") from None
+        raise ValidationError(
+            "file", "A text contains half of a character (a lone surrogate).", "Send UTF-8."
+        ) from None
     return changed
 
 

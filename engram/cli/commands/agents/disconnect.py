@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Remove what `engram connect` added from an agent's configuration, after a preview.\n"
-    "A file that was not changed since gets its old bytes back; from any other only Engram's entries are removed."
+    "A file that has not changed since gets its old bytes back; from others only Engram's entries are removed."
 )
 EXAMPLES = (
     "engram disconnect claude-code",
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
     add("--all", action="store_true", help="every agent that is connected")
-    add("--project", action="store_true", help="take it out of this repository's own files")
+    add("--project", action="store_true", help="remove it from this repository's files")
     add("--dry-run", action="store_true", help="only show the changes")
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (
-    "Without --apply, show what would be done and how that would change the answers to past queries. A step that\n"
-    "would cost a query lore that was found helpful is left out. With --apply, do it, as one commit that\n"
+    "Without --apply, show what would be done and how that would change the answers to past queries. Steps that\n"
+    "would cost a query an entry that was found helpful are left out. With --apply, do it, as one commit that\n"
     "`engram undo` reverts byte for byte. Promotion to another scope waits for --confirm."
 )
 EXAMPLES = (
@@ -118,7 +118,7 @@ def show(call: Call, plan: Plan, *, every: bool) -> None:
         text = f'⚠ {two_decimals(round(left.cosine * 1000))}  "{left.title}": {left.why}; left to you'
         output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
     if plan.left:
-        output.rule("engram review decides about what is left to you")
+        output.rule("`engram review` lists what is left to you")
 
 
 def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from engram.usecases.recall.recall_preview import WouldAnswer
 
 DESCRIPTION = (
-    "Show how often each entry was shown on this machine and found helpful, what showing it cost, in how many past\n"
-    "queries it is among the first three now, which of them it alone answers, and how important that makes it.\n"
-    "Past queries are run again for that. For a named entry that is not active: the queries it would answer."
+    "Show how often each entry was shown and found helpful on this machine, its cost in tokens, in how many past\n"
+    "queries it ranks among the first three, which of them it alone answers, and the importance that follows. Past\n"
+    "queries are run again. For a named entry that is not active, show the queries it would answer."
 )
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")

@@ -83,7 +83,7 @@ def _all(call: Call) -> int:
             line += call.output.styled(f" · {counted(len(operation.lore), 'entry', 'entries')}", DIM)
         call.output.line(line)
     if not operations:
-        call.output.line("Git has no such commit yet.")
+        call.output.line("Git has no such commits yet.")
     return 0
 
 

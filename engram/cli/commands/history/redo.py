@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Redo what the last `engram undo` took back, with a new commit; as often as was undone."
+DESCRIPTION = (
+    "Redo what the last `engram undo` took back, with a new commit. Repeat it to redo further undos."
+)
 EXAMPLES = ("engram redo",)
 
 

@@ -41,7 +41,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if call.output.json:
-        raise UsageError("A server prints no JSON document.", "Leave out --json.")
+        raise UsageError("A server has no JSON output.", "Leave out --json.")
     sets = chosen_sets(given.tools)
     address, limits = serving.address_of(given), serving.limits_of(given)
     if not given.http:

@@ -32,7 +32,7 @@ def run(call: Call) -> int:
     """Serve until the process is ended."""
     given = call.arguments
     if call.output.json:
-        raise UsageError("A server prints no JSON document.", "Leave out --json.")
+        raise UsageError("A server has no JSON output.", "Leave out --json.")
     address, limits = serving.address_of(given), serving.limits_of(given)
     from engram.serving import check_packages
 

@@ -33,7 +33,7 @@ def run(call: Call) -> int:
     """Open it; returns the app's exit code."""
     given = call.arguments
     if call.output.json:
-        raise UsageError("The app prints no JSON document.", "Leave out --json, or use `engram list --json`.")
+        raise UsageError("The app has no JSON output.", "Leave out --json, or use `engram list --json`.")
     if given.web:
         return _run_web(call)
     if given.port is not None or given.no_open:

@@ -40,7 +40,7 @@ def run(call: Call) -> int:
     )
     if fields and not call.output.json:
         call.output.note(
-            f"{given.path}: both changed {', '.join(fields)}; what lost is among its `conflicts`"
+            f"{given.path}: both changed {', '.join(fields)}; the losing version is under `conflicts`"
         )
     for path in kept:
         call.output.note(f"{given.path}: the other version is {path}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Clone a store from a remote; `engram sync` keeps the two equal afterwards.\n"
+    "Clone a store from a remote; `engram sync` keeps the two in sync afterwards.\n"
     "An empty repository becomes a new store."
 )
 EXAMPLES = (

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engram.usecases.recall.bisect import Difference
 
 DESCRIPTION = (
-    "Find the commit since which a query is answered as it is now, by asking the store as of commits between the\n"
-    "first and the last, half as many each time. Judgements are in no commit of entries: they count as today."
+    "Find the commit that gave a query its present answer, by bisecting the history of the store.\n"
+    "Judgements are not part of that history: today's count."
 )
 EXAMPLES = (
     'engram bisect "how do consumers retry?"',
@@ -43,14 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="start",
         default="",
         metavar="REV",
-        help="a commit, tag or date at which it was answered otherwise",
+        help="a commit, tag or date at which the answer was different",
     )
     add(
         "--to",
         dest="end",
         default="HEAD",
         metavar="REV",
-        help="one at which it was answered as it is now (default: HEAD)",
+        help="one at which the answer was as it is now (default: HEAD)",
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Find active lore that fulfils every filter, in all scopes (`--scope`: in one): with a text the best answers to\n"
+    "Find active lore that matches every filter, in all scopes (`--scope`: in one): with a text the best answers to\n"
     "it, without one the newest. `engram list` lists one store in any order; `engram query` recalls for a task."
 )
 EXAMPLES = (

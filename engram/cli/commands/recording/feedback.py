@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words; several\n"
-    "behind one option or each behind its own."
+    "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words. An option takes several,\n"
+    "and can be repeated."
 )
 EXAMPLES = (
     "engram feedback --helpful L1 L2 --incorrect L3",

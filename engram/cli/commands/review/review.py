@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.usecases.review.review import Queue
 
 DESCRIPTION = (
-    "Without a decision, list what waits for a person, what is worth most first, with the reason and a proposal.\n"
+    "Without a decision, list what waits for a person, the most valuable first, with the reason and a proposal.\n"
     "With one, decide about items by id, or about all of a kind. Each decision is one commit, which\n"
     "`engram undo` reverts."
 )

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (
-    "List, accept or reject lore that came by sync or clone and waits for you, as `trust.hold` says. Rejecting\n"
-    "archives it for everyone. What waits stays in its file as it came, and is not recalled. `erase` takes what a\n"
-    "source said of entries, or single judgements, out of the branch of judgements for everyone who syncs. `ignore`\n"
-    "sets aside what a source says, for you alone, until `heed`; without a source it lists those set aside."
+    "List, accept or reject lore that came by sync or clone and is quarantined until you decide (see `trust.hold`).\n"
+    "It is not recalled meanwhile. Rejecting archives it for everyone. `erase` removes a source's judgements, or\n"
+    "single ones, from the branch of judgements for everyone who syncs. `ignore` sets a source's judgements aside\n"
+    "for you alone, until `heed`; without a source it lists those set aside."
 )
 EXAMPLES = (
     "engram trust list",

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Push what waits here to a branch of its own, `engram/proposals/NAME`, instead of the branch of lore, and\n"
-    "print where a pull request can be opened. Doing it again adds to the proposal that is open. Who may push to\n"
-    "the branch of lore reviews it with `engram review --proposal NAME`, or merges that branch at the host; your\n"
-    "next sync brings what was accepted, and the reasons for the rest. Until then it leaves that branch alone."
+    "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"
+    "where a pull request can be opened. Running it again adds to the open proposal. Somebody who may push to the\n"
+    "branch of lore reviews it with `engram review --proposal NAME`, or merges that branch at the host; your next\n"
+    "sync brings what was accepted, and the reasons for the rest. Until then it leaves that branch alone."
 )
 EXAMPLES = ('engram propose -m "What we learned about queues"', "engram propose --list")
 

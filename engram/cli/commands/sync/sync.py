@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (
-    "Commit what waits, fetch, merge by field, push. Changes on both sides are merged automatically; where both\n"
-    "edited the same text, both versions are kept. Offline nothing is lost: it is pushed by a later sync."
+    "Commit local changes, fetch, merge by field, push. Changes on both sides are merged automatically; where both\n"
+    "edited the same text, both versions are kept. Nothing is lost offline: a later sync pushes it."
 )
 EXAMPLES = (
     "engram sync",
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser,
         SYNC,
         remote={"flags": (), "nargs": "?", "metavar": "REMOTE"},
-        pull={"default": False, "help": "only bring in and merge, do not push"},
+        pull={"default": False, "help": "only fetch and merge, do not push"},
         push={"default": False, "help": "only push, do not merge"},
         timeout=_SECONDS,
     )

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Check everything: files that cannot be recalled or were not merged, a damaged index, leftovers, commits that\n"
-    "wait. With --poison, put harmful lore before an agent in every way there is, in a scratch store, and report\n"
-    "what gets through."
+    "wait. With --poison, pass harmful lore to an agent in every way there is, in a scratch store, and report what\n"
+    "gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
 

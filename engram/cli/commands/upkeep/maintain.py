@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Do what is due: turn observations into pending lore, move votes of an earlier format to the ledger, archive\n"
-    "old summaries and handoffs, delete what the settings call garbage, remove old sessions, let git pack its\n"
-    "objects, delete what killed processes left in the private folder. Running it again does nothing more. After a\n"
-    "sync it runs by itself, in the background, at most once a day."
+    "Do the work that is due: turn observations into pending lore, move votes of an earlier format to the ledger,\n"
+    "archive old summaries and handoffs, delete lore past `garbage_days`, remove old sessions, let git pack its\n"
+    "objects, delete temporary files of killed processes. Running it again does nothing more. After a sync it runs\n"
+    "in the background, at most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
-    "observations": "pending lore made of observations",
+    "observations": "pending entries made from observations",
     "migrate": "entries whose votes moved to the ledger",
-    "importance": "graph whose importance was computed anew",
+    "importance": "graph whose importance was recomputed",
     "archive": "old summaries and handoffs archived",
-    "garbage": "lore deleted (history keeps them)",
-    "sessions": "stores of old sessions swept",
+    "garbage": "entries deleted (history keeps them)",
+    "sessions": "stores of old sessions removed",
     "objects": "loose objects packed by git",
     "leftovers": "temporary files of killed processes deleted",
 }

@@ -36,7 +36,7 @@ def run(call: Call) -> int:
     vectors = {"made": filled.done, "waiting": filled.left, "message": filled.trouble}
     call.output.document({**done._asdict(), "vectors": vectors})
     if not done.fresh:
-        call.output.line("Another process is at it; the index will be ready when it is done.")
+        call.output.line("Another process is updating the index.")
         return 0
     what = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
     problems = counted(done.problems, "problem")
