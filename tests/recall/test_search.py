@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from apikit import opened
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.words import WordHits
 from engram.domain.recall import ranking
-from engram.usecases.recall.search import Relevance
+from engram.usecases.recall.question import Question, criteria_for
+from engram.usecases.recall.search import Relevance, search_index
+from engram.usecases.recording.edit import Edit
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -61,3 +69,26 @@ def test_words_and_cosines_together_order_rows_as_the_formula_does(
     assert np.allclose([expected(row) for row in found], every[: len(found)], atol=1e-6)
     assert len(found) >= min(count, len(every))
     assert ranked.parts(found) == [(min(1.0, scores.get(row, 0.0) / 30), best[row]) for row in found]
+
+
+def test_an_entry_that_another_process_changes_during_a_search_is_found(tmp_path: Path) -> None:
+    """Its old text is gone by then, and its new one was not there when the search began."""
+    with opened(tmp_path / "store", session="one") as one, opened(tmp_path / "store", session="two") as two:
+        lore_id = one.record("retry the broker", category="FACT").lore.id
+        one.query("retry the broker")
+        changes = iter(["retry the broker, as of today"])
+
+        def order(*found: Any) -> Relevance:
+            for content in changes:  # once, between the words and the catalog
+                two.edit(lore_id, Edit(content=content))
+                two.refresh()
+            return Relevance(*found)
+
+        generation = one.store.index.generation
+        assert generation is not None
+        criteria = criteria_for(one.store, Question("retry the broker"))
+        found = search_index(
+            one.store, generation, "retry the broker", criteria, 5, meaning=False, order=order
+        )
+        assert [hit.id for hit in found] == [lore_id]
+        assert next(changes, None) is None

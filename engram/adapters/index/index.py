@@ -125,6 +125,13 @@ class Generation:
         with self.catalog.snapshot():
             self._reload(changed)
 
+    def follow(self) -> bool:
+        """Read again what another process has changed; return whether there was anything."""
+        if self.catalog.version() == self.version:
+            return False
+        self.reload()
+        return True
+
     def _reload(self, changed: Collection[str] | None) -> None:
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
@@ -337,8 +344,7 @@ class Index:
                 self._generation = Generation(os.path.join(self.folder, name), self.model, self.dimensions)
             else:
                 with damage_noticed():
-                    if self._generation.catalog.version() != self._generation.version:
-                        self._generation.reload()
+                    self._generation.follow()
         except DamagedIndexError as error:
             self._condemn(name, str(error))
         except IndexUnavailableError as error:

@@ -315,6 +315,10 @@ class CachedGeneration:
         self.looked_at: set[int] = set()
         self.set_facts(facts)
 
+    def follow(self) -> bool:
+        """Stay as it was made; return whether anything was read again: never."""
+        return False
+
     def set_facts(self, facts: Mapping[str, Facts]) -> set[int]:
         """Override status and confidence; returns the rows that changed."""
         changed = set()

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 FEW = 10
 POOL = 48
 WORD_POOL = 100
+_ATTEMPTS = 4  # another process would have to change the index during each
 _NO_MATCH = (None, None)
 _ACTIVE = Filter(status=ACTIVE)
 
@@ -100,36 +101,55 @@ def search_index(
     A caller that remembers the results of earlier queries passes its own `order` (of all rows) and `match` (of tokens).
     """
     with damage_noticed():
-        allowed = _allowed_rows(generation, criteria)
-        words = generation.words
-        terms = words.terms(text)
-        weights = ranking.weights_of(store.settings)
-        embedder = store.embedder if meaning else None
-        ranked_by: Callable[..., Relevance] = order
-        plain = None
-        if embedder is not None and order is Relevance and match is None:
-            plain = _without_numpy(embedder, generation, text)
-        cosines: Cosines | PlainCosines | None
-        if plain is not None:
-            cosines, ranked_by, match = plain
-        else:
-            cosines = _cosines(embedder, generation, text) if embedder else None
-        every = generation.next_row
-        # Search again for every word hit if the criteria leave too few of the best ones.
-        for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
-            found = words.search(terms, most)
-            if not store.places.folder:
-                _judge_by_passage(generation, found)
-            ranked = ranked_by(found, cosines, allowed, weights.words)
-            tokens = None
-            if cosines is not None and embedder is not None:
-                from engram.usecases.recall.rerank import TokenQuery  # not needed for words alone
-
-                tokens = TokenQuery(embedder, words, text, found)
-            candidates = _best(store, generation, ranked, tokens, criteria, limit, weights, match)
-            if len(candidates) >= limit or len(found.scores) < most:
+        for _ in range(_ATTEMPTS):
+            found = _candidates(store, generation, text, criteria, limit, meaning, order, match)
+            # What another process replaces meanwhile is neither among the old texts nor among the new ones.
+            if not generation.follow():
                 break
-        return candidates
+        return found
+
+
+def _candidates(
+    store: Store,
+    generation: Generation,
+    text: str,
+    criteria: Criteria,
+    limit: int,
+    meaning: bool,
+    order: Order,
+    match: Match | None,
+) -> list[Candidate]:
+    """Search the index as it is in memory now."""
+    allowed = _allowed_rows(generation, criteria)
+    words = generation.words
+    terms = words.terms(text)
+    weights = ranking.weights_of(store.settings)
+    embedder = store.embedder if meaning else None
+    ranked_by: Callable[..., Relevance] = order
+    plain = None
+    if embedder is not None and order is Relevance and match is None:
+        plain = _without_numpy(embedder, generation, text)
+    cosines: Cosines | PlainCosines | None
+    if plain is not None:
+        cosines, ranked_by, match = plain
+    else:
+        cosines = _cosines(embedder, generation, text) if embedder else None
+    every = generation.next_row
+    # Search again for every word hit if the criteria leave too few of the best ones.
+    for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
+        found = words.search(terms, most)
+        if not store.places.folder:
+            _judge_by_passage(generation, found)
+        ranked = ranked_by(found, cosines, allowed, weights.words)
+        tokens = None
+        if cosines is not None and embedder is not None:
+            from engram.usecases.recall.rerank import TokenQuery  # not needed for words alone
+
+            tokens = TokenQuery(embedder, words, text, found)
+        candidates = _best(store, generation, ranked, tokens, criteria, limit, weights, match)
+        if len(candidates) >= limit or len(found.scores) < most:
+            break
+    return candidates
 
 
 def _judge_by_passage(generation: Generation, found: WordHits) -> None:
