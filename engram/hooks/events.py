@@ -133,7 +133,7 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
         return Reply()
     if payload.failed:
         return tool_failure(store, payload, agent)
-    if payload.untold and payload.command and not payload.files and signals.complains(payload.output):
+    if payload.untold and payload.command and not payload.files and _complains(payload.output):
         found = _about_error(store, payload)
         if found.text:
             return found
@@ -153,6 +153,14 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
 
     note_failure(store, _use(payload), payload.error or payload.output)
     return found
+
+
+def _complains(output: str) -> bool:
+    from engram.domain.agents.error_lines import (
+        complains,
+    )  # two milliseconds of start-up that a prompt has no use for
+
+    return complains(output)
 
 
 def _note_success(store: Store, payload: Payload) -> None:
@@ -176,11 +184,12 @@ def _use(payload: Payload) -> Use:
 
 
 def _about_error(store: Store, payload: Payload) -> Reply:
+    from engram.domain.agents.error_lines import identifying_error
     from engram.domain.agents.learning import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    text = signals.identifying_error(payload.error or payload.output)
+    text = identifying_error(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
     found = auto_recall.by_text(

@@ -169,7 +169,9 @@ def open_for(call: Call) -> Store | None:
     if not (call.path or start or enclosing_store(call.cwd) or os.path.isfile(own)):
         return None
     caller = Caller(call.session, call.agent, f"hook {call.event}")
-    return open_store(call.path or None, caller, scope=call.scope, working=call.cwd, start=start)
+    store = open_store(call.path or None, caller, scope=call.scope, working=call.cwd, start=start)
+    store.watchable = False  # of a process that ends soon, what it would take to be told of changes is lost
+    return store
 
 
 def _rules(event: str, payload: Payload) -> str:
@@ -184,13 +186,14 @@ def _rules(event: str, payload: Payload) -> str:
 
 def _first(store: Store, event: str, payload: Payload) -> bool:
     """Return whether no other process answers this event: some agents also run the hooks of another's configuration."""
-    from engram.adapters.files.durable.atomic import digest
+    from zlib import crc32  # loaded anyway; a digest is 3 ms of start-up
+
     from engram.adapters.state.hook_memory import ANSWERED, HookMemory
 
     about = "\0".join(
         (payload.prompt, payload.call or payload.command, payload.error, payload.said, *payload.files)
     )
-    key = f"{event} {payload.source or payload.trigger} {digest(about.encode())}"
+    key = f"{event} {payload.source or payload.trigger} {crc32(about.encode()):x} {len(about)}"
     now, seconds = store.clock.now().timestamp(), _SAME_EVENT_SECONDS
     if event == "pre-compact" and payload.trigger == "auto":
         seconds = _COMPACTING_SECONDS

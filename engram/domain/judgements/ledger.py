@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from hashlib import blake2b
 
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
@@ -73,6 +72,8 @@ class LegacyAccount(NamedTuple):
     @property
     def id(self) -> str:
         """The id of its line, the same in every clone."""
+        from hashlib import blake2b  # 3 ms of start-up that a query has no use for
+
         digest = blake2b(f"{self.entry} {self.account}".encode(), digest_size=10).digest()
         return ulid.encode(int(ulid.moment(self.entry).timestamp() * 1000), int.from_bytes(digest))
 
@@ -202,6 +203,8 @@ def unite(one: bytes, other: bytes) -> bytes:
 
 def words_digest(lore: Lore) -> str:
     """Return a digest of the words of an entry: a judgement supports those that it was made of."""
+    from hashlib import blake2b
+
     return blake2b("\n".join([lore.content, *lore.context]).encode(), digest_size=6).hexdigest()
 
 

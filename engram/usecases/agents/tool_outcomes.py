@@ -93,9 +93,9 @@ def _id(mark: str) -> str:
 def _content(store: Store, name: str, output: str) -> str:
     """Return the text of a failure, without secrets; "" where the output does not say what went wrong."""
     from engram.domain.admission.secrets import find_secrets, redact
+    from engram.domain.agents.error_lines import complains, identifying_error
     from engram.domain.agents.fence import remove_frames
     from engram.domain.agents.fixes import seen
-    from engram.domain.agents.signals import complains, identifying_error
 
     output = remove_frames(output)
     if not complains(output):

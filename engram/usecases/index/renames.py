@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.named_files import file_name
@@ -159,6 +157,8 @@ def _likeness(old: str, before: bytes | None, path: str, raw: bytes) -> float:
     same_name = file_name(old) == file_name(path)
     if before is None:
         return _ALIKE if same_name else 0.0
+    from difflib import SequenceMatcher  # half a millisecond of start-up; hardly a file is renamed
+
     lines = SequenceMatcher(None, before.splitlines(), raw.splitlines(), autojunk=False)
     return lines.ratio() + same_name * _SAME_NAME
 

@@ -1,0 +1,89 @@
+"""The lines of an output that identify what went wrong, without noise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.agents.error_lines import LONGEST_ERROR, complains, identifying_error
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/srv/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
+    self.dialect.do_execute(
+psycopg2.errors.UndefinedColumn: column users.tenant does not exist
+
+The above exception was the direct cause of the following exception:
+
+  File "/srv/app/main.py", line 3, in <module>
+    raise timeout_error
+sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist
+Exit code 1"""
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            TRACEBACK,
+            (
+                "sqlalchemy.exc.ProgrammingError: (psycopg2.errors.UndefinedColumn) column users.tenant does not exist"
+                " psycopg2.errors.UndefinedColumn: column users.tenant does not exist"
+            ),
+        ),
+        (
+            'npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nnpm ERR! Exit status 1\nRollupError: Could not resolve "./x"',
+            'RollupError: Could not resolve "./x"',
+        ),
+        (
+            (
+                "2026-01-02T03:04:05.123Z [info] starting\n2026-01-02 03:04:06,123 ERROR: QueuePool limit reached\n"
+                "make: *** [Makefile:12: run] Error 1"
+            ),
+            "QueuePool limit reached",
+        ),
+        (
+            "error[E0502]: cannot borrow `x` as mutable\n --> src/main.rs:14:5\nerror: aborting due to 1 previous error",
+            "error[E0502]: cannot borrow `x` as mutable",
+        ),
+        (
+            "  0% |   |\r 50% |## |\r100%|####|\n\x1b[31mfatal: unable to access the remote\x1b[0m",
+            "fatal: unable to access the remote",
+        ),
+        ("cannot open /srv/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
+        (
+            "tests/x.py:3:\n>   run()\nE       MissingGreenlet: no\n\nsrc/a.py:2: Failure\n1 failed",
+            "MissingGreenlet: no",
+        ),
+        (
+            "> node build.js\nCannot read x\n    at Object.<anonymous> (/a/b.js:1:2)\nnpm error code 1",
+            "Cannot read x",
+        ),
+        ("401 on GET /3ds/return", "401 on GET /3ds/return"),
+        ("one\ntwo\nthree", "two three"),
+        (
+            "+ ./deploy prod\n401 on GET /return\nstep two ended with status 1\n++ cleanup tmp",
+            "401 on GET /return",
+        ),
+        (
+            "[2/4] fetch 12 MB\n[3/4] apply\nThe name org.freedesktop.secrets was not provided",
+            "The name org.freedesktop.secrets was not provided",
+        ),
+        ("[3/4] RUN npm ci failed: EINTEGRITY", "[3/4] RUN npm ci failed: EINTEGRITY"),
+        ("\n \n", ""),
+        ("Exit code 1", ""),
+    ],
+)
+def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str, expected: str) -> None:
+    assert identifying_error(output) == expected
+
+
+@given(st.text(max_size=3000))
+def test_any_output_is_read_within_the_limit(output: str) -> None:
+    assert len(identifying_error(output)) <= LONGEST_ERROR
+    complains(output)
+
+
+def test_an_output_complains_only_where_a_line_says_what_is_wrong() -> None:
+    assert complains("ok\nfatal: not a git repository")
+    assert not complains("12 passed\nExit code 0\nall good")
