@@ -70,6 +70,8 @@ class TestEditing:
         text = "---\r\nprose\r\n---\r\nmore"
         head = f"---\nid: {ID}\ncategory: FACT\ncreated_at: 2026-05-06T07:08:09Z\n---\n\n"
         assert edited(text, id=ID) == head.replace("\n", "\r\n") + text
+        for blank in ("\n", "\n\n"):
+            assert edited(f"{blank}more\n", id=ID) == head.removesuffix("\n") + f"{blank}more\n"
 
     def test_adoption_of_a_foreign_note_keeps_its_keys(self) -> None:
         text = "---\ntitle: x\ndate: 2020-02-03\n---\nText.\n"

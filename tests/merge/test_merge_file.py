@@ -79,8 +79,9 @@ def test_lists_unite_and_keep_their_order() -> None:
 def test_a_list_that_one_side_put_in_another_order_stays_as_it_wrote_it() -> None:
     base = with_changes(BASE, tags=("a", "b", "c"))
     for changed in (("c", "a", "b"), ("c", "d", "a")):
-        lore, _ = both({"tags": changed}, {"pinned": True}, base)
-        assert lore.tags == changed
+        for mine, yours in ((SOON, LATER), (LATER, SOON)):
+            lore, _ = both({"tags": changed, "updated_at": mine}, {"pinned": True, "updated_at": yours}, base)
+            assert lore.tags == changed
 
 
 def test_what_one_side_removed_is_gone_and_what_one_side_added_is_there() -> None:
@@ -229,6 +230,19 @@ def test_a_text_that_no_lore_may_have_is_a_conflict(ours: str, theirs: str) -> N
     lore, done = both({"content": one, "tags": ("x",)}, {"content": other, "tags": ("y",)}, base)
     assert {lore.content, *[entry.value for entry in lore.conflicts]} == {one, other}
     assert (lore.tags, done.clean) == (("x", "y"), False)
+
+
+def test_where_lists_do_not_fit_together_the_winners_text_stays_whole_too() -> None:
+    mine, yours = (tuple(letter * 990 + str(number) for number in range(9)) for letter in "ab")
+    base = with_changes(BASE, content="one\n\ntwo")
+    lore, done = both(
+        {"content": "ONE\n\ntwo", "context": mine, "updated_at": SOON},
+        {"content": "one\n\nTWO", "context": yours, "updated_at": LATER},
+        base,
+    )
+    assert (lore.content, lore.context, done.clean) == ("one\n\nTWO", yours, False)
+    found = {entry.field: entry.value for entry in lore.conflicts}
+    assert found == {"content": "ONE\n\ntwo", "context": "\n".join(mine)}
 
 
 # --- conflicts

@@ -115,16 +115,12 @@ def _content(field: Field) -> str:
     return text(field, lambda found: 0 < len(found.strip()) <= most)
 
 
-def _thousandths(value: int) -> str:
-    return f"{'-' if value < 0 else ''}{abs(value) // 1000}.{abs(value) % 1000:03d}"
-
-
 _LIST = Rule(items, "\n".join)
 _RULES = {
     "category": Rule(scalar),
     "type": Rule(scalar),
     "status": Rule(scalar),
-    "prior": Rule(scalar, _thousandths),
+    "prior": Rule(scalar, lambda value: f"{value / 1000:.3f}"),
     "importance": Rule(scalar, lambda value: "" if value is None else str(value)),
     "pinned": Rule(scalar),  # of two values both sides never chose another one
     "expires_at": Rule(scalar, lambda value: times.render(value) if value else ""),

@@ -50,9 +50,9 @@ class Version(NamedTuple):
     edit: Edit = UNKNOWN
 
     @property
-    def written_at(self) -> datetime:
-        """When it was written: as its history says, else as the file does."""
-        return self.edit.at or self.updated_at
+    def written(self) -> Edit:
+        """Who wrote it, and when: as its history says, else as the file does."""
+        return Edit(self.edit.by, self.edit.at or self.updated_at)
 
 
 class Settled(NamedTuple):
@@ -99,13 +99,13 @@ def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
     The clock only chooses, so that machines whose clocks are right get the same time whenever they merge;
     a commit dated over 24 hours ahead is left out. Where all are, it is the earliest.
     """
-    believed = [head for head in heads if head <= _limit(clock)]
+    believed = [head for head in heads if head - clock <= TRUSTED_AHEAD]
     return max(believed) if believed else min(heads)
 
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
     """Return the winner and the loser: by time, then digest; a time over 24 hours after `now` never wins."""
-    ranks = [(*_believed(side.written_at, now), side.digest) for side in (ours, theirs)]
+    ranks = [(*_believed(side.edit.at or side.updated_at, now), side.digest) for side in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
 
@@ -135,7 +135,7 @@ def merge_records(
             one, other = other, one
 
         def lose(value: str, name: str = name, clash: Clash | None = clash) -> None:
-            losses.append(clash.reopened(value) if clash else loss(name, value, loser, winner))
+            losses.append(clash.reopened(value) if clash else loss(name, value, loser.written, winner.edit))
 
         field = Field(before, one, other, rule.shown, lose, tight)
         # In a text that was settled differently, what one side wrote elsewhere comes through.
@@ -191,19 +191,10 @@ def text(field: Field, fits: Callable[[str], bool] = lambda _: True) -> str:
     return merged
 
 
-def loss(field: str, value: str, loser: Version, winner: Version) -> Conflict:
-    """Return a value that lost, as an entry of `conflicts`."""
-    return _losing(field, value, loser.written_at, loser.edit, winner.edit)
-
-
-def lost_file(field: str, value: str, loser: Edit, winner: Edit) -> Conflict:
-    """Return a whole file that lost, deleted or unreadable, as an entry of `conflicts`."""
-    return _losing(field, value, loser.at or NEVER, loser, winner)
-
-
-def _losing(field: str, value: str, written_at: datetime, loser: Edit, winner: Edit) -> Conflict:
-    at = "" if written_at == NEVER else times.render(written_at)
-    return Conflict(field, value, loser.by, at, winner.by, times.render(winner.at) if winner.at else "")
+def loss(field: str, value: str, loser: Edit, winner: Edit) -> Conflict:
+    """Return a value that lost, or a whole file, as an entry of `conflicts`."""
+    lost_at, kept_at = ("" if one.at in (None, NEVER) else times.render(one.at) for one in (loser, winner))
+    return Conflict(field, value, loser.by, lost_at, winner.by, kept_at)
 
 
 def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
@@ -249,15 +240,7 @@ def latest(moments: Iterable[datetime], now: datetime) -> datetime:
 
 def _believed(moment: datetime, now: datetime) -> tuple[bool, datetime]:
     """Return the key by which of two moments the later is the greater one, unless it lies too far ahead."""
-    return moment <= _limit(now), moment
-
-
-def _limit(now: datetime) -> datetime:
-    """Return the last moment that is plausible for a clock at `now`."""
-    try:
-        return now + TRUSTED_AHEAD
-    except OverflowError:
-        return now
+    return moment - now <= TRUSTED_AHEAD, moment
 
 
 def _ordered(base: Iterable[Item], items: set[Item]) -> tuple[Item, ...]:

@@ -91,7 +91,7 @@ class SecondLook:
         winner, loser = in_order(standing, lost, self._now)
         if lore.content != kept:  # somebody wrote on: that stands
             winner, loser = standing, lost
-        new = loss("content", loser.record, loser, winner)
+        new = loss("content", loser.record, loser.written, winner.edit)
         conflicts = tuple([new if one == conflict else one for one in lore.conflicts])
         content = lore.content if winner is standing else str(winner.record)
         return lore._replace(content=content, conflicts=conflicts)

@@ -21,7 +21,7 @@ from engram.adapters.files.merge.merge_readable import (
 )
 from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.merge.entry_merge import only_passing
-from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, lost_file
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, loss
 from engram.domain.similarity import deduplicate
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _two_entries(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
 
 def _one_unreadable(readable: Side, raw: bytes, edit: Edit, job: Job) -> Merged:
     try:
-        entry = lost_file(FILE, raw.decode(), edit, readable.edit)
+        entry = loss(FILE, raw.decode(), edit, readable.edit)
     except UnicodeDecodeError:
         content = None
     else:
@@ -164,7 +164,7 @@ def _one_unreadable(readable: Side, raw: bytes, edit: Edit, job: Job) -> Merged:
 
 def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], job: Job) -> Merged:
     """Merge a deletion with a change; `edits` has the side that deleted first."""
-    entry = lost_file(DELETED, "", *edits)
+    entry = loss(DELETED, "", *edits)
     edited = read_side(raw, job, edits[1])
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))

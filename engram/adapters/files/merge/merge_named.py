@@ -23,7 +23,6 @@ from engram.domain.merge.merge import (
     Version,
     in_order,
     loss,
-    lost_file,
     merge_conflicts,
 )
 
@@ -109,7 +108,7 @@ def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) ->
     winner, loser = (ours, theirs) if first is ours.version else (theirs, ours)
     for frame in _frames(base, winner, loser):
         one, other = winner.version, loser.version
-        foreign = [loss(name, value, other, one) for name, value in frame.lost]
+        foreign = [loss(name, value, other.written, one.edit) for name, value in frame.lost]
         merged = rules.merge(base.version if base else None, one, other, job.now, foreign)
         content = _write(frame, merged.version, job)
         if content is not None:
@@ -156,7 +155,7 @@ def _values(version: Version) -> tuple[object, ...]:
 
 def _one_unreadable(readable: _Side, raw: bytes, job: _Job, edit: Edit) -> Merged:
     try:
-        entry = lost_file(FILE, raw.decode(), edit, readable.version.edit)
+        entry = loss(FILE, raw.decode(), edit, readable.version.edit)
     except UnicodeDecodeError:
         content = None
     else:
@@ -168,7 +167,7 @@ def _one_unreadable(readable: _Side, raw: bytes, job: _Job, edit: Edit) -> Merge
 
 def _against_deletion(base: _Side | None, raw: bytes, job: _Job, edits: tuple[Edit, Edit]) -> Merged:
     """Merge a deletion with a change; `edits` has the side that changed first."""
-    entry = lost_file(DELETED, "", edits[1], edits[0])
+    entry = loss(DELETED, "", edits[1], edits[0])
     edited = _read(raw, job, edits[0])
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))

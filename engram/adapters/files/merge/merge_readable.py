@@ -103,7 +103,7 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
     base = pair.base.file.lore if pair.base else None
     for frame, tight in _frames(pair):
         # Two people who promoted the same entry need not decide whose record of its origin stays.
-        lost = [loss(name, value, loser, winner) for name, value in frame.lost if name != ORIGIN]
+        lost = [loss(name, value, loser.written, winner.edit) for name, value in frame.lost if name != ORIGIN]
         merged = entry_merge.merge(base, winner, loser, job.categories, job.now, lost, tight)
         content = _write(frame, normalize(merged.version.record), pair.adopted, job)
         if content is not None:
