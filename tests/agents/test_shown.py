@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ def test_only_what_recall_showed_is_asked_about_later(root: Path) -> None:
         (shown,) = HookMemory(engram.store.state).marked(RECALLED, engram.store.caller.session)
     assert shown in {lore.id for lore in found}
     assert said.count("It says something.") < 70
+
+
+def test_of_what_is_about_a_file_the_best_three_come_at_once_and_the_others_later(root: Path) -> None:
+    with opened(root, clock=SetClock()) as engram:
+        for number in range(5):
+            engram.record(titled(number, 60), category="fact", files=["a.py"])
+        said = [by_files(engram.store, ["a.py"]) for _ in range(3)]
+    assert [text.count("It says something.") > 0 for text in said] == [True, True, False]
+    assert [len(re.findall(r"^    Lesson \d", text, re.MULTILINE)) for text in said] == [3, 2, 0]
 
 
 def test_every_entry_in_a_brief_is_whole_and_there_are_five_at_most(root: Path) -> None:
