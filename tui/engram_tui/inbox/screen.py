@@ -456,6 +456,7 @@ class InboxScreen(DecidingScreen):
         """Go from the item to the list."""
         self.remove_class("-reading")
         self.set_focus(self.item_list)
+        self.call_after_refresh(self._show_about)  # while it was hidden the list had no width
         self.refresh_bindings()
 
     def action_next_of_group(self) -> None:
