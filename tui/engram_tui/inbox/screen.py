@@ -87,7 +87,7 @@ class InboxScreen(DecidingScreen):
         & .side StatusText { height: auto; }
         & .facts { color: $text-muted; }
         & #why { height: auto; max-height: 12; padding: 0 1; border-top: solid $primary 40%; }
-        & #decisions { height: auto; max-height: 5; padding: 0 1; background: $surface; }
+        & #decisions { height: auto; max-height: 7; padding: 0 1; background: $surface; }
         & ToastRack { margin-bottom: 1; }
         &.-reading .side { border-top: solid $primary; }
         &.-narrow #item { display: none; }
