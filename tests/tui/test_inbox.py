@@ -116,6 +116,18 @@ async def test_words_a_kind_and_an_agent_filter_and_orders_change(store: engram.
         await user.sees(lambda: shown() == [OLD])
 
 
+async def test_the_list_has_its_headings_again_after_a_decision_made_in_the_item(
+    store: engram.Engram,
+) -> None:
+    async with using(store, NARROW) as user:
+        found = await reviewing(user, "pending")
+        await user.sees(found.is_reading)
+        await user.press("y")
+        await user.told("u undoes it")
+        await user.press("escape")
+        await user.sees_text("kind         entry", "proposed")
+
+
 async def test_marked_items_are_decided_together_each_as_proposed(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engram
+from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.review.review import Item
 from engram_tui.browse.facets import Facets
@@ -18,7 +19,7 @@ from engram_tui.browse.queries import read_page
 from engram_tui.inbox.inbox_list import titles_of
 from engram_tui.shell.frame import heading_line
 from engram_tui.shell.store_watch import Heading, short_path
-from engram_tui.widgets.format import age, bar, fraction, short_category
+from engram_tui.widgets.format import age, bar, fraction, helped, short_category
 from engram_tui.widgets.markdown_pane import is_light, nesting
 from engram_tui.widgets.preview import body_of
 from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, row_of_shown, sorted_rows, with_rows
@@ -159,3 +160,13 @@ def test_two_titles_that_begin_alike_show_in_what_they_differ() -> None:
     assert titles_of(pair, 24) == "Sessions of the pro… + 1"
     apart = pair._replace(titles=("Retry with jitter.", "Orders are numbered by the database."))
     assert titles_of(apart, 40) == "Retry with jitter. ⇄ Orders are numbered by the database."
+
+
+def test_an_entry_that_took_in_another_is_confirmed_though_it_never_helped() -> None:
+    moment = datetime(2026, 3, 4, 12, tzinfo=UTC)
+    lore = Lore("ID", "Retry.", "FACT", moment, moment)
+    now = moment.timestamp() + 7_200
+    assert helped(lore, now) == "not validated yet"
+    assert helped(lore._replace(last_validated=moment), now) == "confirmed 2 h ago"
+    judged = lore._replace(last_validated=moment, votes={"A": Vote(80, 0, 3)})
+    assert helped(judged, now) == "✓3, last 2 h ago"

@@ -34,7 +34,7 @@ CHOICES = {
     JOIN: ("Join one by its address", "a store that your team has, from https, ssh or a folder"),
     DEMO: (
         "Look at a demonstration",
-        "a team of three, and all that waits for a decision; gone when you leave",
+        "a made-up team, and what waits for its decision; gone when you leave",
     ),
 }
 HERE, EVERYWHERE = "here", "everywhere"

@@ -11,7 +11,7 @@ from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import age, bar, count, earned, fraction, since
+from engram_tui.widgets.format import age, bar, count, earned, fraction, helped, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,13 +50,10 @@ class Provenance(NamedTuple):
 def trust_line(shown: Shown, now: float) -> str:
     """Format the trust signals in one line: bar, number, band, and how often it helped."""
     lore = shown.lore
-    helped = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
-    if lore.last_validated:
-        helped += f", last {since(lore.last_validated, now)}"
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
     figure = f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"
-    return safe_line(f"{lore.category}{status}{pinned} · {figure} · {helped}")
+    return safe_line(f"{lore.category}{status}{pinned} · {figure} · {helped(lore, now)}")
 
 
 def facts(

@@ -87,7 +87,7 @@ class InboxScreen(DecidingScreen):
         & .side StatusText { height: auto; }
         & .facts { color: $text-muted; }
         & #why { height: auto; max-height: 12; padding: 0 1; border-top: solid $primary 40%; }
-        & #decisions { height: auto; max-height: 5; padding: 0 1; background: $surface; }
+        & #decisions { height: auto; max-height: 7; padding: 0 1; background: $surface; }
         & ToastRack { margin-bottom: 1; }
         &.-reading .side { border-top: solid $primary; }
         &.-narrow #item { display: none; }
@@ -456,6 +456,7 @@ class InboxScreen(DecidingScreen):
         """Go from the item to the list."""
         self.remove_class("-reading")
         self.set_focus(self.item_list)
+        self.call_after_refresh(self._show_about)  # while it was hidden the list had no width
         self.refresh_bindings()
 
     def action_next_of_group(self) -> None:

@@ -16,6 +16,7 @@ from engram.adapters.git.run import process
 from engram.adapters.git.run.failures import without_credentials
 from engram_tui.shell.actions import move_keys
 from engram_tui.shell.command_log import CommandLog
+from engram_tui.shell.idle_collection import IDLE, IdleCollection
 from engram_tui.shell.key_queue import KeyQueue
 from engram_tui.shell.sanitize import SanitizeFilter
 from engram_tui.shell.saved_state import SavedState
@@ -62,6 +63,7 @@ class ShellApp(App[None]):
         self.own_keys: dict[str, str] = dict(keys) if isinstance(keys, dict) else {}
         self.can_undo = store.store.places.owns_branch
         self._key_queue = KeyQueue(self, super().on_event, move_keys(self.own_keys).__contains__)
+        self._garbage = IdleCollection()
         self._token: object = None
         self._polling = False
         if not plain:
@@ -74,9 +76,11 @@ class ShellApp(App[None]):
         self.saved.set("theme_configured", self.store.store.settings.text("app.theme"))
         self.go(self.saved.get("screen", "browse"))
         self.set_interval(POLL_INTERVAL, self._poll)
+        self.set_interval(IDLE, self._garbage.collect)
 
     def on_unmount(self) -> None:
         """Save what the next run starts with."""
+        self._garbage.end()
         if self._git_ran in process.listeners:
             process.listeners.remove(self._git_ran)
         self.saved.save()
@@ -101,6 +105,7 @@ class ShellApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Handle keys one after another, everything else as usual."""
         if isinstance(event, events.Key) and not event.is_forwarded:
+            self._garbage.note_key()
             self._key_queue.put(event)
         else:
             await super().on_event(event)

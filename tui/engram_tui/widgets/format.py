@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engram.domain.admission.credit import earned_by
 
 if TYPE_CHECKING:
+    from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
 
 _MOST_TITLE = 40
@@ -77,6 +78,15 @@ def short_category(category: str) -> str:
 def quoted(title: str) -> str:
     """Quote a title for a sentence, cut where it is long."""
     return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"
+
+
+def helped(lore: Lore, now: float) -> str:
+    """Format how often an entry helped, and when it last did or was confirmed otherwise: `✓14, last 2 d ago`."""
+    times = f"✓{lore.validation_count}" if lore.validation_count else ""
+    if lore.last_validated is None:
+        return times or "not validated yet"
+    last = since(lore.last_validated, now)
+    return f"{times}, last {last}" if times else f"confirmed {last}"
 
 
 def earned(shown: Shown, now: float) -> str:

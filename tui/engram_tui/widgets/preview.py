@@ -9,7 +9,7 @@ from textual.widgets import Static
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
 from engram.domain.text.safe_text import safe_text
-from engram_tui.widgets.format import bar, earned, fraction, since
+from engram_tui.widgets.format import bar, earned, fraction, helped, since
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:
@@ -67,12 +67,9 @@ class Preview(MarkdownPane):
 def facts(shown: Shown, now: float) -> str:
     """Format what one wants to know before reading, a line each."""
     lore = shown.lore
-    validated = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
-    if lore.last_validated:
-        validated += f", last {since(lore.last_validated, now)}"
     return _lines(
         f"{lore.category} · {earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
-        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
+        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {helped(lore, now)}",
         _field("tags", lore.tags),
         _field("files", lore.files),
         _field("when", lore.when),
