@@ -109,6 +109,14 @@ def test_a_link_in_a_property_leads_to_its_note(lore: Engram) -> None:
     assert written(lore, text) == ({"Alpha.md", "Notes/Beta.md"}, [])
 
 
+def test_an_entry_has_the_links_of_its_text_and_those_that_lead_to_it(lore: Engram) -> None:
+    written(lore, "[[Alpha]], [b](Beta.md), [[Alpha|again]], [[Nothing]], [[Here]]\n")
+    called = {one.path: one.lore.id for one in lore.list(limit=None).lore}
+    found = [(one.kind, one.title, one.back) for one in lore.links(called[HERE])]
+    assert found == [("mentions", "Alpha", False), ("mentions", "Beta", False)]
+    assert [(one.id, one.back) for one in lore.links(called["Alpha.md"])] == [(called[HERE], True)]
+
+
 def test_links_that_lead_nowhere_are_reported(lore: Engram) -> None:
     found, reported = written(lore, "[[Nothing]] [n](Nowhere.md) ![n](gone.png)\n")
     assert found == {"name:nothing", "name:nowhere"}

@@ -16,6 +16,7 @@ PAGES = [  # with how many commands they have at least, a question afterwards, a
     ("getting-started.md", 14, "do otters hold hands", "Otters hold hands asleep"),
     ("moving-in.md", 13, "tabs or spaces in Go", "Prefers tabs over spaces"),
     ("connect.md", 20, "", ""),
+    ("../README.md", 6, "is the query parser safe for user input?", "crashes on deeply nested input"),
 ]
 
 
@@ -58,6 +59,8 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
     typed = [
         line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")
     ]
+    asked = re.findall(r"^```sh\n(engram connect \S+)", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+    typed += [f"{line} --yes" for line in asked]  # as a person answers
     assert len(typed) >= least
     for line in typed:
         done = subprocess.run(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engram.domain.errors import EngramError
+from engram.domain.graph.graph import LORE, MENTIONS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.graph.graph_building import graph_of
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import resolve
@@ -20,7 +22,7 @@ FOLDED = "merged_from"
 
 
 class Link(NamedTuple):
-    """One link: its kind (of `RELATION_KINDS`, or `merged_from`), the other entry, its title ("" if it is not here).
+    """One link: its kind (of `RELATION_KINDS`, `merged_from`, or `mentions`), the other entry, its title ("" if it is not here).
 
     `back`: the other entry names this one.
     """
@@ -32,7 +34,7 @@ class Link(NamedTuple):
 
 
 def find_links(store: Store, name: str) -> list[Link]:
-    """Find the links of the named entry: its own in the order of the file, then those from others by id.
+    """Find the links of the named entry: its own in the order of the file, then those from others by id, then those in texts.
 
     Raises NotFoundError, AmbiguousError, StoreError.
     """
@@ -43,7 +45,22 @@ def find_links(store: Store, name: str) -> list[Link]:
         named += [(FOLDED, other) for other in lore.merged_from]
         titles = _titles(found.store, [other for _, other in named])
     own = [Link(kind, other, titles.get(other, ""), False) for kind, other in named]
-    return own + sorted(_back(found.store, found.id), key=lambda link: link.id)
+    back = sorted(_back(found.store, found.id), key=lambda link: link.id)
+    known = {(one.id, one.back) for one in own + back}
+    return own + back + [one for one in _in_texts(found.store, found.id) if (one.id, one.back) not in known]
+
+
+def _in_texts(store: Store, lore_id: str) -> list[Link]:
+    """Return the entries that the text leads to, then those whose texts lead to it, each by title."""
+    graph = graph_of(store)
+    ends = [
+        (edge.source == lore_id, edge.target if edge.source == lore_id else edge.source)
+        for edge in graph.edges
+        if edge.kind == MENTIONS and lore_id in (edge.source, edge.target) and edge.source != edge.target
+    ]
+    others = [(is_own, graph.nodes[key]) for is_own, key in dict.fromkeys(ends) if key in graph.nodes]
+    found = [Link(MENTIONS, node.key, node.name, not is_own) for is_own, node in others if node.kind == LORE]
+    return sorted(found, key=lambda link: (link.back, link.title, link.id))
 
 
 def _titles(store: Store, ids: Sequence[str]) -> dict[str, str]:
