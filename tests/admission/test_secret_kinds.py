@@ -51,6 +51,7 @@ FOUND = [
     ("Neon: ", "na" + "pi_" + made(64, LOWER), "\n"),
     ("psql postgresql://ada:", "np" + "g_" + made(12), "@ep-cool-lake-1234.eu-central-1.aws.neon.tech/lore"),
     ("git clone https://", made(40), "@git.example.org/team/lore.git"),
+    ('The passphrase of the backup is "', "quartz lantern pigeon ocean", '".'),
     ("Tavily: ", "tv" + "ly-" + made(32), " in staging"),
     ("Tavily: ", "tv" + "ly-dev-" + made(32), " in staging"),
     ("ElevenLabs: ", "s" + "k_" + made(48, HEX), "\n"),

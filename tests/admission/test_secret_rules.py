@@ -46,6 +46,7 @@ from tests.admission.test_secrets import found_in
         ("the password 'ht7kd9Lqx'", "ht7kd9Lqx"),
         ("the password for staging is Tr0ub4dor&3, ask Ada", "Tr0ub4dor&3"),
         ("the password for staging is ascii8, ask Ada", ""),
+        ('{"agentToken": "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"}', "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"),
         ("api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
         ("Stripe's api_key here is 9fK2mQ7xV1bZ8Lw4Rt", "9fK2mQ7xV1bZ8Lw4Rt"),
         ("the cache_key here is 9fK2mQ7xV1bZ8Lw4Rt", ""),

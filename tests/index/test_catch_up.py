@@ -1,4 +1,7 @@
-"""Bringing the index in step: what is counted, noted and reported, and when an index is made anew."""
+"""Bringing the index in step: what is counted, noted and reported, and when an index is made anew.
+
+Mutants that make no difference: the exact bounds of QUICK_LIMIT, how many files are prepared at once, `None` for `False`.
+"""
 
 from __future__ import annotations
 

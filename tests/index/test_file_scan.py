@@ -205,6 +205,19 @@ def test_named_files_are_looked_at_whatever_their_times_say(scanned: Scanned) ->
     assert (found.folders, found.gone_folders, found.scan_problems) == ({}, [], {})
 
 
+def test_files_that_were_judged_join_the_differences(scanned: Scanned) -> None:
+    assert file_scan.with_judged(scanned.generation, NOTHING, []) == NOTHING
+    found = file_scan.with_judged(scanned.generation, NOTHING, ["lore/a.md", "lore/none.md"])
+    assert (list(found.files), list(found.known), found.gone) == (["lore/a.md"], ["lore/a.md"], [])
+
+
+def test_files_not_read_yet_are_listed_by_name_in_changed_and_new_folders_alone(scanned: Scanned) -> None:
+    scanned.write("new/b2.md", "The broker has a cousin.\n")
+    assert file_scan.unread_files(scanned.store, scanned.generation, "b") == ["lore/new/b2.md"]
+    everywhere = file_scan.unread_files(scanned.store, None, "b")
+    assert sorted(everywhere) == ["lore/new/b2.md", "lore/sub/b.md"]
+
+
 def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) -> None:
     moment = scanned.now() - SECONDS
     os.utime(scanned.lore / "a.md", ns=(moment, moment))

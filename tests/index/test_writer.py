@@ -1,4 +1,7 @@
-"""Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed."""
+"""Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed.
+
+Mutants that make no difference: the check numbers of vectors in an index that has none.
+"""
 
 from __future__ import annotations
 
@@ -154,6 +157,7 @@ def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: 
     writer.remove(["lore/1.md"])
     writer.commit({})
     assert (generation.next_row, generation.next_slot, generation.dead) == (3, 4, 1)
+    assert generation.words_dead == 1
     assert rows(generation, "parser") == []
     assert generation.words.count == 2
     assert generation.catalog.tokens([0, 1, 2]) == {0: b"one", 2: b"three"}

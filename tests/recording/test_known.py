@@ -230,11 +230,11 @@ def test_what_cannot_be_the_same_is_refused_with_the_reason_and_nothing_is_writt
         first = store.record("The proxy waits 30 seconds for an answer.", category="fact").lore
         with pytest.raises(UsageError, match="one says 60, the other 30"):
             store.record("The proxy waits 60 seconds for an answer.", same_as=first.id)
-        with pytest.raises(UsageError, match="cannot both say the same"):
+        with pytest.raises(UsageError, match="cannot both repeat another"):
             store.record(TIDES, same_as=first.id, supersedes=first.id)
         with pytest.raises(NotFoundError):
             store.record(TIDES, supersedes="L77")
-        with pytest.raises(UsageError, match="nothing to take its place"):
+        with pytest.raises(UsageError, match="nothing would take its place"):
             store.record(first.content, supersedes=first.id)
     assert len(lore_files(tmp_path)) == 1
 

@@ -11,7 +11,7 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.explore import sql_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.explore.sql_query import DEFAULT, execute
+from engram.usecases.explore.sql_query import execute
 from engram.usecases.lookup.listing import get, list_lore
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.entry.lore import Lore
-    from engram.domain.explore.tables import Limits, Table
+    from engram.domain.explore.tables import Table
     from engram.usecases.store.store import Store
 
     Values = Mapping[str, object]
@@ -64,7 +64,6 @@ def recall_skill(
     *,
     run: bool = False,
     parameters: Values = NONE,
-    limits: Limits = DEFAULT,
     waiting: bool = True,
 ) -> Skill | None:
     """Return the best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
@@ -82,12 +81,10 @@ def recall_skill(
     skill = Skill(best.lore, best.ref, best.scope, query_of(best.lore.content), record)
     if not (run and skill.query):
         return skill
-    return note_run(store, run_query(store, skill, parameters, limits, waiting=waiting))
+    return note_run(store, run_query(store, skill, parameters, waiting=waiting))
 
 
-def run_skill(
-    store: Store, name: str, parameters: Values = NONE, limits: Limits = DEFAULT, *, waiting: bool = True
-) -> Skill:
+def run_skill(store: Store, name: str, parameters: Values = NONE, *, waiting: bool = True) -> Skill:
     """Run the query of the named skill on this store. Raises NotFoundError, AmbiguousError, UsageError for one without."""
     shown = get(store, name)
     skill = Skill(shown.lore, shown.ref, shown.scope, query_of(shown.lore.content), NEVER)
@@ -102,19 +99,17 @@ def run_skill(
         )
     record = _records(store).get(shown.lore.id, NEVER)
     skill = skill._replace(record=record)
-    return note_run(store, run_query(store, skill, parameters, limits, waiting=waiting))
+    return note_run(store, run_query(store, skill, parameters, waiting=waiting))
 
 
-def run_query(
-    store: Store, skill: Skill, parameters: Values, limits: Limits = DEFAULT, *, waiting: bool
-) -> Skill:
+def run_query(store: Store, skill: Skill, parameters: Values, *, waiting: bool) -> Skill:
     """Return the skill with what its query gave, or why it gave nothing; see `note_run`."""
     missing = [name for name in sql_text.parameters(skill.query) if name not in parameters]
     if missing:
         return skill._replace(error=f"It needs a value for {', '.join(missing)}.")
     began = store.clock.nanoseconds()
     try:
-        done = skill._replace(result=execute(store, skill.query, parameters, limits, waiting=waiting))
+        done = skill._replace(result=execute(store, skill.query, parameters, waiting=waiting))
     except EngramError as error:
         done = skill._replace(error=f"{error.message} {error.hint}".strip())
     return done._replace(took_ms=activity_log.milliseconds_since(store, began))

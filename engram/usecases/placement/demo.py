@@ -23,7 +23,7 @@ from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.store import Clock, Store
+    from engram.usecases.store.store import Store
 
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"
@@ -63,18 +63,18 @@ class Demo(NamedTuple):
     equal: bool
 
 
-def demo(folder: str = "", clock: Clock | None = None) -> Demo:
+def demo(folder: str = "") -> Demo:
     """Run it in `folder` (missing or empty) and leave everything there, or in a folder that is removed afterwards.
 
     Raises UsageError, GitError, StoreError.
     """
     if folder:
-        return _Demonstration(new_folder(folder), clock).run()
+        return _Demonstration(new_folder(folder)).run()
     import tempfile
 
     root = tempfile.mkdtemp(prefix="engram-demo-")
     try:
-        return _Demonstration(root, clock).run()
+        return _Demonstration(root).run()
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -91,9 +91,8 @@ def new_folder(folder: str) -> str:
 class _Demonstration:
     """A demonstration that is running."""
 
-    def __init__(self, root: str, clock: Clock | None) -> None:
+    def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)
-        self._clock = clock
         self._stores: dict[str, Store] = {}
         self._steps: list[Did] = []
 
@@ -161,7 +160,7 @@ class _Demonstration:
         )  # fmt: skip
 
     def _open(self, who: str) -> Store:
-        store = open_store(os.path.join(self._root, who), Caller("demo", who), clock=self._clock)
+        store = open_store(os.path.join(self._root, who), Caller("demo", who))
         self._stores[who] = store
         return store
 

@@ -55,11 +55,11 @@ class Plan(NamedTuple):
         }
 
 
-def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> Plan:
+def plan(store: Store, placement: str, path: str = "") -> Plan:
     """Return what moving the store to `placement` would do; changes nothing.
 
-    `path` is the folder of the new repository, or one in the code repository (default: `working`, which defaults to
-    the current folder). Raises UsageError, StoreError, GitError where it cannot be done.
+    `path` is the folder of the new repository, or one in the code repository (default: the
+    current folder). Raises UsageError, StoreError, GitError where it cannot be done.
     """
     places = store.places
     if places.scope == USER:
@@ -78,7 +78,7 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
     if places.placement == placement:
         raise UsageError(f"{places.root} has the placement {placement} already.", "Nothing was moved.")
     source.check(store)
-    end = _end(store, placement, os.path.abspath(path or working or os.getcwd()), named=bool(path))
+    end = _end(store, placement, os.path.abspath(path or os.getcwd()), named=bool(path))
     left = source.remembered(_state_at(end))
     if left == source.left_by(places) and (
         placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.store import Clock, Store
+    from engram.usecases.store.store import Store
 
 HUB = "hub.git"
 ADA, BOB, CLEO = "Ada Lovelace", "Bob Kahn", "Cleo Wade"
@@ -115,13 +115,13 @@ ENTITIES = (
 ABOUT = {"queue": "Broker", "search": "Search", "billing": "Ledger", "uploads": "Gateway"}  # entities by tag
 
 
-def make_team(folder: str, clock: Clock | None = None) -> str:
+def make_team(folder: str) -> str:
     """Make the clones of Ada and of Bob in an empty folder; return the root of Ada's, where everything waits.
 
     Takes some seconds. Raises GitError, StoreError.
     """
     with _without_own_author():
-        return _Team(os.path.realpath(folder), clock).make()
+        return _Team(os.path.realpath(folder)).make()
 
 
 @contextmanager
@@ -143,8 +143,8 @@ def _name(root: str, person: str) -> None:
 class _Team:
     """The clones while they are made."""
 
-    def __init__(self, root: str, clock: Clock | None) -> None:
-        self._root, self._clock = root, clock
+    def __init__(self, root: str) -> None:
+        self._root = root
         self._stores: dict[str, Store] = {}
 
     def make(self) -> str:
@@ -203,7 +203,7 @@ class _Team:
         root = os.path.join(self._root, name)
         run(root, "config", "user.name", person)
         run(root, "config", "user.email", f"{person.split(maxsplit=1)[0].lower()}@example.org")
-        store = open_store(root, Caller("demo", ""), clock=self._clock)
+        store = open_store(root, Caller("demo", ""))
         self._stores[name] = store
         return store
 

@@ -61,15 +61,12 @@ def update(
     lore_id: str,
     compute: Callable[[Lore], Lore],
     subject: str,
-    details: Callable[[Lore, Lore], Sequence[tuple[str, str]]] | None = None,
     digest: str = "",
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> Changed:
     """Replace an entry by what `compute` makes of it, durably.
 
-    `details` gives further trailers of the commit from the lore before and after; `keys` are for the file, no fields.
-
-    With a `digest` it is changed only while that is its file's. Raises StaleError where it is not,
+    `keys` are for the file, no fields. With a `digest` it is changed only while that is its file's. Raises StaleError otherwise,
     NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
     """
     for attempt in range(_TRIES):
@@ -97,7 +94,6 @@ def update(
             after,
             subject,
             [Change(path, content, atomic.digest(file.raw))],
-            details(file.lore, after) if details else (),
         )
         try:
             write(store, [operation])
@@ -123,13 +119,12 @@ def create(
     store: Store,
     lore: Lore,
     subject: str,
-    op: str = "",
     *,
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> tuple[str, Operation]:
     """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     change = new_file(store, lore, keys)
-    return change.path, operation_for(store, lore, subject, [change], (), op)
+    return change.path, operation_for(store, lore, subject, [change])
 
 
 def new_file(store: Store, lore: Lore, keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS) -> Change:
@@ -223,13 +218,11 @@ def operation_for(
     subject: str,
     changes: Sequence[Change],
     details: Sequence[tuple[str, str]] = (),
-    op: str = "",
 ) -> Operation:
     """Return one operation with its commit subject and trailers."""
-    op = op or store.clock.new_id()
     agent = store.caller.who
     trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
     trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
     trailers += [("Engram-Machine", people.published_machine(store)), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
-    return Operation(op, int(store.clock.now().timestamp()), subject, clean, tuple(changes))
+    return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, clean, tuple(changes))

@@ -21,7 +21,7 @@ from engram.usecases.store.lineage import in_store, read_lore, repository_of
 from engram.usecases.sync.sync import own_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.history_table import CommitRow, EventRow
@@ -152,13 +152,10 @@ def _lore(store: Store, path: str, raw: bytes | None) -> Lore | None:
     return found.lore if found else None
 
 
-def came_in(
-    store: Store, limit: int = 50, since: str = "", step: Callable[[int, int], None] | None = None
-) -> list[LoreChange]:
+def came_in(store: Store, limit: int = 50, since: str = "") -> list[LoreChange]:
     """Return what other clones did to entries that are here, and what was merged of it, newest first.
 
-    `since` a commit's id: only what is in HEAD's history and not in that commit's. `step` as in `history`. Raises
-    StoreError, GitError.
+    `since` a commit's id: only what is in HEAD's history and not in that commit's. Raises StoreError, GitError.
     """
     from engram.adapters.git.read.commit_log import between
 
@@ -168,7 +165,7 @@ def came_in(
         head = layout.read_head(repo).oid
         oids = [one.oid for one in between(repo, since, head)[1]] if head and head != since else []
     person = configuration.committer(repo)
-    rows = with_history(store, lambda table: table.came_in(store.source, person, limit, oids), step)
+    rows = with_history(store, lambda table: table.came_in(store.source, person, limit, oids))
     contents = _versions(repo, rows)
     return list(_arrivals(store, rows, contents))
 

@@ -47,8 +47,7 @@ def bindings(actions: Iterable[Action], *, priority: bool = False) -> list[Bindi
     ]
 
 
-def key_label(keys: str, *, all_of: bool = False) -> str:
-    """Write the first of these keys, or all of them, as people do: `ctrl+d`, `?`, `↓`."""
-    names = [name.strip() for name in keys.split(",") if name.strip()]
-    signs = [name if name.startswith("ctrl+") else SIGNS.get(name, name) for name in names]
-    return " ".join(signs if all_of else signs[:1])
+def key_label(keys: str) -> str:
+    """Write the first of these keys as people do: `ctrl+d`, `?`, `↓`."""
+    name = next(filter(None, map(str.strip, keys.split(","))), "")
+    return name if name.startswith("ctrl+") else SIGNS.get(name, name)

@@ -40,10 +40,9 @@ def log(
     limit: int,
     *,
     follow: bool = False,
-    also: Sequence[str] = (),
     tip: str = "HEAD",
 ) -> tuple[LogEntry, ...]:
-    """Return the last `limit` commits of `tip` that touched `path` ("" for all) or one of `also`, newest first.
+    """Return the last `limit` commits of `tip` that touched `path` ("" for all), newest first.
 
     `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
     """
@@ -52,7 +51,7 @@ def log(
     words = ["-z", f"-n{limit}", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}"]
     words.append("--follow" if follow and path else "--no-follow")
     words += ["--parents", "--topo-order"] if path else []
-    where = ("--", path, *also) if path else ()
+    where = ("--", path) if path else ()
     fields = run(repo, "log", *words, tip, *where, deadline=LOG_SECONDS).stdout.split(b"\0")
     step = len(FIELDS)
     return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
