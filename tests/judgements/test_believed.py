@@ -301,7 +301,7 @@ def test_what_cannot_be_set_aside_is_refused(clones: Clones) -> None:
     a = clones["a"]
     with pytest.raises(UsageError, match="not the id"):
         a.ignore("everybody")
-    with pytest.raises(UsageError, match="itself"):
+    with pytest.raises(UsageError, match="own id"):
         a.ignore(a.store.source_id)
     with pytest.raises(NotFoundError, match="not set aside"):
         a.heed(clones.clock.new_id())
