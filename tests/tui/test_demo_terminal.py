@@ -37,3 +37,10 @@ def test_a_newcomer_settles_a_dispute_and_a_proposal_by_the_footer() -> None:
         terminal.types("y")
         terminal.has("5 wait")
         assert "Traceback" not in terminal.shown
+
+
+def test_where_the_app_cannot_draw_no_demonstration_is_made_first() -> None:
+    with Terminal(COMMAND, TERM="dumb") as terminal:
+        assert terminal.exit_code() == 2
+    assert "TERM is dumb" in terminal.shown
+    assert "Making" not in terminal.shown

@@ -77,11 +77,8 @@ def show_demonstration(folder: str) -> int:
         return run(store)
 
 
-def run(store: Engram) -> int:
-    """Run the app until the user leaves; returns the exit code. The caller closes the store.
-
-    Raises UsageError where there is neither a terminal nor a browser to draw on.
-    """
+def check_terminal() -> bool:
+    """Return whether there is a terminal to draw on. Raises UsageError where there is neither one nor a browser."""
     in_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     )
@@ -95,6 +92,15 @@ def run(store: Engram) -> int:
             f"The app cannot draw on this terminal: TERM is {os.environ.get('TERM') or 'not set'}.",
             "`engram list`, `engram query` and `engram review` do the same in lines; `engram tui --web` draws in a browser.",
         )
+    return in_terminal
+
+
+def run(store: Engram) -> int:
+    """Run the app until the user leaves; returns the exit code. The caller closes the store.
+
+    Raises UsageError where there is neither a terminal nor a browser to draw on.
+    """
+    in_terminal = check_terminal()
     from engram_tui.app import EngramApp
     from engram_tui.shell.terminal_watch import TerminalWatch
 

@@ -48,8 +48,9 @@ def _open(call: Call, keep: str) -> int:
     import tempfile
 
     from engram.usecases.placement.demo import new_folder
-    from engram_tui.main import show_demonstration
+    from engram_tui.main import check_terminal, show_demonstration
 
+    check_terminal()
     call.output.note("Making two clones with the lore of a team …")
     root = new_folder(keep) if keep else tempfile.mkdtemp(prefix="engram-demo-")
     try:
