@@ -2,10 +2,11 @@
 
 Run it as `python tools/fit_pairs.py`.
 
-Two logistic regressions with a ridge penalty, by Newton's method. Besides the labelled pairs there are pairs made
-of them: texts of different notes, which a store is full of, and long texts of several learnings; and pairs of real
-notes as long as they were written, on one topic, which are no duplicates. The bars, from which
-on a pair is proposed, are read off the labelled pairs by leaving out a tenth of the notes at a time.
+Logistic regressions with a ridge penalty, by Newton's method: one for each kind, and one for what is named at record.
+Besides the labelled pairs there are pairs made of them: texts of different notes, which a store is full of, and long
+texts of several learnings; and pairs of real notes as long as they were written, on one topic, which are no
+duplicates. The bars, from which on a pair is proposed, are read off the labelled pairs by leaving out a tenth of the
+notes at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import zlib
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
@@ -29,7 +30,11 @@ from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE  # noq
 from engram.domain.similarity.pairs import Features, features  # noqa: E402
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy
+
+    Learn = Callable[[numpy.ndarray, numpy.ndarray, numpy.ndarray], numpy.ndarray]
 
 RIDGE = 0.1
 FOLDS = 10
@@ -37,6 +42,9 @@ LONG = 100  # how many of each kind of long pair are put together
 BACKGROUND_SHARE = 0.5  # the weight of all background pairs together, against that of the labelled ones
 NOTES_SHARE = 0.25  # and that of all pairs of real notes
 PRECISION = 0.53  # of what the bars let through of the labelled pairs, so many should be right
+TWIN_SHARE = 0.1  # for what is named at record: the weight of each of the three sorts of made pairs
+TWIN_RIDGE = 1.0  # on features of mean 0 and variance 1
+TWIN_PRECISION = 0.8
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
 NEARER, LEAST, SOME = (
     0.35,
@@ -52,12 +60,21 @@ def main() -> int:
     """Fit, and write the file of weights."""
     fitted = fit()
     with open(TARGET, "w", encoding="utf-8") as file:
-        file.write(source(*fitted))
+        file.write(source(fitted))
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TARGET], check=False)
     return 0
 
 
-def fit() -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+class Fitted(NamedTuple):
+    """The weights and bars of each kind, and those of what is named at record."""
+
+    weights: dict[str, dict[str, float]]
+    bars: dict[str, float]
+    twin_weights: dict[str, float]
+    twin_bar: float
+
+
+def fit() -> Fitted:
     """The weights and the bars."""
     np = numpy_module()
     pairs = load(DEVELOPMENT)
@@ -70,23 +87,38 @@ def fit() -> tuple[dict[str, dict[str, float]], dict[str, float]]:
         [_features(pair, words) for pair in both[: -len(notes)]]
         + [_features(pair, of_notes) for pair in notes]
     )
-    importance = np.full(len(both), NOTES_SHARE * len(pairs) / len(notes))
-    importance[: -len(notes)] = BACKGROUND_SHARE * len(pairs) / len(background)
-    importance[: len(pairs)] = 1
+    sorts = np.repeat(range(4), [len(pairs), len(background) - len(long), len(long), len(notes)])
+    importance = np.where(sorts == 0, 1, BACKGROUND_SHARE * len(pairs) / len(background))
+    importance[sorts == 3] = NOTES_SHARE * len(pairs) / len(notes)
     folds = _folds(both)
     weights, bars = {}, {}
     for kind, label in LABELS.items():
         wanted = np.array([pair.label == label for pair in both], float)
-        left_out = np.zeros(len(both))
-        for fold in range(FOLDS):
-            rest = folds != fold
-            left_out[~rest] = _likelihoods(_newton(table[rest], wanted[rest], importance[rest]), table[~rest])
-        found = _newton(table, wanted, importance)
-        weights[kind] = {
-            name: round(float(w), 3) for name, w in zip([*Features._fields, "constant"], found, strict=True)
-        }
-        bars[kind] = round(_bar(left_out[: len(pairs)], wanted[: len(pairs)]), 3)
-    return weights, bars
+        left_out = _left_out(table, wanted, importance, folds, _newton)[: len(pairs)]
+        weights[kind] = _named(_newton(table, wanted, importance))
+        bars[kind] = round(_bar(left_out, wanted[: len(pairs)], PRECISION), 3)
+    wanted = np.array([pair.label == LABELS[DUPLICATE] for pair in both], float)
+    importance = np.where(sorts == 0, 1, TWIN_SHARE * len(pairs) / np.bincount(sorts)[sorts])
+    left_out = _left_out(table, wanted, importance, folds, _newton_of_equals)[: len(pairs)]
+    twin_bar = round(_bar(left_out, wanted[: len(pairs)], TWIN_PRECISION), 3)
+    return Fitted(weights, bars, _named(_newton_of_equals(table, wanted, importance)), twin_bar)
+
+
+def _named(weights: numpy.ndarray) -> dict[str, float]:
+    return {
+        name: round(float(w), 3) for name, w in zip([*Features._fields, "constant"], weights, strict=True)
+    }
+
+
+def _left_out(
+    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray, folds: numpy.ndarray, learn: Learn
+) -> numpy.ndarray:
+    """The likelihood of each pair by weights that were learnt without its fold."""
+    found = numpy_module().zeros(len(table))
+    for fold in range(FOLDS):
+        rest = folds != fold
+        found[~rest] = _likelihoods(learn(table[rest], wanted[rest], importance[rest]), table[~rest])
+    return found
 
 
 def background_pairs(pairs: list[Labelled], words: Assessor) -> list[Labelled]:
@@ -153,18 +185,21 @@ def _joined(random: Random, label: str, parts: list[Labelled]) -> Labelled:
     return Labelled("", DEVELOPMENT, label, "", "", "", " ".join(ones), " ".join(others), parts[0].notes)
 
 
-def source(weights: dict[str, dict[str, float]], bars: dict[str, float]) -> str:
+def source(fitted: Fitted) -> str:
     """The text of the file of weights."""
     lines = [
         '"""The weights of a pair\'s features, as learnt by tools/fit_pairs.py: made by it, not by hand.',
         "",
         "From the development half of tests/data/pairs; the held-out half was not looked at. BARS are the likelihoods",
-        'from which on a pair is proposed to people."""',
+        "from which on a pair is proposed to people, TWIN_BAR is that from which on a duplicate is named when it is recorded, by",
+        'weights of its own."""',
         "",
         "from __future__ import annotations",
         "",
-        f"WEIGHTS: dict[str, dict[str, float]] = {weights!r}",
-        f"BARS: dict[str, float] = {bars!r}",
+        f"WEIGHTS: dict[str, dict[str, float]] = {fitted.weights!r}",
+        f"BARS: dict[str, float] = {fitted.bars!r}",
+        f"TWIN_WEIGHTS: dict[str, float] = {fitted.twin_weights!r}",
+        f"TWIN_BAR = {fitted.twin_bar!r}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -181,18 +216,31 @@ def _folds(pairs: list[Labelled]) -> numpy.ndarray:
     return numpy_module().array([number[pair.notes[0]] for pair in pairs])
 
 
-def _bar(likely: numpy.ndarray, wanted: numpy.ndarray) -> float:
-    """The lowest likelihood from which on the wanted share of pairs is right."""
+def _bar(likely: numpy.ndarray, wanted: numpy.ndarray, precision: float) -> float:
+    """The lowest likelihood from which on this share of pairs is right."""
     np = numpy_module()
     order = np.argsort(-likely)
     right = np.cumsum(wanted[order]) / np.arange(1, len(order) + 1)
-    return float(likely[order][np.flatnonzero(right >= PRECISION)[-1]])
+    return float(likely[order][np.flatnonzero(right >= precision)[-1]])
 
 
-def _newton(table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray) -> numpy.ndarray:
+def _newton_of_equals(
+    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray
+) -> numpy.ndarray:
+    """The same with a penalty that does not depend on how large a feature is: the weights of the features as they are."""
+    middle, spread = table.mean(axis=0), table.std(axis=0)
+    weights = _newton((table - middle) / spread, wanted, importance, TWIN_RIDGE)
+    weights[:-1] /= spread
+    weights[-1] -= weights[:-1] @ middle
+    return weights
+
+
+def _newton(
+    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray, ridge: float = RIDGE
+) -> numpy.ndarray:
     np = numpy_module()
     rows = np.c_[table, np.ones(len(table))]
-    penalty = np.eye(rows.shape[1]) * RIDGE
+    penalty = np.eye(rows.shape[1]) * ridge
     penalty[-1, -1] = 1e-6
     weights = np.zeros(rows.shape[1])
     for _ in range(50):

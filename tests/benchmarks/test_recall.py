@@ -461,3 +461,27 @@ def test_a_provider_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         recall.main(["set.json", "--providers", "bundled,magic"])
     assert "magic" in capsys.readouterr().err
+
+
+def test_decision_records_are_asked_by_what_was_left_out_of_them() -> None:
+    from benchmarks.sets import documents
+
+    why = [
+        f"The {name} reason is that nobody can tell how long such a request will take here."
+        for name in "abcde"
+    ]
+    what = "This adds a limit that every caller can set for the length of its own requests."
+    more = f"{'Nobody waits for longer than the time that was set, whoever asks ' * 2}and whatever for."
+    text = f"# A limit\n## Summary\n{what} {more}\n## Motivation\n{' '.join(why)}\n## Design\n{'A limit is a number. ' * 90}\n"
+    one = documents.record("text/0012-a-limit.md", text)
+    assert (one.key, one.title) == ("0012-a-limit", "a limit")
+    found = documents.decisions([one])
+    assert set(found["queries"].values()) == {"a limit", what, f"{what} {more}"}
+    assert what not in str(found["docs"])
+    assert "motivation" in str(found["docs"])
+    assert documents.abstracts([one])["queries"] == {
+        "0012-a-limit sentence": why[1], "0012-a-limit motivation": " ".join(why)
+    }  # fmt: skip
+    old = documents.record("peps/pep-0001.rst", "PEP: 1\nTitle: On limits\n\nAbstract\n========\n\nShort.\n")
+    assert (old.title, old.sections) == ("On limits", {"abstract": "\n\nShort.\n"})
+    assert documents.decisions([old])["docs"] == {}

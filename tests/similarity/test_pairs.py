@@ -20,6 +20,7 @@ from engram.domain.similarity.pairs import (
     Pair,
     Words,
     assess,
+    certainty,
     features,
     likelihood,
     rarity,
@@ -31,7 +32,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "benchmarks")]
 
 import pairs as measuring  # noqa: E402
-from labelled_pairs import HALVES, HELD_OUT, load  # noqa: E402
+from labelled_pairs import HALVES, HELD_OUT, assessor, load  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +99,12 @@ def test_the_weights_are_what_the_tool_learns_from_the_development_half(
 
     from engram.domain.similarity import pair_weights
 
-    weights, bars = fit_pairs.fit()
-    for kind, fitted in weights.items():
-        assert fitted == pytest.approx(pair_weights.WEIGHTS[kind], abs=0.02)
-    assert bars == pytest.approx(pair_weights.BARS, abs=0.005)
+    found = fit_pairs.fit()
+    for kind, weights in found.weights.items():
+        assert weights == pytest.approx(pair_weights.WEIGHTS[kind], abs=0.02)
+    assert found.bars == pytest.approx(pair_weights.BARS, abs=0.005)
+    assert found.twin_weights == pytest.approx(pair_weights.TWIN_WEIGHTS, abs=0.02)
+    assert found.twin_bar == pytest.approx(pair_weights.TWIN_BAR, abs=0.005)
 
 
 def words() -> Words:
@@ -287,3 +290,17 @@ def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_somethin
     losing = [pair for pair in proposed if pair.label != "same"]
     assert len(proposed) >= 20
     assert len(losing) <= (len(proposed) - len(alike)) / 10
+
+
+def test_what_is_named_at_record_is_half_of_the_duplicates_and_four_of_five_are_right() -> None:
+    pairs = load(HELD_OUT)
+    known = assessor(pairs)
+    named = []
+    for pair in pairs:
+        sides = known.side(pair.one, pair.category), known.side(pair.other, pair.other_category)
+        cosine = known.cosine(pair.one, pair.other)
+        if certainty(*sides, cosine, known.words):
+            assert assess(*sides, cosine, known.words).kind in (DUPLICATE, SAME)
+            named.append(pair.label)
+    assert named.count("same") >= 0.5 * sum(pair.label == "same" for pair in pairs)
+    assert named.count("same") >= 0.8 * len(named)

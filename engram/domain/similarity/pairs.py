@@ -21,7 +21,7 @@ from engram.domain.similarity.equivalence import (
     opposite,
     surplus,
 )
-from engram.domain.similarity.pair_weights import BARS, WEIGHTS
+from engram.domain.similarity.pair_weights import BARS, TWIN_BAR, TWIN_WEIGHTS, WEIGHTS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -153,11 +153,16 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
 
     The cheap features come first; the others are computed only while the pair can still be proposed.
     """
+    return _assessed(one, other, cosine, words)[0]
+
+
+def _assessed(one: Side, other: Side, cosine: float, words: Words) -> tuple[Assessment, Features]:
+    """Return the assessment, and the features: all of them where the pair is proposed."""
     verdict = compare(one.text, other.text) if cosine >= NEAR else None
-    if verdict is not None and verdict.kind == SAME and one.category == other.category:
-        return Assessment(SAME, 1.0, "they say the same in nearly the same words")
-    so_near = verdict is not None and one.category == other.category
     found = _by_words(one, other, cosine, words)
+    if verdict is not None and verdict.kind == SAME and one.category == other.category:
+        return Assessment(SAME, 1.0, "they say the same in nearly the same words"), found
+    so_near = verdict is not None and one.category == other.category
     strengths = _at_most(found, _KIN + _NAMES + _CLAUSES)
     possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
     if so_near or _proposed(strengths, possible):
@@ -171,14 +176,30 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
         strengths = _at_most(found, ())
     kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
     if not so_near and (kind not in possible or strengths[kind] < BARS[kind]):
-        return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
+        unlikely = round(1 - max(strengths.values()), 3)
+        return Assessment(UNRELATED, unlikely, "too little speaks for more"), found
     why = _why_against(one, other, found) if kind == CONTRADICTION else ""
-    return Assessment(kind, round(strengths[kind], 3), why or _why_alike(one, other, words))
+    return Assessment(kind, round(strengths[kind], 3), why or _why_alike(one, other, words)), found
 
 
 def likelihood(kind: str, found: Features) -> float:
     """Return how likely a pair with these features is of this kind, by the labelled pairs: 0..1."""
-    weights = WEIGHTS[kind]
+    return _logistic(WEIGHTS[kind], found)
+
+
+def certainty(one: Side, other: Side, cosine: float, words: Words) -> float:
+    """Return how sure it is that two entries say the same, 0..1; 0 where that is not worth a word to whoever records one.
+
+    The weights are others than those of what is proposed to people: they are for few mistakes rather than for few omissions.
+    """
+    pair, found = _assessed(one, other, cosine, words)
+    if pair.kind != DUPLICATE:
+        return pair.strength if pair.kind == SAME else 0.0
+    sure = _logistic(TWIN_WEIGHTS, found)
+    return round(sure, 3) if sure >= TWIN_BAR else 0.0
+
+
+def _logistic(weights: Mapping[str, float], found: Features) -> float:
     total = weights["constant"] + sum(
         weights[name] * value for name, value in zip(Features._fields, found, strict=True)
     )

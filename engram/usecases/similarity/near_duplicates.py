@@ -15,7 +15,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, searchable, slug, words_mark
 from engram.domain.errors import EngramError
-from engram.domain.similarity.equivalence import DUPLICATE, SAME, RecentText, compare
+from engram.domain.similarity.equivalence import SAME, RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.file_scan import unread_files
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 NEAR = 0.85
-PROBABLE = 0.65  # the strength from which on a duplicate is named as one; docs/curation.md has the figures
 # The least that an entry shares with a new one to be compared: of two texts alike in wording, and of any that may say the same.
 _WORD_OVERLAP, _LEAST_OVERLAP = 0.5, 0.25
 _CANDIDATES, _MORE_CANDIDATES = 4, 12
@@ -104,7 +103,7 @@ def describe(twin: Similar) -> str:
 def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> list[float]:
     """Return how sure it is that each of the others says what the new text says, by the rules of pairs; 0 if not probable."""
     from engram.adapters.embed.provider import open_embedder
-    from engram.domain.similarity.pairs import assess, side
+    from engram.domain.similarity.pairs import certainty, side
     from engram.usecases.similarity.pair_terms import StoreWords
 
     embedder, generation = open_embedder("bundled"), store.index.look()
@@ -114,12 +113,11 @@ def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> lis
     else:
         words = StoreWords(embedder, generation.words.frequency, generation.words.count).words()
     cosines = embedder.similarities(new.content, [other.content for other in others])
-    one, found = side(new.content, new.category, words), []
-    for other, cosine in zip(others, cosines, strict=True):
-        pair = assess(one, side(other.content, other.category, words), cosine, words)
-        is_probable = pair.kind in (SAME, DUPLICATE) and pair.strength >= PROBABLE
-        found.append(pair.strength if is_probable else 0.0)
-    return found
+    one = side(new.content, new.category, words)
+    return [
+        certainty(one, side(other.content, other.category, words), cosine, words)
+        for other, cosine in zip(others, cosines, strict=True)
+    ]
 
 
 def remember(store: Store, lore: Lore, path: str) -> None:
