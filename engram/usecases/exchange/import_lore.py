@@ -316,9 +316,7 @@ class _Run:
         lore_id = source.id if part == 0 and source.id not in self._present.ids else ""
         lore, redacted = prepare(self._store, wanted, lore_id or source.new_id(self._store.clock.new_id()))
         self._redacted += redacted
-        if (
-            source.created is not None
-        ):  # written long ago, taken over today: it does not fade for what was before
+        if source.created is not None:  # taken over today: it does not fade for the time before
             now = times.whole_seconds(self._store.clock.now())
             lore = lore._replace(updated_at=max(lore.created_at, now))
         return source.restored(lore, confidence_given=options.confidence is not None)
