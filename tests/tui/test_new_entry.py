@@ -57,6 +57,14 @@ async def test_an_entry_is_recorded_with_all_its_fields_and_undone(
         assert user.app.unsaved is None
 
 
+async def test_the_hints_of_its_fields_are_whole_in_a_small_terminal(store: engram.Engram) -> None:
+    async with using(store, (40, 12)) as user:
+        form = await opens(user)
+        for field in form.query(Input):
+            assert field.placeholder
+            assert len(str(field.placeholder)) < field.content_size.width
+
+
 async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         form = await opens(user)
