@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAP_FILE = os.path.join(os.path.dirname(__file__), "bundled", "questions.safetensors")
-MATRIX, SCALES = (
-    "questions",
-    "scales",
-)  # tensors: (DIMENSIONS, bundled dimensions) int8, (DIMENSIONS,) float32
+MATRIX = "questions"  # the tensor of (DIMENSIONS, bundled dimensions) int8
+SCALES = "scales"  # (DIMENSIONS,) float32
 
 
 class QuestionMap(NamedTuple):
