@@ -51,6 +51,20 @@ def test_two_passages_are_shown_where_each_has_words_of_its_own() -> None:
     assert len(pieces(found)) >= 2
 
 
+def test_a_passage_that_the_text_repeats_is_shown_once() -> None:
+    lines = [f"- step{number}" for number in range(40)]
+    code = "\n".join(["```yaml", *lines, "  git commit -m doc", "  git push", *lines, "```"])
+    found = excerpt(
+        f"Releases\n\nAt first:\n\n{code}\n\n{OTHER}\n\nNow:\n\n{code}", "git commit and push", 400
+    )
+    assert found.text.count("git push") == 1
+
+
+def test_a_passage_without_a_word_is_not_shown() -> None:
+    note = "\n\n".join(["Quotes", *[OTHER] * 8, ">", *[OTHER] * 8])
+    assert ">" not in excerpt(note, "", 40, lambda texts: [1.0 * (text == ">") for text in texts]).text
+
+
 def test_where_no_word_matches_the_nearest_passage_by_meaning_is_shown() -> None:
     def near(texts: object) -> list[float]:
         return [float("PgBouncer" in text) for text in texts]  # type: ignore[attr-defined]

@@ -267,12 +267,18 @@ def _added(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
 
 
 def _render(text: str, parts: Sequence[_Part], chosen: Sequence[int], title: str) -> Excerpt:
-    """Return the chosen parts in the order of the text, below the title, with a mark where something is missing."""
+    """Return the chosen parts in the order of the text, below the title, with a mark where something is missing.
+
+    A passage that the text repeats is shown once, and one without a word, such as a bracket of code, not at all.
+    """
     pieces = [] if chosen and chosen[0] == 0 else [title]
-    shown = 0
+    passages, shown = set[str](), 0
     for first, last in _runs(chosen):
         start, end = parts[first].start, parts[last].end
         piece = text[start:end]
+        if piece in passages or not _WORD.search(piece):
+            continue
+        passages.add(piece)
         shown += end - start
         opened, closed = parts[first].fence, parts[last].fence
         if opened is not None and start != opened.start:
