@@ -8,12 +8,13 @@ import pytest
 
 from engram.domain.entry.change_phrase import phrase
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import ARCHIVED, PENDING, Conflict, Lore
+from engram.domain.entry.lore import ARCHIVED, PENDING, Conflict, Lore, Settlement
 
 THEN = datetime(2026, 1, 2, tzinfo=UTC)
 LORE = Lore("01M818AK6VJ2KPA76161WCXT4J", "Tides are local.", "FACT", THEN, THEN, tags=("sea",))
 UP = {"K7QM": Vote(80, 0, 1)}
 LOST = Conflict("content", "Tides are global.", "P3ZD", "2026-01-02T00:00:00Z")
+SETTLED = Settlement("k", "kept", "K7QM", "2026-01-03T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,7 @@ LOST = Conflict("content", "Tides are global.", "P3ZD", "2026-01-02T00:00:00Z")
         ((LORE, LORE), LORE, "merged", "merged 2 versions"),
         ((LORE, LORE), LORE._replace(conflicts=(LOST,)), "conflict", "merged 2 versions, 1 kept for review"),
         ((LORE._replace(conflicts=(LOST,)),), LORE, "changed", "1 reviewed"),
+        ((LORE._replace(conflicts=(LOST,)),), LORE._replace(settled=(SETTLED,)), "changed", "1 reviewed"),
         ((LORE,), LORE._replace(merged_from=("X",)), "folded", "took in 1 that said the same"),
         ((LORE,), LORE, "changed", "rewritten, says the same"),
     ],

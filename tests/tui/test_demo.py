@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from tui_kit import SIZES, User, using
+from tui_kit import SIZES, WIDE, User, using
 
 import engram
 from engram_tui.first_run import make_demonstration
@@ -41,6 +41,24 @@ async def first(user: User, kind: str) -> None:
     kinds = [item.kind for item in found.item_list.rows]  # type: ignore[attr-defined]
     found.item_list.cursor = kinds.index(kind)
     await user.sees(lambda: found.item is not None and found.item.kind == kind)
+
+
+async def test_the_last_line_has_the_keys_that_work_and_a_dispute_the_names_of_both(
+    store: engram.Engram,
+) -> None:
+    async with using(store, WIDE) as user:
+        offers_proposal = lambda: "y as proposed" in footer(user)  # noqa: E731
+        await user.sees(offers_proposal)
+        assert "Ada ⇄ Bob" in user.screen() or "Bob ⇄ Ada" in user.screen()
+        await user.press("at")
+        await user.sees(lambda: not footer(user).strip())
+        await user.press("escape")
+        await user.sees(offers_proposal)
+        await user.press("slash")
+        await user.sees(lambda: "enter to the results" in footer(user))
+        assert not offers_proposal()
+        await user.press("escape")
+        await user.sees(offers_proposal)
 
 
 @SIZES
@@ -87,3 +105,12 @@ async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_by_the_footer(
         await user.told("2 entries accepted, 1 rejected", "the remote has it")
         await user.sees_text("4 wait")
     assert store.review().by_kind == {"pending": 2, "contradiction": 1, "stale": 1}
+
+
+async def test_a_sync_does_not_say_that_nothing_needs_anybody_while_items_wait(store: engram.Engram) -> None:
+    async with using(store, WIDE) as user:
+        await user.sees_text("7 wait")
+        await user.press("4")
+        await user.sees_text("Both sides are equal")
+        await user.press("S")
+        await user.told("Sync", "Nothing new needs you.")

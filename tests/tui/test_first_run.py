@@ -43,6 +43,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "here"
 
 
+async def test_a_small_terminal_shows_all_choices(folder: Path) -> None:
+    app = FirstRun(str(folder))
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.pause(0.05)
+        assert "Look at a demonstration" in drawn(app)
+        assert "a made-up team" in drawn(app)
+
+
 @SIZES
 async def test_three_choices_with_a_line_each_and_leaving_makes_nothing(
     folder: Path, size: tuple[int, int]

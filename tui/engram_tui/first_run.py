@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from engram.adapters.files.places import user_store
 from engram_tui.shell.errors import EXPECTED, describe_error
+from engram_tui.shell.frame import HIGH
 from engram_tui.shell.prompts import Prompt
 from engram_tui.shell.sanitize import SanitizeFilter, safe_line
 from engram_tui.shell.store_watch import short_path
@@ -45,6 +46,7 @@ class FirstRun(App[str | None]):
 
     TITLE = "Engram"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     CSS = """
     Screen { align: center middle; }
     #box { width: 92; max-width: 98%; height: auto; max-height: 98%; border: round $primary; padding: 1 2; }
@@ -55,6 +57,8 @@ class FirstRun(App[str | None]):
     }
     OptionList:nocolor > .option-list--option-highlighted { text-style: reverse; }
     #status { color: $text-warning; }
+    .-low #box { padding: 0 1; }
+    .-low OptionList { margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "start_over", show=False),

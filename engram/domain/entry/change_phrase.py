@@ -26,6 +26,7 @@ _SILENT = (
     "last_validated",
     "merged_from",
     "conflicts",
+    "settled",
     "sources",
     "tally",
 )

@@ -65,7 +65,8 @@ class Item(NamedTuple):
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
     `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that
     counts only when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
-    seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue.
+    seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue. `sides` wrote the two
+    versions of a dispute, the one that stands first (none: unknown).
     """
 
     id: str
@@ -85,10 +86,13 @@ class Item(NamedTuple):
     worth: int = 0
     certainty: int = 0
     author: str = ""
+    sides: tuple[str, ...] = ()
 
     @property
     def who(self) -> str:
-        """Who recorded it, by name; "" where nobody knows."""
+        """Who recorded it, of a dispute who wrote each version, by name; "" where nobody knows."""
+        if self.sides:
+            return " ⇄ ".join(self.sides)
         return byline(self.agent, self.author) if self.agent or self.author else ""
 
     @property

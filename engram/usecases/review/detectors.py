@@ -13,7 +13,7 @@ from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.consolidation.usefulness import importance
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.entry.disputes import difference_lines
+from engram.domain.entry.disputes import difference_lines, names_of
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
@@ -97,7 +97,9 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
             continue
         why, _ = describe_conflicts(lore.conflicts)
         evidence = difference_lines(lore)
-        items.append(_item(review.CONFLICT, [hit], why, review.ACCEPT, evidence))
+        latest = max(lore.conflicts, key=lambda conflict: conflict.at)
+        item = _item(review.CONFLICT, [hit], why, review.ACCEPT, evidence)
+        items.append(item._replace(sides=names_of(latest)) if latest.kept_source else item)
     return items
 
 

@@ -44,6 +44,7 @@ LABELS = {
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
 KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
+WIDE_WHO_CELLS, WIDE_TITLES = 24, 60  # a person and an agent, or two people, where titles keep so many cells
 SIGN_CELLS, BOTH_TITLES = 2, 36  # a kind without its word; cells from which two titles are told apart
 SHARED = 8  # characters that two titles begin with from which the second is cut to what differs
 # Columns beside the titles, in the order in which they come in where a title has so many cells left.
@@ -83,7 +84,13 @@ def _without_shared(first: str, other: str) -> str:
 
 
 def who_of(item: Item, cells: int) -> str:
-    """Return who recorded an item's newest entry, in so many cells if possible; "–" where nobody knows."""
+    """Return who recorded an item's newest entry, in so many cells if possible; "–" where nobody knows.
+
+    Of a dispute both names: the first ones where the whole do not fit, cut alike where these do not.
+    """
+    if item.sides and cell_len(item.who) > cells:
+        one, other = (safe_line(name).partition(" ")[0] for name in item.sides)
+        return two_titles(one, other, cells)
     return safe_line(short_byline(item.agent, item.author, cells)) if item.who else "–"
 
 
@@ -126,6 +133,9 @@ class InboxList(LineList):
             if width - 2 - sum(found.values()) - cells < least:
                 break
             found[name] += cells
+        wider = WIDE_WHO_CELLS - WHO_CELLS
+        if found["who"] and width - 2 - sum(found.values()) - wider >= WIDE_TITLES:
+            found["who"] += wider
         return {name: cells for name, cells in found.items() if cells}
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
@@ -141,7 +151,7 @@ class InboxList(LineList):
         room += columns["who"] if is_pair else 0
         parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
         if "who" in columns and not is_pair:
-            parts.append(Part(who_of(item, WHO_CELLS - 1), QUIET, WHO_CELLS))
+            parts.append(Part(who_of(item, columns["who"] - 1), QUIET, columns["who"]))
         if "age" in columns:
             when = age(self.now - item.at) if item.at else "–"
             parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 KEPT = 500  # events on the screen
 MOST_SHOWN = 8  # entries of one event
-TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 21, 5
-NARROW_WHO_CELLS = 14
+TIME_CELLS, SCORE_CELLS = 9, 5
+MOST_WHO_CELLS, NARROW_WHO_CELLS = 21, 14
 _RECALLS = ("query", "get", "brief")
 LONG_MS = 10_000  # from here on in seconds
 _DONE = {
@@ -108,11 +108,19 @@ def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
     return {hit.id: hit.title for hit in hits}
 
 
-def lines_of(event: LiveEntry, titles: Mapping[str, str], person: str, narrow: bool) -> Iterator[Line]:
-    """Yield the lines of an event: what was done, then its entries."""
+def who_cells(events: Iterable[LiveEntry], person: str, narrow: bool) -> int:
+    """Return how many cells the names of those who did something take."""
+    most = NARROW_WHO_CELLS if narrow else MOST_WHO_CELLS
+    names = {short_byline(agent, person, most - 1) for agent in {event.agent for event in events}}
+    return min(most, max(map(cell_len, names), default=0) + 1)
+
+
+def lines_of(
+    event: LiveEntry, titles: Mapping[str, str], person: str, narrow: bool, cells: int
+) -> Iterator[Line]:
+    """Yield the lines of an event: what was done, by whom in so many cells, then its entries."""
     one = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
     facts = _facts(event, narrow)
-    cells = NARROW_WHO_CELLS if narrow else WHO_CELLS
     parts = [
         Part(f"{datetime.fromtimestamp(event.at).astimezone():%H:%M:%S}", QUIET, TIME_CELLS),
         Part(short_byline(event.agent, person, cells - 1), STRONG, cells),

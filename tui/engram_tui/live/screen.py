@@ -11,7 +11,17 @@ from textual.widgets import Static
 
 from engram_tui.entry_actions.screen import JudgeScreen
 from engram_tui.live.actions import ACTIONS
-from engram_tui.live.lines import CHOICES, KEPT, News, details_of, ids_in, lines_of, read_news, read_titles
+from engram_tui.live.lines import (
+    CHOICES,
+    KEPT,
+    News,
+    details_of,
+    ids_in,
+    lines_of,
+    read_news,
+    read_titles,
+    who_cells,
+)
 from engram_tui.shell.action import bindings
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import count
@@ -132,12 +142,12 @@ class LiveScreen(LineScreen, JudgeScreen):
 
     def _show(self, *, follow: bool) -> None:
         chosen = self.line_list.line
-        fits = CHOICES[self.only][1]
+        shown = [*filter(CHOICES[self.only][1], self.events)]
+        cells = who_cells(shown, self.person, self.is_narrow)
         lines = [
             line
-            for event in self.events
-            if fits(event)
-            for line in lines_of(event, self.titles, self.person, self.is_narrow)
+            for event in shown
+            for line in lines_of(event, self.titles, self.person, self.is_narrow, cells)
         ]
         self.line_list.set_placeholder(*self._placeholder_lines())
         self.line_list.show_lines(lines, keep=chosen.id if chosen else "")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 
+OTHER_LINES = 5  # of the box: its border, the input, a gap, and the end of a long line
 MOST_TITLE = 28  # characters of a title that make its column wider
 
 
@@ -54,7 +55,7 @@ class Picker(ModalScreen[str | None]):
     }
     Picker Input { background: transparent; padding: 0; margin: 0 0 1 0; }
     Picker OptionList {
-        height: auto; max-height: 65vh; border: none; padding: 0; background: transparent;
+        height: auto; border: none; padding: 0; background: transparent;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
     Picker #whole { height: auto; display: none; color: $text-muted; }
@@ -89,6 +90,11 @@ class Picker(ModalScreen[str | None]):
             yield Input(placeholder=self._hint, compact=True)
             yield OptionList(*self._options(""), markup=False)
             yield Static(id="whole", markup=False)
+
+    def on_resize(self) -> None:
+        """Let the list be as high as the box can be without its other lines."""
+        most = self.size.height * 9 // 10 - OTHER_LINES
+        self.query_one(OptionList).styles.max_height = max(3, most)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the choices that contain every word typed, those that begin with it first."""

@@ -45,6 +45,7 @@ class ShellScreen(StoreScreen):
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
         self._last_keys: list[tuple[str, str]] = []
+        self._is_covered = False
 
     # What a screen adds
 
@@ -92,18 +93,21 @@ class ShellScreen(StoreScreen):
         self.show_keys()
 
     def show_keys(self, _screen: object = None) -> None:
-        """Draw the keys that matter now, if they are others than before."""
+        """Draw the keys that matter now, if they are others than before; none under a dialog, which has its own."""
         if not self.is_mounted or not self.is_attached:
             return
+        possible = () if self._is_covered else self._typing_actions() or self.actions()
         found = [
-            (action, self.keys_of(action))
-            for action in self.actions()
-            if action.footer and self.enabled(action)
+            (action, self.keys_of(action)) for action in possible if action.footer and self.enabled(action)
         ]
         drawn = [(action.name, keys) for action, keys in found]
         if drawn != self._last_keys:
             self._last_keys = drawn
             self.query_one(KeyLine).show(found)
+
+    def _typing_actions(self) -> tuple[Action, ...]:
+        """Return the actions of the line that one types into; none where one does not type."""
+        return getattr(self.focused, "ACTIONS", ()) if takes_letters(self.focused) else ()
 
     def on_mount(self) -> None:
         """Draw the frame; a subclass's own `on_mount` runs, too."""
@@ -112,10 +116,16 @@ class ShellScreen(StoreScreen):
 
     def on_screen_resume(self) -> None:
         """Catch up with what changed while another screen was open."""
+        self._is_covered = False
         self.call_after_refresh(self.show_frame)
         if self.stale:
             self.stale = False
             self.store_changed()
+
+    def on_screen_suspend(self) -> None:
+        """Take the keys away, which something else gets from now on."""
+        self._is_covered = True
+        self.show_keys()
 
     def on_resize(self) -> None:
         """Draw the frame for the new width."""
@@ -186,9 +196,11 @@ class ShellScreen(StoreScreen):
     def _pick(self, title: str, actions: Sequence[Action]) -> None:
         from engram_tui.shell.picker import Choice, Picker
 
+        own = {key_label(self.keys_of(known)) for known in self.OWN_ACTIONS if self.enabled(known)}
         choices = [
-            Choice(known.name, known.title, key_label(self.keys_of(known)), self.help_of(known))
+            Choice(known.name, known.title, label, self.help_of(known))
             for known in actions
+            if (label := key_label(self.keys_of(known))) not in own or known not in MOVES
         ]
         self.app.push_screen(Picker(title, choices, hint="which one …"), self._picked)
 

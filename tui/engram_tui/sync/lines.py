@@ -130,8 +130,8 @@ def _ago(moment: str, now: float) -> str:
     return since(times.parse(moment), now)
 
 
-def result_sentence(result: Result) -> str:
-    """Say what a sync did."""
+def result_sentence(result: Result, waiting: int = 0) -> str:
+    """Say what a sync did, and whether it needs anybody; `waiting` items were in the Inbox before."""
     done = result.done
     if done is None:
         return "Nothing came in."
@@ -150,7 +150,8 @@ def result_sentence(result: Result) -> str:
         f"{count(done.held)} in quarantine until you accept them" if done.held else "",
     ]
     waits = ", ".join(part for part in todo if part)
-    return f"{summary}. {f'For you: {waits}.' if waits else 'Nothing needs you.'}"
+    nothing = "Nothing new needs you." if waiting else "Nothing needs you."
+    return f"{summary}. {f'For you: {waits}.' if waits else nothing}"
 
 
 def lines_of(view: View, result: Result | None, now: float, cells: int) -> list[Line]:

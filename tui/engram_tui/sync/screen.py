@@ -262,7 +262,8 @@ class SyncScreen(LineScreen):
                 f"Would pull {pulled}, push {pushed}, merge {merged}.{also} Nothing was changed here.",
             )
         elif done is not None:
-            self.toast("Sync", result_sentence(Result(done, ended.arrived)))
+            waiting = self.shell.heading.waiting if self.shell.heading else 0
+            self.toast("Sync", result_sentence(Result(done, ended.arrived), waiting))
             if done.notes:
                 self.show_error("; ".join([*map(describe_error, errors), *done.notes]))
         self._over()

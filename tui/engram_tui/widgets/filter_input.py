@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 MAX_LENGTH = 2000
 # While one types a search; they come before any letter.
 TYPING = (
-    Action("keep_filter", "enter,tab", "to the results", "to the results"),
-    Action("clear_filter", "escape", "clear", "clear the search"),
-    Action("next_result", "down,ctrl+n", "next result", "the next result", run="move(1)"),
-    Action("previous_result", "up", "previous result", "the result before", run="move(-1)"),
-)
+    Action("keep_filter", "enter,tab", "to the results", "to the results", 1, target="FilterInput"),
+    Action("clear_filter", "escape", "clear", "clear the search", 2, target="FilterInput"),
+    Action("next_result", "down,ctrl+n", "next result", "the next result", 3, run="move(1)", target="FilterInput"),
+    Action("previous_result", "up", "previous result", "the result before", 4, run="move(-1)", target="FilterInput"),
+)  # fmt: skip
 
 
 class FilterInput(Input):
@@ -32,6 +32,7 @@ class FilterInput(Input):
     """
 
     DEFAULT_CSS = "FilterInput { width: 1fr; background: transparent; padding: 0; }"
+    ACTIONS: ClassVar[tuple[Action, ...]] = TYPING
     BINDINGS: ClassVar[list[BindingType]] = bindings(TYPING, priority=True)
 
     def __init__(
