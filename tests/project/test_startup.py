@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("textual", "mcp", "git", "pydantic", "rich", "yaml", "numpy", "model2vec", "usearch")
 HEAVY_OF_PYTHON = ("asyncio", "dataclasses", "logging")
 FOR_WATCHING = ("inotify_simple", "ctypes")  # what a program that ends soon is never told
+FOR_DIGESTS = ("hashlib",)  # with it comes OpenSSL
 
 # Runs code in a fresh Python as a console script would, then tells which heavy modules it brought in.
 # What the environment itself had loaded before (a .pth file of some package) is not Engram's doing.
@@ -125,6 +126,6 @@ def test_only_a_sync_that_has_something_to_do_imports_gitpython(home: Path) -> N
         }
         stdin = "import io, os; os.environ['ENGRAM_HOOK_SECONDS'] = '60'; "
         stdin += f"sys.stdin = io.TextIOWrapper(io.BytesIO({json.dumps(payload).encode()!r})); "
-        heavy = (*HEAVY, *HEAVY_OF_PYTHON, *FOR_WATCHING)
+        heavy = (*HEAVY, *HEAVY_OF_PYTHON, *FOR_WATCHING, *(FOR_DIGESTS if event == "prompt" else ()))
         loaded = start(stdin + IN_A_STORE, "hook", event, "--agent", "claude-code", heavy=heavy)["loaded"]
         assert loaded == [], event

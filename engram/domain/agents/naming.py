@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from engram.domain.text.everyday_words import EVERYDAY_WORDS
 from engram.domain.text.stop_words import STOP_WORDS
@@ -46,13 +47,26 @@ _SETTLED = (
     r"works?|worked|working|pass(?:es|ed)?|done|green|happy|pleased|fixed|solved|better|needed|wanted|helped|helpful|correct|clear"
     r"|that'?s (?:all|it|exactly)|makes sense|good|great|perfect|fine|ready|finished|up again"
 )
-_OPENING = re.compile(rf"(?:(?:{_OPENERS})\b[\s,.!;:–-]*)+", re.IGNORECASE)
-_BEGINS_GOING_ON = re.compile(rf"(?:{_GOING_ON})\b", re.IGNORECASE)
-_IS_SETTLED = re.compile(rf"\b(?:{_SETTLED})\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"\?|\b(?:how|why|what|which|where|who|whom|whose|when|can you|could you|would you|should|but|except|however|instead)\b",
     re.IGNORECASE,
 )
+
+
+# Compiled on first use, which takes a millisecond: most prompts ask.
+@cache
+def _opening() -> re.Pattern[str]:
+    return re.compile(rf"(?:(?:{_OPENERS})\b[\s,.!;:–-]*)+", re.IGNORECASE)
+
+
+@cache
+def _going_on() -> re.Pattern[str]:
+    return re.compile(rf"(?:{_GOING_ON})\b", re.IGNORECASE)
+
+
+@cache
+def _settled() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_SETTLED})\b", re.IGNORECASE)
 
 
 def asks_for_nothing(prompt: str) -> bool:
@@ -60,13 +74,13 @@ def asks_for_nothing(prompt: str) -> bool:
     text = " ".join(prompt.split())
     if len(text.split()) > _LONGEST_QUIET or _ASKS.search(text):
         return False
-    opening = _OPENING.match(text)
+    opening = _opening().match(text)
     rest = text[opening.end() :] if opening else text
     if all(word in STOP_WORDS or word in _POINTING for word in words_in(rest)):
         return True
-    if _BEGINS_GOING_ON.match(rest):
+    if _going_on().match(rest):
         return True
-    return opening is not None and _IS_SETTLED.search(rest) is not None and not _commands(rest)
+    return opening is not None and _settled().search(rest) is not None and not _commands(rest)
 
 
 def _commands(text: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from hashlib import blake2b
 
 from engram.domain.entry import ulid
 from engram.domain.errors import EngramError
@@ -95,6 +94,8 @@ class JudgedInBulk:
 
 def _digest(whom: Belief) -> str:
     """Return a digest of whom a clone believes."""
+    from hashlib import blake2b  # 2 ms of start-up that a query has no use for
+
     names = sorted(whom.names.items())
     said = repr([*map(sorted, (whom.own, whom.ignored, whom.forged)), names])
     return blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()

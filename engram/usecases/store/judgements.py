@@ -429,8 +429,9 @@ def with_tally(
         return unjudged(lore, today)
     accounts = [*said.accounts, *more]
     whom = belief.about(store.original or store, lore, parts) if said.lines else tallies.EVERYBODY
+    words = ledger.words_digest(lore) if said.lines else ""  # hashlib takes 2 ms of start-up
     times = _times(store.original or store, said.lines)
-    found = tallies.tally(lore, said.lines, accounts, today, ledger.words_digest(lore), whom, times)
+    found = tallies.tally(lore, said.lines, accounts, today, words, whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
