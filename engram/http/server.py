@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 _SHORT = ("/health", "/metrics")  # where monitors look by habit
-_SENTENCES = {404: "There is nothing here.", 405: "That cannot be done here."}
+_SENTENCES = {404: "There is no such address.", 405: "This address does not take that method."}
 
 
 def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:

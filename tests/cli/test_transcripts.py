@@ -146,7 +146,7 @@ def test_feedback_in_words(root: Path) -> None:
         L3 not relevant: confidence 0.70 → 0.70, helpful 0×
     """)
     assert shown(root, "feedback", "--helpful", "L1").endswith(
-        "(already said in this session; --again counts it once more)"
+        "(already judged so in this session; --again counts it again)"
     )
     assert "0.78 → 0.86" in shown(root, "feedback", "--helpful", "L1", "--again")
     assert shown(root, "session") == text(f"""

@@ -59,7 +59,7 @@ def test_what_somebody_states_is_checked_for_its_kind_and_kept_once() -> None:
         "error: x:y",
     )
     for wrong in ("git push", "comand: git push", "command:"):
-        with pytest.raises(ValidationError, match="does not say when"):
+        with pytest.raises(ValidationError, match="is not a moment"):
             stated([wrong])
     assert moment_of("later: x") is not None
 

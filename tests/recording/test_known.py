@@ -234,7 +234,7 @@ def test_what_cannot_be_the_same_is_refused_with_the_reason_and_nothing_is_writt
             store.record(TIDES, same_as=first.id, supersedes=first.id)
         with pytest.raises(NotFoundError):
             store.record(TIDES, supersedes="L77")
-        with pytest.raises(UsageError, match="nothing would take its place"):
+        with pytest.raises(UsageError, match="cannot supersede it"):
             store.record(first.content, supersedes=first.id)
     assert len(lore_files(tmp_path)) == 1
 

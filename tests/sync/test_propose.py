@@ -123,7 +123,7 @@ def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
     assert {added[one] for one in ids[:12]} == {"Bob Kahn"}
     assert git(world.hub, "for-each-ref", "refs/heads/engram/proposals") == ""
     assert world["a"].proposals() == []
-    with pytest.raises(UsageError, match="Nothing waits"):
+    with pytest.raises(UsageError, match="nothing to propose"):
         world["b"].propose()
     # What was rejected can be had back, and proposed again.
     note = next(note for note in synced.notes if ids[12] in note)
@@ -171,7 +171,7 @@ def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_pa
     if how == "merge":
         world.assert_equal()
         assert {authors(other)[one] for one in ids} == {"Bob Kahn"}
-    with pytest.raises(UsageError, match="Nothing waits"):
+    with pytest.raises(UsageError, match="nothing to propose"):
         world["b"].propose()
     one = world.record("b", "One more thing that was learned afterwards.")
     assert world["b"].propose().entries == 1

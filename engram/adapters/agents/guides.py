@@ -64,7 +64,7 @@ _COMMANDS = {
         ),
     ),
     "recall": (
-        "Recall from Engram what is known about something",
+        "Recall entries about a subject from Engram",
         (
             "Ask Engram, the shared memory, about: $ARGUMENTS\n\n"
             'Use the tool recall_query of the MCP server {server}, or `{run} query "…"`. Say what of it bears on the task, with '

@@ -46,7 +46,7 @@ def stated(lines: Iterable[str]) -> tuple[str, ...]:
     found = [(line, moment_of(line)) for line in lines if line.strip()]
     for line, moment in found:
         if moment is None or moment.kind not in KINDS:
-            what = f"'{line[:60]}' does not say when an entry is to be shown."
+            what = f"'{line[:60]}' in `when` is not a moment."
             raise ValidationError("when", what, f"Write a kind and a pattern, such as {EXAMPLES}.")
     return tuple(dict.fromkeys(str(moment) for _, moment in found))
 

@@ -365,7 +365,7 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
         [word for _, word, stem in side.ranked if stem not in stems][:3]
         for side, stems in ((one, second.stems), (other, first.stems))
     ]
-    return f"nearly the same is said of {listed(own[0])} as of {listed(own[1])}" if all(own) else ""
+    return f"nearly the same text about {listed(own[0])} and {listed(own[1])}" if all(own) else ""
 
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:

@@ -141,7 +141,7 @@ SOURCES = (
               unused=(*_NOTES, "type", "depth", "timeframe", "page_size"), belonging=_NOTES_WHOSE),
     )),
     Source("reference", "The reference memory server of the Model Context Protocol", (
-        Alias("create_entities", "compat_create_entities", "Record what is known of entities", {"entities": "entities"}),
+        Alias("create_entities", "compat_create_entities", "Record entities and facts about them", {"entities": "entities"}),
         Alias("add_observations", "compat_add_observations", "Record more about entities", {"observations": "observations"}),
         Alias("create_relations", "compat_relate", "Relate entities", {"relations": "relations"}),
         Alias("search_nodes", "compat_recall", "Recall lore", {"query": "query"}),

@@ -157,7 +157,7 @@ def _as_text(value: object) -> str:
 TOOLS = {
     tool.name: tool
     for tool in (
-        lore_tool(compat_add_observations, "Record what is known of entities", writing()),
+        lore_tool(compat_add_observations, "Record facts about entities", writing()),
         lore_tool(compat_create_entities, "Record entities", writing()),
         lore_tool(compat_link, "Link an entity", writing()),
         lore_tool(compat_relate, "Relate entities", writing()),

@@ -141,7 +141,7 @@ def _judgements(store: Store) -> list[OwnCommit]:
 
     if damaged := damaged_ledgers.find_damaged(store):
         raise StoreError(
-            f"A line of this clone's judgements in {damaged[0]} cannot be read: it may be what was done last.",
+            f"A line of this clone's judgements in {damaged[0]} cannot be read: it may be the last operation.",
             "Run `engram doctor --fix`, then try again.",
         )
     lines = judgements.own_lines(store)
@@ -286,7 +286,7 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
 def _nothing_left_error(subject: str, kept: Sequence[str]) -> NotFoundError:
     return NotFoundError(
         f"'{subject}' would change nothing: {' '.join(kept) or 'everything is as it was.'}",
-        "`engram log` shows what was done; `engram restore LORE --at REV` goes back further.",
+        "`engram log` lists the operations; `engram restore LORE --at REV` goes back further.",
     )
 
 
@@ -298,7 +298,7 @@ def _subject(targets: Sequence[OwnCommit]) -> str:
 def _too_few_error(count: int) -> NotFoundError:
     message = f"Only {count} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
-        message, "`engram log` shows what was done; `engram restore LORE --at REV` goes back further."
+        message, "`engram log` lists the operations; `engram restore LORE --at REV` goes back further."
     )
 
 

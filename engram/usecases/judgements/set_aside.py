@@ -39,7 +39,7 @@ def ignore(store: Store, sources: Collection[str]) -> int:
         if not ulid.is_valid(one):
             raise UsageError(
                 f"'{one[:60]}' is not the id of a source.",
-                "An id has 26 capital letters and digits; `engram show` says that of an entry's author.",
+                "An id has 26 capital letters and digits; `engram show` prints that of an entry's source.",
             )
         if one == store.known_source_id:
             raise UsageError("That is this clone's own id.", "`engram undo` takes back your own judgements.")

@@ -38,7 +38,7 @@ def check_branch(repo: Repository) -> None:
     if there is not None and there != hidden_tree.tip(repo, copying.REF):
         raise StoreError(
             f"There is a branch {name} already; nothing was moved.",
-            f"If it is what an earlier move left, rename it: git branch -m {name} {name}-old",
+            f"If an earlier move left it, rename it: git branch -m {name} {name}-old",
         )
     having = sorted(at_remotes(repo)[0]) if there is None else []
     if having:

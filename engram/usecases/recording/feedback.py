@@ -103,5 +103,5 @@ def _judge(found: Sequence[tuple[str, Found]], again: bool) -> list[Judged]:
 def describe(judged: Judged) -> str:
     """Return one line for people: what was judged, and what its confidence became."""
     change_ = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
-    note = " (already said in this session; --again counts it once more)" if judged.repeated else ""
+    note = " (already judged so in this session; --again counts it again)" if judged.repeated else ""
     return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change_}, helpful {judged.validation_count}×{note}"

@@ -84,7 +84,7 @@ def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested
     if lore_id in there.merged_from or there.content == tidy(draft.content):
         return Ingested(MERGED, there.id, path)
     raise ConflictError(
-        f"{lore_id} exists and says something else.",
+        f"{lore_id} exists with another text.",
         f"PUT /lore/{lore_id} replaces it; without an id it is another entry.",
     )
 

@@ -225,7 +225,7 @@ def _confirmed(
     over = [one.lore.id for one in replaced]
     if there.lore.id in over:
         raise UsageError(
-            f"{there.lore.id} already says exactly that, so nothing would take its place.",
+            f"{there.lore.id} has the same text, so the new entry cannot supersede it.",
             "Record it without supersedes.",
         )
     found = confirm(store, there, lore._replace(entities=draft.entities), over, is_named=bool(draft.id))

@@ -52,12 +52,12 @@ def join_versions(lore: Lore) -> Lore:
             lore = lore._replace(**joined)
         else:
             raise UsageError(
-                f"Only one version of '{name}' can stand.",
-                "`accept` keeps what stands, `take` takes the other.",
+                f"Only one version of '{name}' can be kept.",
+                "`accept` keeps the current version, `take` the other.",
             )
     if len(lore.content) > MAX_CONTENT:
         raise UsageError(
-            "Both versions together are too long for one entry.", "Write what should stand: --content TEXT."
+            "Both versions together are too long for one entry.", "Write the text to keep: --content TEXT."
         )
     return lore._replace(conflicts=())
 
@@ -74,7 +74,7 @@ def chosen_side(store: Store, lore: Lore, *, mine: bool) -> str:
         return OTHER if mine else KEPT
     raise UsageError(
         f"No version can be attributed to {me or 'a person without a name in git'}.",
-        "`accept` keeps what stands, `take` takes the other version.",
+        "`accept` keeps the current version, `take` the other.",
     )
 
 

@@ -56,7 +56,7 @@ def refuse_contradiction(lore: Lore, other: Lore) -> None:
     if verdict.kind == CONTRADICTION and len(mine & theirs) >= _MOSTLY * max(len(mine), len(theirs)):
         raise UsageError(
             f"{other.id} does not say the same: {verdict.why}.",
-            "Say that it is superseded instead (supersedes), or record it without either.",
+            "Record it with supersedes, or without either.",
         )
 
 

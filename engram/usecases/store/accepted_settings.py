@@ -41,7 +41,7 @@ class HeldBack(NamedTuple):
             new = sorted(held - known)
             shown = ", ".join(new)[:120]
             return f"{places.CONFIG_NAME} adds to {ALLOWED} what does not count here: {shown}"
-        return f"{places.CONFIG_NAME} sets {self.key} to {self.wanted!r}; this clone goes on with {self.in_force!r}."
+        return f"{places.CONFIG_NAME} sets {self.key} to {self.wanted!r}; this clone keeps {self.in_force!r}."
 
 
 class InForce(NamedTuple):

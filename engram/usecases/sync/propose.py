@@ -110,8 +110,8 @@ def _push(
         entries = changed_entries(store, theirs, head.oid)
         if head.oid is None or not (entries or differences(repo, theirs, head.oid)):
             raise UsageError(
-                "Nothing waits here to be proposed.",
-                "Record something first; `engram sync --dry-run` lists it.",
+                "There is nothing to propose here.",
+                "Record something first; `engram sync --dry-run` lists unsent entries.",
             )
         title = title or own.title or counted(len(entries), "entry", "entries")
         commit = _named(store, repo, own, title, head.oid)

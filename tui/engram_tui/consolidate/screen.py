@@ -49,7 +49,7 @@ CURSOR_DELAY, CHOICE_DELAY = (
 WHILE_PLANNING = (
     "Looking for entries that say the same, that others superseded,",
     "that were not used for long, and that proved themselves.",
-    "Then past queries are replayed: none shall lose its answer.",
+    "Then past queries are replayed: none may lose its answer.",
     "",
     "Nothing is changed before you apply the plan.",
 )

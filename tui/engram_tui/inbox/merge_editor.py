@@ -221,7 +221,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         if len(self.source.versions) < 3:
             return
         if self.is_typed or self.draft.text != self._new_draft().text:
-            self.notify("The result was changed already; add what is missing by hand (tab).", markup=False)
+            self.notify("The result is edited already; add the missing text by hand (tab).", markup=False)
             typed = self.area.text
         else:
             typed = ""

@@ -241,9 +241,9 @@ def empty_lines(view: View) -> tuple[str, ...]:
     """Return what an empty list says."""
     if view.remotes:
         return (
-            "Nothing waits, and nothing came in yet.",
+            "Nothing to push, and nothing was pulled yet.",
             "",
-            "S syncs, d only looks what is new at the remote.",
+            "S syncs, d only checks the remote for changes.",
         )
     if not view.is_own:
         return (

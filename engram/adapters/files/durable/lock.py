@@ -80,7 +80,7 @@ class FileLock:
         if not taken:
             raise StoreError(
                 f"Another process has held {os.path.basename(self.path)} for {self.timeout:.0f} seconds.",
-                "Try again; `engram doctor` shows who is at work if it goes on.",
+                "Try again; if that fails, `engram doctor` names the process.",
             )
         return self
 

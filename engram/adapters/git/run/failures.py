@@ -155,14 +155,14 @@ REMOTE_ADVICE = {
     ),
     DECLINED: (
         "{remote} declined the push: {reason}.",
-        "If that branch is protected, propose what waits: `engram propose`. Else ask who runs the remote: nothing is lost.",
+        "If that branch is protected, propose your entries: `engram propose`. Else ask its administrator: nothing is lost.",
     ),
     AUTH: (
-        "{remote} wants to know who you are, and Engram never asks for passwords.",
+        "{remote} requires authentication, and Engram never asks for passwords.",
         "Set up an SSH key or a git credential helper; `git ls-remote {remote}` shows whether it works.",
     ),
     FORBIDDEN: (
-        "{remote} knows you but does not let you do this.",
+        "{remote} denies your account this access.",
         "Ask its owner for access, or check its address: `engram remote list`.",
     ),
     NOT_FOUND: (
@@ -178,12 +178,12 @@ REMOTE_ADVICE = {
         "Try again later, or allow more: `engram sync --timeout SECONDS`.",
     ),
     PROTOCOL: (
-        "The address of {remote} is of a kind that is not allowed.",
-        "Use https://…, ssh://… or a folder (`engram remote list`); GIT_ALLOW_PROTOCOL, if you have set it, allows less.",
+        "The address of {remote} has a protocol that is not allowed.",
+        "Use https://…, ssh://… or a folder (`engram remote list`); your own GIT_ALLOW_PROTOCOL may allow fewer.",
     ),
     NO_BRANCH: ("{remote} has no such branch.", "`git ls-remote {remote}` lists those it has."),
     UNSOUND: (
-        "What {remote} has is damaged or forged, so it was not taken: {reason}.",
+        "The data of {remote} is damaged or forged and was not taken: {reason}.",
         "Run `git fsck` in that repository and repair what it reports; nothing was changed here.",
     ),
 }
