@@ -114,12 +114,13 @@ Where Engram is behind, and why:
 - **import, rebuild**: each entry becomes a file of its own in git, is checked for secrets and twins, and has vectors and tokens.
   The quicker ones insert rows and index words.
 - **tools/list**: descriptions say when to call a tool and what it answers; the smaller ones have fewer options.
-- **cold question**: Python starts and imports numpy; `--strategy words` is a third of it. ripgrep and SQLite are programs in C.
+- **cold question**: Python starts and imports what a question needs (a Python that does nothing is a ninth of it); numpy only in
+  stores of more than 100,000 vectors. ripgrep and SQLite are programs in C.
 - **warm question**: 2 ms are the question, by words and by meaning; the rest is the protocol (a call of the official SDK
   that does nothing takes that long). FTS5 has none, and qmd looks for words alone.
-- **add one and find it**: a file and a journal entry are on the disk, a commit is under way, and a segment of the index is
-  written; others add a row.
-- **memory**: numpy, tantivy, and the model's table of words, against SQLite alone.
+- **add one and find it**: the text is checked for secrets and twins, a file and a journal entry are on the disk, and a commit is
+  under way; the index takes it as a row of its catalog. Others add a row.
+- **memory**: the official SDK, tantivy, the model's table of words and, after a dozen questions, numpy, against SQLite alone.
 - **4 writers**: a large part is four servers starting on two cores; after that each note is committed.
 """
 
