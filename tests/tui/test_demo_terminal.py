@@ -15,7 +15,7 @@ COMMAND = (sys.executable, "-m", "engram", "demo")
 
 
 @pytest.mark.slow
-def test_a_newcomer_settles_a_dispute_and_a_proposal_by_the_footer() -> None:
+def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer() -> None:
     with Terminal(COMMAND) as terminal:
 
         def press(key: str, title: str) -> None:
@@ -36,6 +36,10 @@ def test_a_newcomer_settles_a_dispute_and_a_proposal_by_the_footer() -> None:
         terminal.has("2 entries come into the lore")
         terminal.types("y")
         terminal.has("5 wait")
+        terminal.types("/jitter\r")
+        terminal.has("1 of 1")
+        press("t", "t take other")
+        terminal.has("4 wait")
         assert "Traceback" not in terminal.shown
 
 

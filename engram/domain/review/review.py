@@ -64,7 +64,7 @@ class Item(NamedTuple):
     `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that
     counts only when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
     seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue. `sides` wrote the two
-    versions of a dispute, the one that stands first (none: unknown).
+    versions of a dispute, in the order of their names (none: unknown).
     """
 
     id: str

@@ -99,7 +99,8 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
         evidence = difference_lines(lore)
         latest = max(lore.conflicts, key=lambda conflict: conflict.at)
         item = _item(review.CONFLICT, [hit], why, review.ACCEPT, evidence)
-        items.append(item._replace(sides=names_of(latest)) if latest.kept_source else item)
+        sides = tuple(sorted(names_of(latest)))  # the same on every clone, whichever version stands
+        items.append(item._replace(sides=sides) if latest.kept_source else item)
     return items
 
 
