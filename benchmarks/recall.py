@@ -110,14 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(parser: argparse.ArgumentParser, sets: Sequence[str], providers: Sequence[str]) -> int:
-    """Print one table of all providers on all sets."""
+    """Print one table of all providers on all sets, and one of each set's kinds of question."""
     try:
         for provider in providers:
             recall_providers.settings_of(provider)
     except ValueError as error:
         parser.error(str(error))
     found = [recall_providers.compare(one, providers) for path in sets for one in _sets(path)]
-    print(recall_tables.providers(found))
+    kinds = [recall_tables.kinds(one.report) for one in found]
+    print("\n\n".join(filter(None, [recall_tables.providers(found), *kinds])))
     return 0
 
 

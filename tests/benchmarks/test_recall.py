@@ -453,6 +453,8 @@ def test_providers_are_compared_side_by_side_each_in_a_process_of_its_own(
     assert first.startswith("| small | bundled | 1.0000 |  |  | ")
     assert second.startswith("| small | none | 1.0000 | +0.0000 (+0.0000 to +0.0000) | 1.000 | ")
     assert float(second.split("|")[-2]) > 20
+    assert recall.main([str(write_folder(tmp_path / "kinds")), "--providers", "bundled,none"]) == 0
+    assert "| Kind | Questions | bundled | none |" in capsys.readouterr().out
 
 
 def test_a_provider_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

