@@ -278,6 +278,10 @@ smtp://ada%40depot.org:«{b62:16}»@smtp.depot.org:587
 ftp://ada:«{pass}»@ftp.depot.org/in
 https://ada:«{b62:20}»@nexus.depot.org/repository/pypi/simple
 mysql -u root -p«{b62:14}» app
+mycli -h db -u app -p '«{b62:14}»'
+machine api.heroku.com login ada@acme.io password «{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}»
+db.internal:5432:shop:app:«{b62:12}#7»
+curl -u «{hex:40}»: https://circleci.com/api/v1.1/me
 PGPASSWORD=«{b62:14}» psql -h db.depot.org
 sshpass -p '«{pw}»' ssh ada@depot.org
 mysqldump --password=«{b62:14}» app

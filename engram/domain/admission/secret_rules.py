@@ -239,9 +239,8 @@ def is_keyed_secret(value: str, rule: str) -> bool:
             value, uuid=False
         )
     if rule.endswith("-password"):
-        return (
-            is_password(value, sure=True) and not is_stand_in(value) and not value.startswith(("$", "%", "-"))
-        )
+        is_named = is_stand_in(value, uuid=rule != "netrc-password")  # Heroku's token there is a UUID
+        return is_password(value, sure=True) and not is_named and not value.startswith(("$", "%", "-"))
     return not is_sample(value)
 
 

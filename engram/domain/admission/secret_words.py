@@ -39,6 +39,18 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         b"machine ",
     ),
     KeyedValue(
+        "pgpass-password",
+        (b":5432:",),
+        r":5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>[^\s:]{4,128})",
+        b":5432:",
+    ),
+    KeyedValue(
+        "personal-access-token",
+        (b"curl ",),
+        r"curl[ \t][^\n|;&]{0,120}?(?<=[ \t])-u[ \t]*[\"']?(?P<value>[A-Za-z0-9_-]{20,128}):(?=[\s\"'])",
+        b" -u",
+    ),
+    KeyedValue(
         "kubeconfig-key",
         (b"client-key-data",),
         r"client-key-data[\"']?\s*:\s*" + _QUOTE + r"(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
@@ -73,7 +85,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
     ),
     KeyedValue(
         "command-password",
-        (b" login ", b"mongo", b"htpasswd", b"sqlcmd"),
+        (b" login ", b"mongo", b"htpasswd", b"sqlcmd", b"mycli "),
         r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
         r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
         b" -p",
