@@ -121,7 +121,7 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
     parts = [_INTRODUCTION.format(sample=sample), f"Measured {date}:", _list(machine)]
     for way in (FRESH, BRIEF, RESUMED):
         if way in results:
-            ranked = results["ranked"] if way == FRESH else {}
+            ranked = results.get("ranked", {}) if way == FRESH else {}
             parts += [f"## Hooks: {way}", _EXPLAINED[way], _kinds(results[way], way, ranked)]
         if way in results and way == FRESH:
             parts.append(_LIMITS)

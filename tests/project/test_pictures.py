@@ -20,10 +20,10 @@ VARIES = (  # from run to run
 
 
 def shown(picture: Path) -> list[str]:
-    """What can be read in a picture, without what varies: times, ids of commits, entries and clones."""
+    """What can be read in a picture, without what varies: times, ids of commits, entries and clones, a blinking cursor."""
     texts = re.findall(r"<text[^>]*>(.*?)</text>", picture.read_text("utf-8"), re.DOTALL)
     words = [html.unescape(text).replace("\xa0", " ") for text in texts]
-    return [re.sub("|".join(VARIES), "…", text) for text in words]
+    return [re.sub("|".join(VARIES), "…", text).rstrip() for text in words]
 
 
 def steady(picture: Path) -> list[str]:

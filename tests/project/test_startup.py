@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,9 @@ def test_only_a_sync_that_has_something_to_do_imports_gitpython(home: Path) -> N
     """No hook does, either: the background process after it syncs."""
     assert "git" in start(IN_A_STORE, "sync")["loaded"]
     assert "git" not in start(IN_A_STORE, "sync")["loaded"]
+    for path in (home / "work/.git/engram/worktree").rglob("*.md"):
+        os.utime(path, (1.7e9, 1.7e9))  # what is younger than the index is read again
+    start(IN_A_STORE, "query", "upload retry")
     for event in ("session-start", "prompt", "session-end"):
         payload = {
             "session_id": "one",
