@@ -20,7 +20,7 @@ VARIES = (  # from run to run
 
 
 def shown(picture: Path) -> list[str]:
-    """What can be read in a picture, without what varies: times, ids of commits, entries and clones, a blinking cursor."""
+    """What can be read in a picture, without what varies: times, ids of commits, entries and clones, blanks at the end."""
     texts = re.findall(r"<text[^>]*>(.*?)</text>", picture.read_text("utf-8"), re.DOTALL)
     words = [html.unescape(text).replace("\xa0", " ") for text in texts]
     return [re.sub("|".join(VARIES), "…", text).rstrip() for text in words]
