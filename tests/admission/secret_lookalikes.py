@@ -1,6 +1,18 @@
 """Lines that resemble secrets and are none, as templates of `secret_shapes`."""
 
 CLEAN = r"""
+date -u +%Y-%m-%dT%H:%M:%SZ
+WINDOWS_PFX_PASSWORD=$env:PFX_PASSWORD
+arn:aws:secretsmanager:eu-central-1:417729130056:secret:prod/billing/db-Ab3xQz
+RFC 7617 shows Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ== as the example.
+Das Kennwort steht im 1Password-Tresor "Betrieb".
+token refresh bug bisected to {hex:40}, the parent {hex:40} is good
+md5 of the API key list page changed: {hex:32} -> {hex:32}
+| option | password | needed |\n|---|---|---|\n| login | required | yes |
+- name: DB_PASSWORD\n  valueFrom: {secretKeyRef: {name: db, key: password}}
+variable "db_password" {\n  default = ""\n}
+the passphrase "must be at least six words" is checked
+{"name": "token_type", "value": "bearer"}
 Passwort: siehe Tresor
 Le mot de passe est dans le coffre.
 Das Kennwort ist im Tresor, Regal 12

@@ -28,6 +28,29 @@ _WORDS = ("harbor", "kestrel", "velvet", "granite", "copper", "meadow", "lantern
 _SIGNS = "!@#%^&*?+="
 
 FOUND = r"""
+default login svc-reader password «{b62:12}7q» account kestrel
+kubeadm join 10.20.0.11:6443 --token «{low:6}.{low:16}» --discovery-token-ca-cert-hash sha256:{hex:64}
+mysqldump -ushop -p'«k$T9{b62:8}&x»' --single-transaction shop
+psql "host=db.kestrel.dev user=shop password=«npg_{b62:12}» sslmode=require"
+I reset the postgres superuser; new pw: «E0{b62:8}%m9» - told Jana on the phone.
+Note to self: sudo pw on build-07 = «Saddle.{b62:8}9#»
+The vault file opens with the passphrase `«copper lantern drifting beneath oak»`.
+chore: note the wifi for the cage (SSID nw-cage, passphrase "«otter-basalt-ferry-{dig:4}»")
+Zugangsdaten Testkunde: Benutzername k.brandt, Kennwort «Ufer{dig:2}Boot{dig:2}»
+Identifiants de l'hébergeur : utilisateur web0417, mot de passe «K1{b62:8}+»
+iDRAC is reachable again, login root, password «Basalt.{b62:8}30!», change it after the maintenance.
+I logged in as root with «i{b62:10}#9Q» as the password and the disk was full again.
+To log into the printer use admin / «Anker.{b62:6}94+» (the vendor default no longer works).
+| host | user | password |\n|------|------|----------|\n| ilo-17 | Administrator | «KN{UP:6}7» |
+| service | account sid | auth token |\n|---|---|---|\n| twilio prod | AC{hex:32} | «{hex:32}» |
+otpauth://totp/AWS:root@kestrel?secret=«{b32:32}»&issuer=AWS
+curl -b 'grafana_session=«{hex:32}»' https://grafana.kestrel.dev/api/admin
+Cookie: theme=dark; sessionid=«{low:32}»
+gh secret set DEPLOY_PASSWORD --body '«{b62:14}-9x»'
+  DEPLOY_PASSWORD:\n    value: '«{b62:16}!9»'
+- name: DB_PASSWORD\n  value: "«{b62:16}!9»"
+{"name": "DB_PASSWORD", "value": "«{b62:16}!9»"}
+variable "db_password" {\n  default = "«{b62:16}9»"\n}
 Password for the shared VPN account: «{b62:12}#7»
 root password for the NAS: «velvet{b62:6}#42»
 pw for the test user: «k7{b62:12}4»
@@ -398,7 +421,7 @@ def filled(template: str, chance: random.Random) -> tuple[str, list[str]]:
     """Return a template's text with random values in their places, and the secrets in it."""
     text = template.replace(r"\n", "\n").replace("\\\n", r"\n")
     text = re.sub(
-        r"\{(b62|b64|url|hex|HEX|low|UP|abc|dig|uuid|pass|pw|basic|jwtbody|jwt)(?::(\d+))?\}",
+        r"\{(b32|b62|b64|url|hex|HEX|low|UP|abc|dig|uuid|pass|pw|basic|jwtbody|jwt)(?::(\d+))?\}",
         lambda hit: _piece(hit[1], int(hit[2] or 0), chance),
         text,
     )

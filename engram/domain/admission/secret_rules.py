@@ -19,11 +19,13 @@ def _words(line: str) -> list[str]:
     return line.split()
 
 
+_ADVERB = r"(?:still|now|just|currently|jetzt|nun|noch|maintenant|ahora)"
+
 # "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one. In the languages
 # whose word for it begins alike, too.
 PROSE = (
     r"(?i:pass(?:wor[dt]|phrase|code|wd|e)|pwd|(?<![a-z0-9])pw)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
-    r"(?:(?P<colon>:)|(?i:\b(?:is|was|are|to|ist|lautet|war|est|es|era)(?:[ \t]+(?:still|now|just|currently))?):?)"
+    r"(?:(?P<colon>:|[ \t]=)|(?i:\b(?:is|was|are|to|ist|lautet|war|est|es|era)(?:[ \t]+" + _ADVERB + r")?):?)"
     r"[ \t]+[*_]{0,2}[\"'`\u201c]?"
     r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
 )
@@ -31,9 +33,9 @@ PROSE = (
 # "Use the password …", "| password | … |", "the client secret (…)", "set API_KEY to …": the value stands close by, between
 # a few small words at most, and has to look generated.
 NAMED_IN_PROSE = (
-    r"(?i:(?P<word>pass(?:wor[dt]|phrase|code|wd)?|pwd|secret|token|key)s?)\b\"?'?`?"
-    r"(?P<between>(?:[ \t]+[a-z]{1,12}){0,5}?"
-    r"(?P<says>[ \t]*:|[ \t]+(?:is|was|to|as|es|ist|est|are)(?:[ \t]+(?:still|now|just|currently|set to))?:?)?"
+    r"(?i:(?P<word>pass(?:wor[dt]|phrase|code|wd|e)?|pwd|secret|token|key)s?)\b\"?'?`?"
+    r"(?P<between>(?:[ \t]+[A-Za-zà-ÿ]{1,12}){0,5}?"
+    r"(?P<says>[ \t]*:|[ \t]+(?:is|was|to|as|es|ist|est|are)(?:[ \t]+(?:set to|" + _ADVERB + r"))?:?)?"
     r"(?:[ \t]*\|)?[ \t]*[(\[]?)[*_]{0,2}[\"'`\u201c]?(?<=[\s(|\"'`*\u201c])"
     r"(?P<value>[^\s\"'`<>()\[\]{}|\u201c\u201d]{8,256})(?P<after>[\"'`)\]*\u201d]|[ \t]*\||[.,;:!?]?(?=\s|$))"
 )
@@ -42,7 +44,7 @@ SETTING = (
     r"(?i:(?P<word>pass(?:word|wd|phrase)?|pwd|token|secret|key))(?:[ \t]{0,4}[=:][ \t]{0,4}|>)"
     r"(?P<value>[^\s\"'`<>,;{}()\[\]$]{8,256})(?=[ \t]*(?:$|[\n\r;#]|</))"
 )
-_OF_ANOTHER = r"\b(?:commit|revision|hash|digest|sha|checksum|fingerprint|id|called|named|in|from|at|see|of|length|type|by)\b"
+_OF_ANOTHER = r"(?i)\b(?:commit|revision|hash|digest|sha|checksum|fingerprint|id|called|named|in|from|at|see|of|length|type|by)\b"
 _STANDARD = r"[A-Z]{2,}-?[0-9][0-9.-]*[A-Z]?"  # NIST-800-63B, SHA256
 
 # Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
@@ -92,7 +94,7 @@ NO_PASSWORDS = STAND_INS | frozenset(
     )
 )
 REFERENCE = (
-    r"\$\{|\$\(|^\$[A-Za-z_]\w*$|\{\{|\{[\w. -]*\}|#\{|<[A-Za-z_][^<>]{0,80}>|<%|"
+    r"\$\{|\$\(|^\$(?:env:)?[A-Za-z_]\w*$|\{\{|\{[\w. -]*\}|#\{|<[A-Za-z_][^<>]{0,80}>|<%|"
     r"%\([\w.]+\)s|^%[\w]+%$|^%s$|^\[.*\]$|^!\w+$|"
     r"\.\.\.|…|\*{3}|•{3}|x{3,}|X{3,}|_{4}|-{4}|a-z|A-Z|"
     r"^(?:os\.)?environ|getenv|process\.env|import\.meta|^env[.:(\[]|^ENV\[|^secrets?\.|^vars?\.|"
@@ -103,7 +105,8 @@ SAMPLES = tuple(
     _words(
         "example sample placeholder changeme change-me change_me change_this your redacted dummy "
         "change-this fake notreal xxxx replace insert_ insert- 0123456789 1234567890 abcdefgh qwertyui "
-        "... *** deadbeefdeadbeef sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng"
+        "... *** deadbeefdeadbeef sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng "
+        "qwxhzgrpbjpvcgvuihnlc2ftzq 1password"  # the example of RFC 7617, and where passwords are kept
     )
 )
 UUID_OR_ULID = r"(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[0-9A-HJKMNP-TV-Z]{25})"
@@ -120,13 +123,17 @@ COMMON_PASSWORDS = frozenset(
 )
 
 # A cheap look behind a name's stem: prose ("the key idea") stops here.
-ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
+ASSIGNMENT_GATE = (
+    r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`{]|(?i:is|was)[ \t:]|-p|value|\r?\n[ \t]{1,24}value:)"
+)
 ASSIGNMENT = (
-    r"(?i:(?P<word>pass(?:wor[dt]|wd|phrase|code)?|pwd|secret|token|key|auth)"
+    r"(?i:(?P<word>pass(?:wor[dt]|wd|phrase|code)?|pwd|(?<![a-zA-Z0-9])pw|secret|token|key|auth)"
     r"(?:[_-]?(?:base|value|prod(?:uction)?|live|staging|dev|default|old|new|primary|secondary|admin|root|text|plain|"
     r"str|env|v?[0-9]{1,3}))?)"
     r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,24}"
-    r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,24})"
+    r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,24}"
+    # {"name": "DB_PASSWORD", "value": "…"}, the same in YAML, and a variable's block with a default.
+    r"|\\?[\"'`]?[ \t]{0,3}[,:]?[ \t]{0,3}\{?\s{0,24}\\?[\"'`]?(?:value|default)\\?[\"'`]?[ \t]{0,24}[:=][ \t]{0,24})"
     r"|(?P<loose>\\?[\"'`]?[ \t]{0,3}[,(>][ \t]{0,3}|[ \t]{1,8}(?i:(?:is|was)[ \t]*:?[ \t]{1,8}|-p[ \t]?|"
     r"value[ \t]{0,3}=[ \t]{0,3}|(?=[\"']))|[\"'][ \t]+value=))"
     r"(?:[rbfuRBFU@]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){4,512})(?P=quote)"
@@ -234,7 +241,7 @@ def is_keyed_secret(value: str, rule: str) -> bool:
     """Return whether a value at the right place for a rule of `KEYED_VALUES` is a secret rather than a stand-in for one."""
     if rule in ("login-password", "told-password"):
         return kinds(value) >= 3 and is_password_in_prose(value.rstrip(".!?"))
-    if rule in ("authorization-token", "personal-access-token"):
+    if rule in ("authorization-token", "personal-access-token", "session-token"):
         return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
             value, uuid=False
         )
@@ -253,12 +260,19 @@ def is_password_in_prose(value: str) -> bool:
         return False
     if compiled(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD).fullmatch(value):  # 90days, a date
         return False
+    is_dotted = "." in value and (
+        kinds(value) < 4 or bool(compiled(r".*@.*\..*").match(value))
+    )  # a file, a host
     return (
-        "/" not in value
-        and "(" not in value
-        and "." not in value
-        and not value.startswith(("-", "$", "@", "#"))
+        "/" not in value and "(" not in value and not is_dotted and not value.startswith(("-", "$", "@", "#"))
     )
+
+
+def is_secret_cell(value: str, heading: str) -> bool:
+    """Return whether a table's cell is a secret below a heading such as "password" or "auth token"."""
+    if not heading.endswith(("key", "token", "secret")):
+        return is_password(value, sure=True) and not value.isalpha() and not is_stand_in(value)
+    return bool(_rule_of_name("", heading, False)) and is_random(value) and not is_stand_in(value)
 
 
 def names_password(hit: re.Match[str], value: str) -> bool:
@@ -363,14 +377,14 @@ def _rule_of_name(before: str, word: str, upper: bool) -> str:
     last = compiled("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
     if "]" not in before.rpartition(REDACTED)[2] and REDACTED in before:  # the name of a rule
         return ""
-    if last and last[0] in NOT_OWNERS:
+    if (last and last[0] in NOT_OWNERS) or compiled(r"[0-9]{12}:$").search(before):  # an ARN
         return ""
     if word == "key":
         known = owner.endswith(KEY_OWNERS) or (upper and before.endswith("_"))
         return "secret-assignment" if known else ""
     if word in {"pass", "auth"} and before[-1:].isalnum() and not owner.endswith(PASS_OWNERS):
         return ""
-    return "password-assignment" if word.startswith(("pass", "pwd")) else "secret-assignment"
+    return "password-assignment" if word.startswith(("pass", "pw")) else "secret-assignment"
 
 
 def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
@@ -382,7 +396,9 @@ def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
 
 def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
     """Return whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
-    rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]").match(text, hit.end())
+    rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]|[ \t]+[a-z_]+=").match(
+        text, hit.end()
+    )
     return rest is not None and not (is_wordy(value, 3.5) and kinds(value) < 3)
 
 

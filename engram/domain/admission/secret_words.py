@@ -9,6 +9,7 @@ from engram.domain.typed import NamedTuple
 
 _QUOTE = r"[\"'`]?"
 _HEX32 = r"(?P<value>[0-9a-f]{32})(?![0-9A-Za-z])"
+_HEX40 = r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])"
 _LONG_VALUE = r"[ \t]*(?::|=|is)?[ \t]+[\"'`]?(?P<value>[A-Za-z0-9+/_-]{20,}={0,2})"
 _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
@@ -29,14 +30,14 @@ class KeyedValue(NamedTuple):
 KEYED_VALUES: tuple[KeyedValue, ...] = (
     KeyedValue(
         "azure-devops-token",
-        (b"azure", b"visualstudio", b"vsts"),
+        (b"azure", b"visualstudio", b"vsts", b"az devops"),
         _TO_VALUE + r"(?P<value>[a-z2-7]{52})(?![A-Za-z0-9])",
     ),
     KeyedValue(
         "netrc-password",
-        (b"machine ",),
-        r"(?s:machine[ \t]+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
-        b"machine ",
+        (b"machine ", b"default login "),
+        r"(?s:(?:machine[ \t]+\S{1,100}|default)\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
+        b"login",
     ),
     KeyedValue(
         "pgpass-password",
@@ -61,11 +62,18 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         (b"pinecone",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
     ),
+    KeyedValue("wandb-key", (b"wandb login ",), r"wandb login[^\n]{0,40}?[ =]" + _HEX40, b"wandb login "),
+    KeyedValue(
+        "aws-secret-access-key",
+        (b"aws_secret_access_key ",),
+        r"\w+[ \t]+[\"']?(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        b"aws_secret_access_key ",
+    ),
     KeyedValue("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
     KeyedValue(
         "circleci-token",
         (b"circle",),
-        _TO_VALUE + r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])",
+        _TO_VALUE + _HEX40,
     ),
     KeyedValue(
         "buildkite-token",
@@ -80,7 +88,8 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
     KeyedValue(
         "command-password",
         (b"mysql", b"mariadb"),
-        r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
+        r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)(?P<quote>[\"'])?"
+        r"(?P<value>(?(quote)[^\s\"']|[^\s\"'`|;&]){4,128})",
         b" -p",
     ),
     KeyedValue(
@@ -181,15 +190,53 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
             (b"log", (b"log in ", b"login ", b"logged in ")),
         )
     ),
+    KeyedValue(
+        "told-password",
+        (b"with ",),
+        r"with[ \t]+[\"'`]?(?P<value>[^\s\"'`<>()]{6,64})[\"'`]?[ \t]+as[ \t]+(?:(?:the|its|a)[ \t]+)?(?i:pass)",
+        b"password",
+    ),
+    *(
+        KeyedValue(
+            "login-password",
+            (word,),
+            r"(?<![\w./-])\w+[ \t]?/[ \t]?[\"'`]?(?P<value>(?=[^\s/]*[!@#$%^*~+])[^\s\"'`/=?&<>()]{8,64})(?!\S*/)",
+            word,
+        )
+        for word in (b"admin", b"root")
+    ),
+    KeyedValue(
+        "command-password",
+        (b"secret set ", b"variable set "),
+        r"\w+ set [^\n|;&]{0,120}?(?:-b|--body|--value)[ \t=]+[\"']?(?P<value>[^\s\"'`$|;&]{6,256})",
+        b" set ",
+    ),
     *(
         KeyedValue(
             "told-password",
             (word,),
-            r"\w{1,30}[^\n\"'`=;{}()<>|]{0,70}?(?:[:=]|\b(?i:is|es|era|ist|lautet|war)|[ \t]\S{1,2})[ \t]+[*_]{0,2}[\"'`]?"
+            r"\w{1,30}(?:[^\n\"'`=;{}()<>|]{0,70}?(?:[:=]|\b(?i:is|es|era|ist|lautet|war)|[ \t]\S{1,2}))?[ \t]+[*_]{0,2}[\"'`]?"
             r"(?P<value>(?=\S*[0-9])[^\s\"'`<>()]{6,64})",
             word,
         )
         for word in (b"kennwort", b"contrase")
+    ),
+    KeyedValue(
+        "kubeadm-token",
+        (b"kubeadm ",),
+        _TO_VALUE + r"(?P<value>[a-z0-9]{6}\.[a-z0-9]{16})(?![\w.-])",
+        b"kubeadm ",
+    ),
+    KeyedValue(
+        "otp-seed",
+        (b"otpauth://",),
+        r"otpauth://[^\s\"'`]{1,200}?[?&]secret=(?P<value>[A-Za-z2-7]{16,128})",
+        b"otpauth://",
+    ),
+    KeyedValue(
+        "session-token",
+        (b"cookie:", b"-b "),
+        r"(?i:cookie:|-b)[ \t][^\n]{0,200}?(?i:sess(?:ion)?(?:_?id)?|sid|auth|token|jwt)=(?P<value>[\w.%+/-]{20,512})",
     ),
     KeyedValue(
         "vault-unseal-key",

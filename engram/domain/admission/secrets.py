@@ -25,11 +25,17 @@ _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
+_BY_NEED = {
+    need: [rule for rule in words.KEYED_VALUES if rule.needs == need]
+    for need in dict.fromkeys(rule.needs for rule in words.KEYED_VALUES)
+}
 # The stems of names that begin alike: one search for each of these costs half of four.
-_NEEDS = frozenset(rule.needs for rule in words.KEYED_VALUES if rule.needs)
 _PASS = rb"p(?=ass|wd|w\b)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
 
+_SENTENCE_WORDS = frozenset(
+    ("a", "are", "be", "can", "is", "must", "not", "of", "should", "the", "to")
+)  # in no passphrase
 _JOINTS = ("=", "&", "?", ",", ":", "/")  # before a name: no line begins here
 
 _LOGIN_URL = (
@@ -37,7 +43,7 @@ _LOGIN_URL = (
 )
 _HEADER = r"(?i:bearer[ \t]+(?P<bearer>[\w.~+/-]{16,}={0,2})|basic[ \t]+(?P<basic>[A-Za-z0-9+/]{8,}={0,2}))"
 _OPTION = (
-    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{0,64}:(?P<login>[^\s\"'`]{4,256})"
+    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?(?!\+%)[^\s:\"'$<{]{0,64}:(?P<login>[^\s\"'`]{4,256})"
     r"|-?(?P<name>[A-Za-z][\w-]{0,40})[ \t]{1,8}[\"']?(?P<value>[^\s\"'`<>${(-][^\s\"'`]{5,256}))"
 )
 _KEY_BLOCK = r"-----BEGIN (?:[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[12])-----"
@@ -194,6 +200,8 @@ def _scan(text: str) -> list[_Span]:
         spans += _assignments(text, names)
         spans += _prose(text, names)
         spans += _named_in_prose(text, names)
+        if b"\n|" in raw:
+            spans += _columns(text)
     if b"passphrase" in lowered:
         spans += _quoted_phrases(text)
     if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
@@ -267,11 +275,14 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
 
 
 def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
-    there = {need: lowered if need in lowered else b"" for need in _NEEDS} | {b"": runs}
-    for rule in words.KEYED_VALUES:
-        for word in rule.words:
-            if word in there[rule.needs]:
-                yield from _keyed(text, lowered, word, rule)
+    for need, those in _BY_NEED.items():
+        there = lowered if need else runs
+        if not there or need not in there:
+            continue
+        for rule in those:
+            for word in rule.words:
+                if word in there:
+                    yield from _keyed(text, lowered, word, rule)
 
 
 def _keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
@@ -318,9 +329,25 @@ def _setting_rule(word: str) -> str:
 
 def _quoted_phrases(text: str) -> Iterator[_Span]:
     """Yield passphrases of several words in quotes."""
-    pattern = r"(?i:passphrase)\b[^\n\"'`]{0,60}?(?::|\b(?i:is|was|to))[ \t]+[\"'`](?P<value>\w+(?:[ -]\w+){3,})[\"'`]"
+    pattern = r"(?i:passphrase)\b(?:[^\n\"'`]{0,60}?(?::|\b(?i:is|was|to)))?[ \t]+[\"'`](?P<value>\w+(?:[ -]\w+){3,})[\"'`]"
     for hit in rules.compiled(pattern).finditer(text):
-        yield _Span(*hit.span("value"), "passphrase", False)
+        if _SENTENCE_WORDS.isdisjoint(hit["value"].lower().split()):
+            yield _Span(*hit.span("value"), "passphrase", False)
+
+
+def _columns(text: str) -> Iterator[_Span]:
+    """Yield what stands below a heading such as "password" or "auth token" of a Markdown table."""
+    cells = rules.compiled(r"\|[ \t]*[*_]{0,2}`?(?P<value>[^|\n]*?)`?[*_]{0,2}[ \t]*(?=\|)")
+    name = rules.compiled(r"(?:[a-z]+[ _-])?(?:pass(?:wor[dt]|wd)?|mot de passe|token|secret|key)")
+    head = r"(?im)^[ \t]*(?P<cells>\|[^\n]*(?:pass|token|secret|key)[^\n]*)\n[ \t]*\|[ \t:|-]+\n(?P<rows>(?:[ \t]*\|[^\n]*\n?)*)"
+    for table in rules.compiled(head).finditer(text):
+        headings = [cell["value"].lower() for cell in cells.finditer(table["cells"])]
+        if not any(map(name.fullmatch, headings)):
+            continue
+        for row in rules.compiled(r"[^\n]+").finditer(text, *table.span("rows")):
+            for heading, cell in zip(headings, cells.finditer(text, *row.span()), strict=False):
+                if name.fullmatch(heading) and rules.is_secret_cell(cell["value"], heading):
+                    yield _Span(*cell.span("value"), "secret-table", False)
 
 
 def _key_blocks(text: str) -> Iterator[_Span]:
@@ -389,7 +416,12 @@ def _is_basic_login(encoded: str) -> bool:
         user, colon, password = a2b_base64(encoded).decode().partition(":")
     except (Error, UnicodeDecodeError):
         return False
-    return bool(colon) and password.isprintable() and _is_login(user, password, "")
+    return (
+        bool(colon)
+        and not rules.is_sample(encoded)
+        and password.isprintable()
+        and _is_login(user, password, "")
+    )
 
 
 def _options(text: str) -> Iterator[_Span]:
