@@ -73,6 +73,11 @@ def test_entries_say_by_their_spelling_whether_a_word_is_a_name(
     assert naming.NO < naming.LIKELY < naming.SURE
 
 
+def test_acronyms_that_everybody_uses_name_nothing_though_they_are_written_in_capitals() -> None:
+    words = naming.words_of("The CI job of SAP fails since the API sends JSON")
+    assert "sap" in words and not {"ci", "api", "json"} & set(words)
+
+
 def test_an_entry_is_about_what_its_head_names() -> None:
     assert naming.is_about("falcon", "Retries of Falcon are spaced by a minute.\nMore.")
     assert not naming.is_about("falcon", "Retries are spaced by a minute.\nFalcon does so, too.")

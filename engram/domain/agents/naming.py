@@ -108,8 +108,14 @@ _TOLD_WORDS = """
     rewrite roll run search send set show sort speed split start stop summarise summarize switch take test translate
     try turn update upgrade use validate verify wire write
 """
-_POINTING, _DATES, _TOLD = (
-    frozenset(words.split()) for words in (_POINTING_WORDS, _DATES_WORDS, _TOLD_WORDS)
+# Everybody writes these in capitals, so that capitals do not make a name of them.
+_ACRONYMS_WORDS = """
+    api apis ascii cd changelog ci cli cpu crud css csv db dns eof eta fyi gmt gpu html http https id ide ids io ip jpeg json jwt
+    license mr orm os pdf png pr prs qa ram readme rest rpc sdk sql ssh ssl svg tcp tls todo toml udp ui uri url urls utc utf
+    uuid ux vm xml yaml
+"""
+_POINTING, _DATES, _TOLD, _ACRONYMS = (
+    frozenset(words.split()) for words in (_POINTING_WORDS, _DATES_WORDS, _TOLD_WORDS, _ACRONYMS_WORDS)
 )
 
 
@@ -124,7 +130,10 @@ def words_of(prompt: str) -> list[str]:
         parts = [part.lower() for part in _PART.findall(word)]
         is_capital = word[:1].isupper() and not _BEFORE_SENTENCE.search(prompt[: match.start()])
         common = all(
-            part in STOP_WORDS or part in _DATES or (part in EVERYDAY_WORDS and not is_capital)
+            part in STOP_WORDS
+            or part in _DATES
+            or part in _ACRONYMS
+            or (part in EVERYDAY_WORDS and not is_capital)
             for part in parts
         )
         long_enough = len(word) >= _SHORTEST or (len(word) > 1 and word.isupper())
