@@ -1,7 +1,7 @@
 """What every test stands on: an empty home, git configured by us alone, no network, hypothesis profiles.
 
 The guards are audit hooks, so they hold for all Python code in the test process; programs that a test starts
-inherit the cleaned environment. `test_project_isolation.py` proves each guard.
+inherit the cleaned environment. `tests/project/test_isolation.py` proves each guard.
 """
 
 from __future__ import annotations
