@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, dedicated, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, SetClock, dedicated, opened, plain
 from effort import examples
 from hypothesis import given, settings
 from sql_kit import FILES, SOON, STATEMENTS, THROUGH, answered, refused, rows
@@ -315,3 +315,21 @@ def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram:
         assert not any(hidden in said for hidden in (WAITS, HIDDEN, "waits.py"))
     assert time.process_time() - began < 2
     assert before == (os.stat(store.state.path).st_mtime_ns, store.index.look().catalog.version())
+
+
+def test_sql_reads_every_line_of_the_ledgers_with_its_time(tmp_path: Path) -> None:
+    store = opened(dedicated(tmp_path / "store"), clock=SetClock())
+    empty = execute(store.store, "SELECT count(*) FROM judgements").rows
+    assert [list(row) for row in empty] == [[0]]
+    lore_id = store.record(QUEUE, category="FACT").lore.id
+    store.feedback(helpful=lore_id)
+    store.feedback(incorrect=lore_id)
+    store.undo()
+    query = "SELECT id, kind, at, of != '', source FROM judgements ORDER BY line"
+    at = f"{store.store.clock.now():%Y-%m-%dT%H:%M:%SZ}"
+    source = store.store.source_id
+    assert [list(row) for row in execute(store.store, query).rows] == [
+        [lore_id, "helpful", at, 0, source],
+        [lore_id, "incorrect", at, 0, source],
+        [lore_id, "retracted", at, 1, source],
+    ]
