@@ -344,6 +344,40 @@ def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired
     }
 
 
+def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Engram, tmp_path: Path) -> None:
+    row = {
+        "memory": "Likes tea",
+        "user_id": "ada",
+        "score": 0.25,
+        "expires_at": "2031-05-01",
+        "expiration_date": "2032-05-01",
+        "metadata": {"score": 7, "user_id": "ada", "category": "hobby", "type": "drink", "metadata_score": 9},
+    }
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps([row, {"memory": "Likes rain", "user_id": "bo", "metadata": "said at noon"}]))
+    done = imported(store, file)
+    assert done.problems == ()
+    tea, rain = ((Path(store.path) / path).read_text() for path in done.paths)
+    for line in (
+        'score: "0.25"',
+        'metadata_score: "7"',
+        'metadata_metadata_score: "9"',
+        "user_id: ada",
+        "imported_category: hobby",
+        "imported_type: drink",
+        'expiration_date: "2032-05-01"',
+        "expires_at: 2031-05-01T00:00:00Z",
+    ):
+        assert f"\n{line}\n" in tea
+    assert "\nmetadata: said at noon\n" in rain
+    assert {one.what for one in done.left_out} >= {
+        "`score`",
+        "`metadata_score`",
+        "`imported_type`",
+        "`metadata`",
+    }
+
+
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

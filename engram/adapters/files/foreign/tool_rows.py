@@ -38,19 +38,7 @@ _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation"
 _OF_ENTITIES = {
     "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
 }  # fmt: skip
-_OF_MEM0 = (
-    *(
-        "memory",
-        "metadata",
-        "categories",
-        "created_at",
-        "updated_at",
-        "expires_at",
-        "expiration_date",
-        "agent_id",
-    ),
-    "score",
-)
+_OF_MEM0 = ("created_at", "updated_at", "agent_id")  # fields of an entry under the same name
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
@@ -201,21 +189,22 @@ def _memory(row: Row) -> object:
     if start and kind and end and not row.get("memory"):
         return EntityRow(str(start), "", "", (), ((str(end), _kind_of_relation(str(kind)), ""),))
     meta = row.get("metadata")
-    kind = meta.get("category") or meta.get("type") if isinstance(meta, Mapping) else ""
-    fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}
-    tags = row.get("categories")
     more = meta if isinstance(meta, Mapping) else {}
-    said = {
-        key: value for key, value in row.items() if key not in _OF_MEM0 and value not in (None, "", [], {})
-    }
-    said |= {str(key): value for key, value in more.items() if key not in ("category", "type")}
-    until = row.get("expires_at") or row.get("expiration_date")
+    kind = next((key for key in ("category", "type") if more.get(key)), "")
+    until = next((key for key in ("expires_at", "expiration_date") if row.get(key)), "")
+    taken = {"memory", "categories", until, *_OF_MEM0, *(["metadata"] if more else [])}
+    said = {key: value for key, value in row.items() if key not in taken}
+    for key, value in more.items():
+        name = str(key)
+        while name in said and said[name] != value:  # the row says something else by that name
+            name = f"metadata_{name}"
+        said |= {name: value} if key != kind else {}
     return {
-        **fields,
-        **({"expires_at": until} if until else {}),
+        **{key: row[key] for key in _OF_MEM0 if row.get(key)},
+        "expires_at": row.get(until),
         "content": row.get("memory"),
-        "category": kind,
-        "tags": tags if isinstance(tags, list) else [],
+        "category": more.get(kind),
+        "tags": row.get("categories"),
         "properties": said,
     }
 
