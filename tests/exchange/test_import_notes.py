@@ -378,6 +378,21 @@ def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Eng
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "row", "kept"),
+    [
+        ("gentleman-engram", {"type": "decision", "title": "T", "content": "Tea."}, {"topic_key": "drinks"}),
+        ("facts", {"factType": "insight", "content": "Tea."}, {"scopeId": "all", "accessedCount": 7}),
+        ("experience", {"lesson": "Tea helps."}, {"insight": "At four.", "reward": 0.5, "success": True}),
+    ],
+)  # fmt: skip
+def test_what_no_field_takes_of_another_tools_row_is_a_property(
+    kind: str, row: dict[str, object], kept: dict[str, object]
+) -> None:
+    told, (found,), problems = read_rows(json.dumps([{**row, **kept}]).encode(), "rows.json", kind)
+    assert (told, found.fields["properties"], problems) == (kind, kept, ())
+
+
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
