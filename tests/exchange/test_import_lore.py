@@ -227,7 +227,7 @@ def test_keys_that_no_field_takes_stay_in_the_entry_and_are_named(store: Engram,
         (f"`{name}`", "kept as a property of the entry's file") for name in names
     }
     file = (Path(store.path) / store.list().lore[0].path).read_text("utf-8")
-    for line in ("ticket: OPS-7", "imported_id: m1", "path: a/b", 'c_d: "1"', 'c_d_: "2"'):
+    for line in ("ticket: OPS-7", "imported_id: m1", "path: a/b", "c_d: 1", "c_d_: 2"):
         assert line in file.splitlines()
     assert store.list().lore[0].lore.author == "Ada"
 

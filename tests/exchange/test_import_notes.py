@@ -334,7 +334,7 @@ def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired
         "imported_id: m-1",
         "topic: [food]",
         "expires_at: 2024-05-01T00:00:00Z",
-        'n: "3"',
+        "n: 3",
     ):
         assert f"\n{line}\n" in text
     assert not store.query("tea").lore
@@ -359,9 +359,9 @@ def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Eng
     assert done.problems == ()
     tea, rain = ((Path(store.path) / path).read_text() for path in done.paths)
     for line in (
-        'score: "0.25"',
-        'metadata_score: "7"',
-        'metadata_metadata_score: "9"',
+        "score: 0.25",
+        "metadata_score: 7",
+        "metadata_metadata_score: 9",
         "user_id: ada",
         "imported_category: hobby",
         "imported_type: drink",
@@ -396,7 +396,10 @@ def test_what_no_field_takes_of_another_tools_row_is_a_property(
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
-    head = "---\naliases: [Jobs]\nauthor: Bo\ncreated: 2024-02-03\nrating: 5\nstatus: done\nnested: {a: 1}\n---\n"
+    head = (
+        "---\naliases: [Jobs]\nauthor: Bo\ncreated: 2024-02-03\nrating: 5\nshelf: '7'\ndue: 2024-05-01\n"
+        "read: true\nrooms: ['1', no]\nstatus: done\nnested: {a: 1}\n---\n"
+    )
     (folder / "Work queue.md").write_text(f"{head}# Queues at work\n\nThey retry.\n")
     (folder / "Other.md").write_text("# Another\n\nSee [[Work queue]] and [[Jobs]].\n")
     (folder / "board.canvas").write_text("{}")
@@ -406,7 +409,11 @@ def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp
     path = next(path for path in done.paths if "queues" in path)
     text = (Path(store.path) / path).read_text()
     for line in (
-        'rating: "5"',
+        "rating: 5",
+        'shelf: "7"',
+        "due: 2024-05-01",
+        "read: true",
+        'rooms: ["1", "no"]',
         "imported_status: done",
         "aliases: [Jobs, Work queue]",
         'nested: "{\\"a\\": \\"1\\"}"',
