@@ -181,6 +181,39 @@ def test_a_rule_of_cursor_is_named_after_what_it_says_it_is_about(store: Engram)
     assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
 
 
+@pytest.mark.parametrize(
+    ("globs", "files", "when"),
+    [
+        ("src/api/**/*.ts,*.yaml", (), ("file: src/api/**/*.ts", "file: *.yaml")),
+        ('["docs/{en,de}/*.{md,mdx}", "Makefile"]', ("Makefile",), (
+            "file: docs/en/*.md", "file: docs/de/*.md", "file: docs/en/*.mdx", "file: docs/de/*.mdx", "file: Makefile",
+        )),
+        ("\n  - ./src/pay.py\n  - 'migrations/'", ("src/pay.py",), ("file: ./src/pay.py", "file: migrations/")),
+    ],
+)  # fmt: skip
+def test_the_globs_of_a_rule_are_moments_and_plain_paths_files(
+    store: Engram, tmp_path: Path, globs: str, files: tuple[str, ...], when: tuple[str, ...]
+) -> None:
+    rule = tmp_path / "rule.mdc"
+    rule.write_text(f"---\nglobs: {globs}\nalwaysApply: false\n---\nAnswer errors as problem details.\n")
+    done = imported(store, rule)
+    (lore,) = lore_of(store).values()
+    assert (lore.files, set(lore.when)) == (files, set(when))
+    assert "\nalwaysApply: false\n" in (Path(store.path) / done.paths[0]).read_text()
+    assert [one.what for one in done.left_out] == ["the property `alwaysApply`"]
+
+
+@pytest.mark.parametrize(
+    "globs", ["!src/**, *.ts", "*.{" + ",".join("abcdefghijklm") + "}", "{,}" * 40, "a" * 300]
+)
+def test_globs_that_are_more_than_moments_stay_a_property(store: Engram, tmp_path: Path, globs: str) -> None:
+    rule = tmp_path / "rule.mdc"
+    rule.write_text(f"---\nglobs: {globs}\n---\nAnswer errors as problem details.\n")
+    done = imported(store, rule)
+    assert (done.imported, [one.what for one in done.left_out]) == (1, ["the property `globs`"])
+    assert globs[1:-1] in (Path(store.path) / done.paths[0]).read_text()
+
+
 def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, _ = everything
     lore = lore_of(store)

@@ -248,6 +248,11 @@ class Bare(str):
     __slots__ = ()
 
 
+def bare(text: str) -> str:
+    """Return what stands without quotes: as `Bare` where some YAML reader takes it for more than a text."""
+    return Bare(text) if text and _is_typed(text) else text
+
+
 def quote(text: str) -> str:
     """`text` in double quotes; only quotes, backslashes and what YAML forbids raw are escaped."""
     return f'"{re.sub(_ESCAPED, _escape, text)}"'
