@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, cli, ok, opened, plain
+from apikit import SECRET, cli, imported, lore_of, ok, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -24,7 +24,6 @@ from engram.usecases.graph.graph_building import graph_of
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.entry.lore import Lore
     from engram.usecases.exchange.import_lore import Imported
 
 MEMORIES = Path(__file__).parents[1] / "data/agents/memories"
@@ -41,14 +40,6 @@ PLACES = {
     "experience": MEMORIES / "experience.jsonl",
     "facts": MEMORIES / "facts_schema.json",
 }
-
-
-def imported(store: Engram, path: Path, **options: object) -> Imported:
-    return import_lore(store.store, str(path), Options(**options))
-
-
-def lore_of(store: Engram) -> dict[str, Lore]:
-    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
 
 
 @pytest.fixture
@@ -99,18 +90,6 @@ def test_relations_that_engram_has_no_name_for_are_named(store: Engram, tmp_path
     done = imported(store, tmp_path / "bm", kind="basic-memory")
     assert {one.kind for one in lore_of(store)["A"].relations} == {"see_also", "refines"}
     assert [one.what for one in done.left_out] == ["the relation part_of to B"]
-
-
-def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_path: Path) -> None:
-    said = {
-        "results": [{"id": "1", "memory": "Ada likes tea", "user_id": "ada"}],
-        "relations": [{"source": "ada", "relationship": "works with", "target": "bob"}],
-    }
-    (tmp_path / "mem0.json").write_text(json.dumps(said), "utf-8")
-    done = imported(store, tmp_path / "mem0.json", kind="mem0")
-    assert (done.imported, done.problems) == (2, ())
-    related = {(one.source, one.kind, one.target) for one in graph_of(store.store).edges}
-    assert any(kind == "works_with" for _, kind, _ in related)
 
 
 def test_every_kind_has_an_example_here() -> None:
@@ -346,84 +325,6 @@ def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
     other = tmp_path / "AGENTS.md"
     other.write_text(text("real", "empty", "old"))
     assert imported(store, other).superseded == ()
-
-
-def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired(
-    store: Engram, tmp_path: Path
-) -> None:
-    file = tmp_path / "memories.json"
-    row = {
-        "memory": "Likes tea",
-        "id": "m-1",
-        "user_id": "ada",
-        "expiration_date": "2024-05-01",
-        "metadata": {"topic": ["food"], "n": 3},
-    }
-    file.write_text(json.dumps([row]))
-    done = imported(store, file)
-    text = (Path(store.path) / done.paths[0]).read_text()
-    for line in (
-        "user_id: ada",
-        "imported_id: m-1",
-        "topic: [food]",
-        "expires_at: 2024-05-01T00:00:00Z",
-        "n: 3",
-    ):
-        assert f"\n{line}\n" in text
-    assert not store.query("tea").lore
-    assert {(one.what, one.where) for one in done.left_out} == {
-        (f"`{name}`", "kept as a property of the entry's file")
-        for name in ("imported_id", "user_id", "topic", "n")
-    }
-
-
-def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Engram, tmp_path: Path) -> None:
-    row = {
-        "memory": "Likes tea",
-        "user_id": "ada",
-        "score": 0.25,
-        "expires_at": "2031-05-01",
-        "expiration_date": "2032-05-01",
-        "metadata": {"score": 7, "user_id": "ada", "category": "hobby", "type": "drink", "metadata_score": 9},
-    }
-    file = tmp_path / "memories.json"
-    file.write_text(json.dumps([row, {"memory": "Likes rain", "user_id": "bo", "metadata": "said at noon"}]))
-    done = imported(store, file)
-    assert done.problems == ()
-    tea, rain = ((Path(store.path) / path).read_text() for path in done.paths)
-    for line in (
-        "score: 0.25",
-        "metadata_score: 7",
-        "metadata_metadata_score: 9",
-        "user_id: ada",
-        "imported_category: hobby",
-        "imported_type: drink",
-        'expiration_date: "2032-05-01"',
-        "expires_at: 2031-05-01T00:00:00Z",
-    ):
-        assert f"\n{line}\n" in tea
-    assert "\nmetadata: said at noon\n" in rain
-    assert {one.what for one in done.left_out} >= {
-        "`score`",
-        "`metadata_score`",
-        "`imported_type`",
-        "`metadata`",
-    }
-
-
-@pytest.mark.parametrize(
-    ("kind", "row", "kept"),
-    [
-        ("gentleman-engram", {"type": "decision", "title": "T", "content": "Tea."}, {"topic_key": "drinks"}),
-        ("facts", {"factType": "insight", "content": "Tea."}, {"scopeId": "all", "accessedCount": 7}),
-        ("experience", {"lesson": "Tea helps."}, {"insight": "At four.", "reward": 0.5, "success": True}),
-    ],
-)  # fmt: skip
-def test_what_no_field_takes_of_another_tools_row_is_a_property(
-    kind: str, row: dict[str, object], kept: dict[str, object]
-) -> None:
-    told, (found,), problems = read_rows(json.dumps([{**row, **kept}]).encode(), "rows.json", kind)
-    assert (told, found.fields["properties"], problems) == (kind, kept, ())
 
 
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
