@@ -64,7 +64,7 @@ class AboutLore(NamedTuple):
 class Neighbourhood(NamedTuple):
     """The surroundings of an entity or entry (`start` is None: the whole graph), best first, and all edges among them.
 
-    `entities` has the entries that an entry is linked with, too; `lore` those that are about the entities alone.
+    Around an entry, `entities` has the entries that it is linked with, too, and `lore` is empty.
     """
 
     start: Node | None
@@ -91,8 +91,8 @@ def search_graph(
 ) -> Neighbourhood:
     """Find the entities within `depth` steps of one (by name, alias or slug), the ways to them, and the entries about them.
 
-    `entity` may name an entry, as `get` takes it, where it names no entity: the answer has the entries that it is linked
-    with, too. Without it: all entities, most important first. `types` limits the types shown, `kinds` the relationships followed
+    `entity` may name an entry, as `get` takes it, where it names no entity: then what it is linked with is found. Without it:
+    all entities, most important first. `types` limits the types shown, `kinds` the relationships followed
     (`together`: an entry names both); `limit` applies to entities and entries separately (None: all).
     Raises NotFoundError, AmbiguousError, UsageError, StoreError.
     """
@@ -178,7 +178,8 @@ def _neighbourhood(
         Found(one, ranks.get(one.node.key, 0.0), len(graph.about.get(one.node.key, ())))
         for one in shown[:limit]
     ]
-    lore = _lore(store, generation, graph, ranks, shown, limit)
+    is_lore = start is not None and start.kind == LORE
+    lore = [] if is_lore else _lore(store, generation, graph, ranks, shown, limit)
     keys = {found.reached.node.key for found in entities} | {one.id for one in lore[:limit]}
     edges = tuple(edge for edge in graph.edges if edge.source in keys and edge.target in keys)
     more = limit is not None and (len(shown) > limit or len(lore) > limit)
@@ -194,9 +195,9 @@ def _lore(
     limit: int | None,
 ) -> list[AboutLore]:
     """Find the entries about these entities, ordered by nearness times standing."""
-    by_key = {one.node.key: one for one in reached}
-    near = {key: much for key, much in graph_walk.nearness(graph, reached).items() if key not in by_key}
+    near = graph_walk.nearness(graph, reached)
     nearest = sorted(near, key=lambda lore_id: (-near[lore_id], -ranks.get(lore_id, 0.0), lore_id))
+    by_key = {one.node.key: one for one in reached}
     now = store.clock.now().timestamp()
     found = []
     wanted = nearest if limit is None else nearest[: max(_CANDIDATES, limit + 1)]

@@ -197,9 +197,10 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     if len(matches) > 1:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
     if not matches:
+        note = "" if store.places.folder else "the name of a note, "
         raise NotFoundError(
             f"No entry of this session matches '{name[:60]}'.",
-            "Use a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
+            f"Use {note}a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
         )
     return matches[0].id
 

@@ -82,20 +82,25 @@ def _show(call: Call, around: Neighbourhood) -> None:
     facts = {found.reached.node.key: found for found in around.entities}
     for branch in tree([found.reached for found in around.entities]):
         output.line(_line(call, branch, facts[branch.reached.node.key]))
-    is_lore = around.start is not None and around.start.kind == LORE
-    if around.lore or not is_lore:
-        output.line()
+    if around.start is not None and around.start.kind == LORE:
+        if len(around.entities) == 1:
+            output.line("It has no links, and nothing links to it.")
+    else:
+        _show_lore(call, around)
+    if around.truncated:
+        output.rule("… there is more: --limit shows more of it")
+
+
+def _show_lore(call: Call, around: Neighbourhood) -> None:
+    output = call.output
+    output.line()
     for one in around.lore:
         names = f"  ({', '.join(one.names)})" if one.names else ""
         head = f"{one.category:<16} {one.confidence:.2f}  "
         title = shorten(safe_text(one.title + names), max(20, output.width - len(one.id) - len(head) - 1))
         output.line(f"{output.styled(one.id, CYAN)} {head}{title}")
-    if is_lore and len(around.entities) == 1:
-        output.line("It has no links, and nothing links to it.")
-    elif not is_lore and not around.lore:
+    if not around.lore:
         output.line("No lore is about it.")
-    if around.truncated:
-        output.rule("… there is more: --limit shows more of it")
 
 
 def _line(call: Call, branch: Branch, found: Found) -> str:
