@@ -67,9 +67,10 @@ class Assessor:
         said = Counter(term(stem) for text in self._texts for stem in Claim(text).stems)
         self.words: Words = StoreWords(embedder, lambda stem: said[term(stem)], len(self._texts)).words()
 
-    def side(self, text: str, category: str) -> Side:
-        """One text of a pair."""
-        return side(text, category, self.words)
+    def evidence(self, pair: Labelled) -> tuple[Side, Side, float, Words]:
+        """What `assess` and `features` judge a pair by: its two sides, their cosine, and what is known of words."""
+        sides = side(pair.one, pair.category, self.words), side(pair.other, pair.other_category, self.words)
+        return *sides, self.cosine(pair.one, pair.other), self.words
 
     def cosine(self, one: str, other: str) -> float:
         """The cosine of two of the texts."""

@@ -51,13 +51,11 @@ def judge(half: str) -> list[Judged]:
     words = assessor(pairs)
     found = []
     for pair in pairs:
-        sides = words.side(pair.one, pair.category), words.side(pair.other, pair.other_category)
-        cosine = words.cosine(pair.one, pair.other)
-        known = features(*sides, cosine, words.words)
-        likely = {kind: likelihood(kind, known) for kind in LABELS}
-        if not shares_enough(*sides):
+        one, other, cosine, known = words.evidence(pair)
+        likely = {kind: likelihood(kind, features(one, other, cosine, known)) for kind in LABELS}
+        if not shares_enough(one, other):
             likely[DUPLICATE] = 0.0
-        found.append(Judged(pair, cosine, assess(*sides, cosine, words.words), likely))
+        found.append(Judged(pair, cosine, assess(one, other, cosine, known), likely))
     return found
 
 

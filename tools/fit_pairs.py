@@ -205,8 +205,7 @@ def source(fitted: Fitted) -> str:
 
 
 def _features(pair: Labelled, words: Assessor) -> Features:
-    sides = words.side(pair.one, pair.category), words.side(pair.other, pair.other_category)
-    return features(*sides, words.cosine(pair.one, pair.other), words.words)
+    return features(*words.evidence(pair))
 
 
 def _folds(pairs: list[Labelled]) -> numpy.ndarray:

@@ -2,7 +2,8 @@
 
     python tools/screenshots.py [FOLDER]    (default: docs/images)
 
-Each is a real run of the app on real clones.
+Each is a real run of the app on real clones. Only how long a query took is always the same: columns are as wide as that
+number is long, and a test compares the pictures letter by letter.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ PICTURES = (
 )
 
 TOUR_SIZE = (100, 28)
+TOOK = 4.2  # milliseconds
 SECONDS = 4  # for which each frame of the tour stands
 TOUR = (  # what is said above a frame, and the keys that lead to it
     ("What waits for a person, worth most first", ("2",)),
@@ -130,12 +132,15 @@ async def at_rest(app: EngramApp, pilot: Pilot[None]) -> None:
 
 
 def demonstration(folder: str) -> str:
-    """The store of the demonstration, of which something has been asked."""
+    """The store of the demonstration, of which something has been asked: an hour ago, which it still is when all is drawn."""
     import engram
+    from engram.usecases.placement.team_demo import Earlier
     from engram_tui.first_run import make_demonstration
 
     path = make_demonstration(folder)
     with engram.open(path, session="pictures") as store:
+        store.store.clock = Earlier(1.2)
+        store.configure("record.machine", "desk")
         answer = store.query("what retries of the queue must do")
         store.query("which limits has the broker")
         for hit in answer.lore[:2]:
@@ -145,6 +150,9 @@ def demonstration(folder: str) -> str:
 
 def main(target: Path = IMAGES) -> None:
     """Draw them all into a folder."""
+    from engram.usecases.store import activity_log
+
+    activity_log.milliseconds_since = lambda _store, _began_ns: TOOK
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = folder

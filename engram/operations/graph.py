@@ -19,7 +19,8 @@ LINK = Operation("link", "Create or change an entity, relate it to another, or l
 ))  # fmt: skip
 
 GRAPH = Operation("graph", "Show what is related to an entity, and the lore about all of that.", (
-    text("entity", "where to start (default: the whole graph)", agents="Name or alias; empty: the most important", values=ENTITY),
+    text("entity", "where to start: an entity or an entry (default: the whole graph)",
+         agents="Name or alias; empty: the most important", values=ENTITY),
     whole("depth", "how many steps, 1 to 3", default=1, low=1, high=3),
     texts("types", "type", "show only entities of this type", agents="person, project, company, concept, tool"),
     texts("kinds", "kind", "follow only relationships of this kind; `together`: entries that name both",

@@ -16,7 +16,9 @@ from apikit import (
     SetClock,
     cli,
     everything_on_disk,
+    imported,
     lore_files,
+    lore_of,
     ok,
     opened,
     plain,
@@ -24,7 +26,6 @@ from apikit import (
 
 from engram.domain.errors import NotFoundError, UsageError, ValidationError
 from engram.usecases.exchange.export import export_markdown, export_rows
-from engram.usecases.exchange.import_lore import Imported, Options, import_lore
 from engram.usecases.recording.edit import Edit
 
 LONG = "# Handbook\n\nIntroduction.\n\n" + "\n\n".join(
@@ -57,14 +58,6 @@ def notes(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
-
-
-def imported(store: Engram, path: Path, **options: object) -> Imported:
-    return import_lore(store.store, str(path), Options(**options))  # type: ignore[arg-type]
-
-
-def by_title(store: Engram) -> dict[str, object]:
-    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
 
 
 def test_a_folder_becomes_lore_with_tags_categories_and_where_it_was(store: Engram, notes: Path) -> None:
@@ -207,7 +200,7 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
     done = imported(store, path)
     assert (done.imported, done.skipped) == (4, 0)
     assert [problem["path"] for problem in done.problems] == ["export.jsonl:5", "export.jsonl:6"]
-    lore = by_title(store)
+    lore = lore_of(store)
     assert lore["Ada likes tea"].tags == ("people",)
     assert lore["Ada likes tea"].created_at.year == 2025
     assert lore["Backups run at night"].confidence == 0.8
@@ -227,7 +220,7 @@ def test_keys_that_no_field_takes_stay_in_the_entry_and_are_named(store: Engram,
         (f"`{name}`", "kept as a property of the entry's file") for name in names
     }
     file = (Path(store.path) / store.list().lore[0].path).read_text("utf-8")
-    for line in ("ticket: OPS-7", "imported_id: m1", "path: a/b", 'c_d: "1"', 'c_d_: "2"'):
+    for line in ("ticket: OPS-7", "imported_id: m1", "path: a/b", "c_d: 1", "c_d_: 2"):
         assert line in file.splitlines()
     assert store.list().lore[0].lore.author == "Ada"
 

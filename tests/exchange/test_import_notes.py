@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, cli, ok, opened, plain
+from apikit import SECRET, cli, imported, lore_of, ok, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -24,7 +24,6 @@ from engram.usecases.graph.graph_building import graph_of
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.entry.lore import Lore
     from engram.usecases.exchange.import_lore import Imported
 
 MEMORIES = Path(__file__).parents[1] / "data/agents/memories"
@@ -41,14 +40,6 @@ PLACES = {
     "experience": MEMORIES / "experience.jsonl",
     "facts": MEMORIES / "facts_schema.json",
 }
-
-
-def imported(store: Engram, path: Path, **options: object) -> Imported:
-    return import_lore(store.store, str(path), Options(**options))
-
-
-def lore_of(store: Engram) -> dict[str, Lore]:
-    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
 
 
 @pytest.fixture
@@ -99,18 +90,6 @@ def test_relations_that_engram_has_no_name_for_are_named(store: Engram, tmp_path
     done = imported(store, tmp_path / "bm", kind="basic-memory")
     assert {one.kind for one in lore_of(store)["A"].relations} == {"see_also", "refines"}
     assert [one.what for one in done.left_out] == ["the relation part_of to B"]
-
-
-def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_path: Path) -> None:
-    said = {
-        "results": [{"id": "1", "memory": "Ada likes tea", "user_id": "ada"}],
-        "relations": [{"source": "ada", "relationship": "works with", "target": "bob"}],
-    }
-    (tmp_path / "mem0.json").write_text(json.dumps(said), "utf-8")
-    done = imported(store, tmp_path / "mem0.json", kind="mem0")
-    assert (done.imported, done.problems) == (2, ())
-    related = {(one.source, one.kind, one.target) for one in graph_of(store.store).edges}
-    assert any(kind == "works_with" for _, kind, _ in related)
 
 
 def test_every_kind_has_an_example_here() -> None:
@@ -179,6 +158,39 @@ def test_rules_become_one_entry_marked_for_the_brief_without_what_engram_wrote(
 def test_a_rule_of_cursor_is_named_after_what_it_says_it_is_about(store: Engram) -> None:
     (seen,) = imported(store, MEMORIES / "cursor/.cursor/rules").seen
     assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
+
+
+@pytest.mark.parametrize(
+    ("globs", "files", "when"),
+    [
+        ("src/api/**/*.ts,*.yaml", (), ("file: src/api/**/*.ts", "file: *.yaml")),
+        ('["docs/{en,de}/*.{md,mdx}", "Makefile"]', ("Makefile",), (
+            "file: docs/en/*.md", "file: docs/de/*.md", "file: docs/en/*.mdx", "file: docs/de/*.mdx", "file: Makefile",
+        )),
+        ("\n  - ./src/pay.py\n  - 'migrations/'", ("src/pay.py",), ("file: ./src/pay.py", "file: migrations/")),
+    ],
+)  # fmt: skip
+def test_the_globs_of_a_rule_are_moments_and_plain_paths_files(
+    store: Engram, tmp_path: Path, globs: str, files: tuple[str, ...], when: tuple[str, ...]
+) -> None:
+    rule = tmp_path / "rule.mdc"
+    rule.write_text(f"---\nglobs: {globs}\nalwaysApply: false\n---\nAnswer errors as problem details.\n")
+    done = imported(store, rule)
+    (lore,) = lore_of(store).values()
+    assert (lore.files, set(lore.when)) == (files, set(when))
+    assert "\nalwaysApply: false\n" in (Path(store.path) / done.paths[0]).read_text()
+    assert [one.what for one in done.left_out] == ["the property `alwaysApply`"]
+
+
+@pytest.mark.parametrize(
+    "globs", ["!src/**, *.ts", "*.{" + ",".join("abcdefghijklm") + "}", "{,}" * 40, "a" * 300]
+)
+def test_globs_that_are_more_than_moments_stay_a_property(store: Engram, tmp_path: Path, globs: str) -> None:
+    rule = tmp_path / "rule.mdc"
+    rule.write_text(f"---\nglobs: {globs}\n---\nAnswer errors as problem details.\n")
+    done = imported(store, rule)
+    assert (done.imported, [one.what for one in done.left_out]) == (1, ["the property `globs`"])
+    assert globs[1:-1] in (Path(store.path) / done.paths[0]).read_text()
 
 
 def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) -> None:
@@ -315,39 +327,13 @@ def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
     assert imported(store, other).superseded == ()
 
 
-def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired(
-    store: Engram, tmp_path: Path
-) -> None:
-    file = tmp_path / "memories.json"
-    row = {
-        "memory": "Likes tea",
-        "id": "m-1",
-        "user_id": "ada",
-        "expiration_date": "2024-05-01",
-        "metadata": {"topic": ["food"], "n": 3},
-    }
-    file.write_text(json.dumps([row]))
-    done = imported(store, file)
-    text = (Path(store.path) / done.paths[0]).read_text()
-    for line in (
-        "user_id: ada",
-        "imported_id: m-1",
-        "topic: [food]",
-        "expires_at: 2024-05-01T00:00:00Z",
-        'n: "3"',
-    ):
-        assert f"\n{line}\n" in text
-    assert not store.query("tea").lore
-    assert {(one.what, one.where) for one in done.left_out} == {
-        (f"`{name}`", "kept as a property of the entry's file")
-        for name in ("imported_id", "user_id", "topic", "n")
-    }
-
-
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
-    head = "---\naliases: [Jobs]\nauthor: Bo\ncreated: 2024-02-03\nrating: 5\nstatus: done\nnested: {a: 1}\n---\n"
+    head = (
+        "---\naliases: [Jobs]\nauthor: Bo\ncreated: 2024-02-03\nrating: 5\nshelf: '7'\ndue: 2024-05-01\n"
+        "read: true\nrooms: ['1', no]\nstatus: done\nnested: {a: 1}\n---\n"
+    )
     (folder / "Work queue.md").write_text(f"{head}# Queues at work\n\nThey retry.\n")
     (folder / "Other.md").write_text("# Another\n\nSee [[Work queue]] and [[Jobs]].\n")
     (folder / "board.canvas").write_text("{}")
@@ -357,7 +343,11 @@ def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp
     path = next(path for path in done.paths if "queues" in path)
     text = (Path(store.path) / path).read_text()
     for line in (
-        'rating: "5"',
+        "rating: 5",
+        'shelf: "7"',
+        "due: 2024-05-01",
+        "read: true",
+        'rooms: ["1", "no"]',
         "imported_status: done",
         "aliases: [Jobs, Work queue]",
         'nested: "{\\"a\\": \\"1\\"}"',

@@ -52,6 +52,16 @@ def test_links_go_both_ways_at_once_and_say_what_is_gone(tmp_path: Path, in_git:
         assert [one.title for one in store.links(second.id)] == [""]
 
 
+@pytest.mark.slow
+def test_a_link_is_found_while_its_entry_is_being_committed(tmp_path: Path) -> None:
+    with engram.open(dedicated(tmp_path / "s"), session="t") as store:
+        for number in range(30):
+            one = store.record(f"The first of the {number}th pair.", category="FACT").lore.id
+            store.record(f"Number {number}, other.", category="FACT", relations=[("refines", one)])
+            seen = [[(link.kind, link.back) for link in store.links(one)] for _ in range(6)]
+            assert seen == [[("refines", True)]] * 6, number
+
+
 def test_queries_and_versions_of_an_entry(tmp_path: Path) -> None:
     with engram.open(dedicated(tmp_path / "s"), session="t") as store:
         lore = store.record("Money is stored as integer cents.", category="FACT").lore

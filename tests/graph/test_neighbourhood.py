@@ -230,6 +230,17 @@ def test_importance_is_computed_once_for_each_graph_and_ranks_lore(tmp_path: Pat
         assert worth.importance > 0
 
 
+def test_from_an_entry_the_walk_goes_over_its_relations_and_names(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        first = engram.record("Retries wait a minute.", category="fact", entities=["Queue"]).lore.id
+        later = engram.record("They wait two.", category="fact", relations=[("refines", first)]).lore.id
+        assert reached(engram, later, 2) == {
+            "They wait two.": "",
+            "Retries wait a minute.": "refines → Retries wait a minute.",
+            "Queue": "refines → Retries wait a minute., about → Queue",
+        }
+
+
 # --- one step on
 
 

@@ -97,6 +97,17 @@ def test_a_tool_brings_it_by_its_name(root: Path) -> None:
     assert RULE.splitlines()[0] in text_of(answer(CLAUDE, "pre-tool", root, **call))
 
 
+def test_a_rule_of_cursor_comes_at_its_files_to_all_agents_but_cursor_which_has_read_it(root: Path) -> None:
+    rule = root / ".cursor/rules/sql.mdc"
+    rule.parent.mkdir(parents=True)
+    rule.write_text("---\nglobs: src/db/**/*.{sql,psql}\n---\nWrite keywords in capitals.\n", "utf-8")
+    ok("import", "--yes", str(rule), cwd=root)
+    call = {"tool_name": "Write", "tool_input": {"file_path": str(root / "src/db/a/b.psql")}}
+    assert "keywords in capitals" not in text_of(answer("cursor", "post-tool", root, **call))
+    assert edited(root, "src/web/b.psql") == ""
+    assert "keywords in capitals" in edited(root, "src/db/a/b.psql")
+
+
 def test_an_error_brings_it_and_what_words_find_comes_behind(root: Path) -> None:
     add(root, "error: undefined symbol*tls_get_addr", content="The sysroot has to be mounted.")
     found = text_of(answer(CLAUDE, "tool-failure", root))

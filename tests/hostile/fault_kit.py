@@ -424,7 +424,7 @@ def _note(kind: str, fault: str, found: list[Trial], refused: list[Trial], wrong
 # Faults of the machine. `HOSTILE` runs in a process of its own, where it may mount what only it sees.
 
 HOSTILE = """
-    import json, os, subprocess, sys
+    import json, os, subprocess, sys, tempfile
     from pathlib import Path
     sys.path.insert(0, sys.argv[1])
     from tests.hostile import fault_kit
@@ -466,9 +466,10 @@ HOSTILE = """
             told = bench.ask(("doctor", "--fix")), bench.ask(("doctor",))
             print(json.dumps([size, ["doctor"], told[1].code, 0, "" if not told[1].code else told[1].out, ""]), flush=True)
     else:
-        for name in ("/tmp", "/var/tmp"):
-            if not sys.executable.startswith(name):  # or it would hide the project
-                mount("--bind", place, name)
+        tempfile.tempdir = "/dev/shm"  # of this process, which hands commands their input in files
+        for name in ("/tmp", "/var/tmp"):  # with all that is below, which may be the project or the store
+            mount("--rbind", name, name)
+            mount("-o", "remount,bind,ro", name)
         mount("-o", "remount,ro", place)
         tell("read-only")
     bench.close()

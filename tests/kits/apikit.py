@@ -20,6 +20,7 @@ from prepared import dedicated as dedicated
 from engram.app import Engram
 from engram.cli.main import main
 from engram.domain.entry import ulid
+from engram.usecases.exchange.import_lore import Imported, Options, import_lore
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store.store import Caller, Clock
@@ -175,6 +176,16 @@ def _make_repository(root: Path) -> None:
 def named(tables: Sequence[Table], name: str) -> Table:
     """The table of that name, which is there."""
     return next(table for table in tables if table.name == name)
+
+
+def imported(store: Engram, path: Path, **options: Any) -> Imported:
+    """Import what is at a path."""
+    return import_lore(store.store, str(path), Options(**options))
+
+
+def lore_of(store: Engram) -> dict[str, Lore]:
+    """Return the entries of a store by title."""
+    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
 
 
 def lore_files(root: Path) -> list[Path]:

@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 import pytest
+from apikit import cli, ok
 from effort import sampled
 from gitkit import isolate
 
@@ -18,6 +19,7 @@ from engram.usecases.opening.init import init_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from engram.app import Engram
 
@@ -79,6 +81,29 @@ def lore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
         init_here(str(folder))
         with engram.open(str(folder), background=False) as opened:
             yield opened
+
+
+def test_a_note_goes_by_each_of_its_names_and_graph_shows_its_links_both_ways(tmp_path: Path) -> None:
+    for path, text in {
+        "Plan.md": "---\naliases: [The roadmap]\n---\nSee [[Herons]], [[Lake]] and ![[map.png]]\n",
+        "Birds/Herons.md": "They nest; back to [[the roadmap|Plan]]\n",
+        "Birds/Egrets.md": "Like [[Herons]]\n",
+        "Alone.md": "Nothing\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    ok("init", "--here", cwd=tmp_path)
+    for name in ("plan", "Plan.md", "the roadmap"):
+        assert ok("show", name, "--json", cwd=tmp_path).json["lore"]["path"] == "Plan.md", name
+    shown = ok("graph", "herons", "--depth", "2", cwd=tmp_path).out
+    assert [line.partition(" · ")[0] for line in shown.splitlines()] == [
+        "Herons",
+        "├─ mentions ↔ Plan",
+        "│  └─ mentions → Lake",
+        "└─ ← mentions Egrets",
+    ]
+    assert "nothing links to it" in ok("graph", "Alone", cwd=tmp_path).out
+    assert cli("graph", "Nowhere", cwd=tmp_path).code != 0
 
 
 def written(lore: Engram, text: str) -> tuple[set[str], list[str]]:

@@ -268,23 +268,17 @@ def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest
     import fit_pairs
 
     pairs, known = fit_pairs.note_pairs()
-    kinds = Counter(
-        assess(
-            known.side(pair.one, pair.category),
-            known.side(pair.other, pair.other_category),
-            known.cosine(pair.one, pair.other),
-            known.words,
-        ).kind
-        for pair in pairs
-    )
+    kinds = Counter(assess(*known.evidence(pair)).kind for pair in pairs)
     assert len(pairs) > 80
     assert kinds[SAME] == kinds[CONTRADICTION] == 0
     assert kinds[DUPLICATE] <= 0.1 * len(pairs)
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(half: str) -> None:
-    found = [(one.assessment, one.pair) for one in measuring.judge(half)]
+def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_something(
+    halves: dict[str, list[measuring.Judged]], half: str
+) -> None:
+    found = [(one.assessment, one.pair) for one in halves[half]]
     proposed = [pair for what, pair in found if may_merge(what.kind, what.strength, pair.one, pair.other)]
     alike = [what for what, _ in found if what.kind == SAME]  # these fold in a sync without being asked about
     losing = [pair for pair in proposed if pair.label != "same"]
@@ -297,10 +291,8 @@ def test_what_is_named_at_record_is_half_of_the_duplicates_and_four_of_five_are_
     known = assessor(pairs)
     named = []
     for pair in pairs:
-        sides = known.side(pair.one, pair.category), known.side(pair.other, pair.other_category)
-        cosine = known.cosine(pair.one, pair.other)
-        if certainty(*sides, cosine, known.words):
-            assert assess(*sides, cosine, known.words).kind in (DUPLICATE, SAME)
+        if certainty(*known.evidence(pair)):
+            assert assess(*known.evidence(pair)).kind in (DUPLICATE, SAME)
             named.append(pair.label)
     assert named.count("same") >= 0.5 * sum(pair.label == "same" for pair in pairs)
     assert named.count("same") >= 0.8 * len(named)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from review_store import make
-from tui_kit import WIDE, User, open_copy, using
+from tui_kit import WIDE, User, using
 
 from engram.usecases.recording.record import Draft, prepare
 from engram.usecases.store import captured
 from engram_tui.inbox.screen import InboxScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import engram
 
 TEXT = "The upload failed because MinIO before 2025 does not accept CRC32 checksums."
@@ -27,10 +25,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
-    with open_copy(template, tmp_path) as opened:
-        captured.keep(opened.store, prepare(opened.store, Draft(TEXT, agent="codex"))[0])
-        yield opened
+def store(store: engram.Engram) -> engram.Engram:
+    captured.keep(store.store, prepare(store.store, Draft(TEXT, agent="codex"))[0])
+    return store
 
 
 async def at_it(user: User) -> InboxScreen:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from apikit import record_apart
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
-from tui_kit import NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
+from tui_kit import NARROW, SIZES, WIDE, User, lore, titled, using
 
 import engram
 from engram_tui.inbox.merge_editor import MergeEditor
@@ -23,12 +22,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("template"))
 
 
-@pytest.fixture
-def store(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engram.Engram]:
+@pytest.fixture(autouse=True)
+def _no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
-    with open_copy(template, tmp_path) as opened:
-        yield opened
 
 
 def screen(user: User) -> InboxScreen:

@@ -66,27 +66,19 @@ class EncodedEmbedder:
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
         """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
-        slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
-        known = self._known(slices)
-        missing = {
-            piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known
-        }
+        slices, known, missing = self._cached(texts, parts)
         if missing:
-            known |= self._made(list(missing), patient=True)
+            known |= self._made(missing, patient=True)
         return self._rows(slices, known)[0]
 
     def embed_available(
         self, texts: Sequence[str], parts: Sequence[int], most: int
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
         """Return the cached vectors, and make the others if they are at most `most`; zeros for an incomplete text."""
-        slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
-        known = self._known(slices)
-        missing = {
-            piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known
-        }
+        slices, known, missing = self._cached(texts, parts)
         if 0 < len(missing) <= most:
             with contextlib.suppress(EmbeddingUnavailableError):
-                known |= self._made(list(missing), patient=False)
+                known |= self._made(missing, patient=False)
         return *self._rows(slices, known), []
 
     def without_numpy(self) -> None:
@@ -141,6 +133,15 @@ class EncodedEmbedder:
         if text.strip() and text not in known:
             known[text] = self._encoded([text], patient=False)[0]
         return known.get(text, numpy_module().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
+
+    def _cached(
+        self, texts: Sequence[str], parts: Sequence[int]
+    ) -> tuple[list[list[str]], dict[str, NDArray[np.float32]], list[str]]:
+        """Return the slices of texts, the cached vectors of those that have one, and the others, each once."""
+        slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
+        known = self._known(slices)
+        pieces = dict.fromkeys(piece for pieces in slices for piece in pieces if piece.strip())
+        return slices, known, [piece for piece in pieces if piece not in known]
 
     def _made(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
         """Make the vectors of pieces and cache them; return them by piece."""

@@ -43,8 +43,8 @@ class Edge(NamedTuple):
 class Graph:
     """Nodes by key, edges, and the adjacency of each node, in the order of the edges.
 
-    `about` has the entries that name each entity, `named` the entities that each entry names, `adjacent` the edges between
-    nodes of one kind, at both ends: relationships of entities, relations of entries.
+    `about` has the entries that name each entity, `named` the entities that each entry names, with the kind of edge,
+    `adjacent` the edges between nodes of one kind, at both ends: relationships of entities, relations of entries.
     """
 
     def __init__(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
@@ -53,13 +53,13 @@ class Graph:
         kept = [edge for edge in edges if edge[0] in known and edge[1] in known and edge[0] != edge[1]]
         self.edges = tuple(dict.fromkeys(kept))
         self.about: dict[str, dict[str, None]] = {}
-        self.named: dict[str, dict[str, None]] = {}
+        self.named: dict[str, dict[str, str]] = {}
         self.adjacent: dict[str, list[Edge]] = {}
         for edge in self.edges:
             source, target = edge[0], edge[1]
             if known[source].kind == LORE and known[target].kind != LORE:
                 self.about.setdefault(target, {})[source] = None
-                self.named.setdefault(source, {})[target] = None
+                self.named.setdefault(source, {}).setdefault(target, edge[2])
             else:
                 self.adjacent.setdefault(source, []).append(edge)
                 self.adjacent.setdefault(target, []).append(edge)

@@ -56,9 +56,11 @@ def _grow(lines: list[Branch], children: dict[str, list[Reached]], key: str, bef
 
 
 def format_step(step: Step) -> str:
-    """Format a step: `uses →`, `← uses` against its direction, `with` if entries name both."""
+    """Format a step: `uses →`, `← uses` against its direction, `uses ↔` if both do, `with` if entries name both."""
     if step.kind == TOGETHER:
         return "with"
+    if step.both:
+        return f"{step.kind} ↔"
     return f"← {step.kind}" if step.back else f"{step.kind} →"
 
 

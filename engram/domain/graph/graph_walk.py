@@ -1,4 +1,4 @@
-"""Walk over a graph from one entity: the entities reached, the ways to them, and the entries about them."""
+"""Walk over a graph from an entity or entry: what is reached, the ways there, and the entries about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _RELATED = 0.5  # for an entry that is only related to one about an entity
 class Step(NamedTuple):
     """One step of a way: the node it leads to, its name, the relationship, since when; `back` if against its direction.
 
-    The kind `together` is not a relationship: `lore` counts the entries that name both.
+    `both`: the other is related to this one by the same kind. The kind `together` is not a relationship: `lore` counts the
+    entries that name both.
     """
 
     to: str
@@ -27,10 +28,11 @@ class Step(NamedTuple):
     since: str = ""
     back: bool = False
     lore: int = 0
+    both: bool = False
 
 
 class Reached(NamedTuple):
-    """An entity and the way to it from the start of the walk (empty for the start)."""
+    """An entity or entry, and the way to it from the start of the walk (empty for the start)."""
 
     node: Node
     way: tuple[Step, ...] = ()
@@ -42,9 +44,10 @@ class Reached(NamedTuple):
 
 
 def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> list[Reached]:
-    """Find the entities within `depth` steps by a shortest way each, nearest first, beginning with the start.
+    """Find what is within `depth` steps by a shortest way each, nearest first, beginning with the start.
 
-    Of equally short ways, relationships precede `together`. `kinds` limits the steps followed (default: all).
+    From an entry, that is the entries and entities that it is linked with; from an entity, entities alone. Of equally
+    short ways, relationships precede `together`. `kinds` limits the steps followed (default: all).
     """
     found = {start: Reached(graph.nodes[start])}
     edge = [start]
@@ -61,10 +64,15 @@ def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> l
 
 
 def _relationships(graph: Graph, key: str) -> Iterator[Step]:
-    for edge in graph.adjacent.get(key, ()):
+    edges = graph.adjacent.get(key, ())
+    ways = {(edge.source, edge.target, edge.kind) for edge in edges}
+    for edge in edges:
         back = edge.target == key
         other = edge.source if back else edge.target
-        yield Step(other, graph.nodes[other].name, edge.kind, edge.since, back)
+        both = (edge.target, edge.source, edge.kind) in ways
+        yield Step(other, graph.nodes[other].name, edge.kind, edge.since, back, both=both)
+    for other, kind in graph.named.get(key, {}).items():
+        yield Step(other, graph.nodes[other].name, kind)
 
 
 def _together(graph: Graph, key: str) -> Iterator[Step]:

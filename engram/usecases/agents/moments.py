@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 
 from engram.adapters.state.hook_memory import MOMENT, RECALLED, SHOWN, HookMemory
+from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.errors import StoreError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 STRATEGY = "moment"  # in the activity log
 LEAD = "Recorded for this moment:"
 MOST = 3  # entries at one event
+_ATTACHES_RULES = "cursor"  # puts rules before its model itself when a file fits their globs
 _FRAME = 50  # tokens of Engram's own around an entry, at most
 _MOST_LEARNED = 500  # entries with learned moments: those captured last
 _STATED = "\"when\" != ''"
@@ -60,6 +62,8 @@ def _of_entries(store: Store, event: Event, known: Sequence[tuple[Store, Learned
     elsewhere: dict[str, str] = {}
     for one, lines in known:
         fits = _fitting(one, event, lines)
+        if store.caller.agent == _ATTACHES_RULES:
+            fits = [lore for lore in fits if RULES_TAG not in lore.tags]
         found += fits
         elsewhere |= {lore.id: one.places.scope for lore in fits if one is not store}
     if not found or not memory.is_on_disk:  # nobody would know that they were shown

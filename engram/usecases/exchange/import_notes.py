@@ -10,6 +10,7 @@ from engram.adapters.files.frontmatter import frontmatter
 from engram.adapters.files.frontmatter.fields import KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, slug, title_of
+from engram.domain.entry.moments import FILE, LONGEST, MOST, Moment
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
@@ -47,6 +48,7 @@ _TAKEN = (
 )
 _INDEX = "memory.md"
 _OF_AUTO_MEMORY = {"user": "PREFERENCE", "feedback": "PREFERENCE", "project": "FACT", "reference": "FACT"}
+_WILD = re.compile(r"[*?\[]|/$")  # in a pattern that stands for more than one file
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 
 
@@ -86,15 +88,19 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         for part in split_document(text, title, MAX_CONTENT if whole or kind == RULES else SECTION)
     )
     known = kind_named(kind)
+    files, when, is_whole = _files(note.head.get("globs", "") if kind == RULES else "")
     draft = Draft(
         content="",
         category=_category(kind, note, text, categories),
         context=_context(note, named),
         tags=_tags(kind, note, text),
+        files=files,
+        when=when,
         entities=tuple(tool_notes.linked(text)[:50]) if kind == BASIC_MEMORY else (),
         agent=known.agent if known else "",
     )
-    keys = as_keys({name: said for name, said in note.head.items() if name not in _TAKEN}, KEYS)
+    taken = (*_TAKEN, "globs") if is_whole else _TAKEN
+    keys = as_keys({note.written[name]: said for name, said in note.head.items() if name not in taken}, KEYS)
     left = [LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys]
     left += [LeftOut(relative, "lines that lead to other notes", STAYS)] if is_cut else []
     aliases = tuple(tool_notes.listed(note.head.get("aliases", "")))
@@ -143,6 +149,16 @@ def _tags(kind: str, note: Note, text: str) -> tuple[str, ...]:
         *(tool_notes.hashtags(text) if kind == BASIC_MEMORY else []),
     ]
     return tuple(dict.fromkeys(filter(None, (slug(tag) for tag in tags))))
+
+
+def _files(globs: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """Return the files that the globs of a rule name, the moments that they are, and whether nothing else is in them."""
+    patterns = tool_notes.patterns(globs)
+    moments = [Moment(FILE, pattern) for pattern in patterns if not pattern.startswith("!")]
+    moments = [moment for moment in moments if len(str(moment)) <= LONGEST][:MOST]
+    plain = [moment.pattern for moment in moments if not _WILD.search(moment.pattern)]
+    files = tuple(path.removeprefix("./").lstrip("/") for path in plain)
+    return files, tuple(map(str, moments)), bool(moments) and len(moments) == len(patterns)
 
 
 def _when(kind: str, note: Note, relative: str) -> str:

@@ -281,7 +281,9 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     if title and title_of(content) != title:
         content = f"# {title}\n\n{content}"
     parts = tuple(part.content for part in split_document(content, title or "Note"))
-    category = _category(str(fields.get("category", "")), categories, title or title_of(content), content)
+    named = str(fields.get("category", ""))
+    known = _known(named, categories)
+    category = known or guess_category(title or title_of(content), content)[0]
     own = lore_of_row(fields, content, category)
     draft = Draft(
         content="",
@@ -303,6 +305,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     validations = fields.get("validation_count")
     given = fields.get("properties")
     said = {**(given if isinstance(given, dict) else {}), **(_past_elsewhere(fields) if own is None else {})}
+    said |= {"category": named} if not known else {}
     keys = as_keys(said, (*KEYS, "origin", "aliases"))
     return Source(
         where,
@@ -328,12 +331,12 @@ def _past_elsewhere(fields: Mapping[str, object]) -> dict[str, object]:
     return said
 
 
-def _category(given: str, categories: Categories, title: str, content: str) -> str:
-    """Return the category a row names, if the store knows it; else a guess."""
+def _known(category: str, categories: Categories) -> str:
+    """Return the store's name of a category; "" if it has none of that name."""
     try:
-        return categories.parse(given)
+        return categories.parse(category)
     except EngramError:
-        return guess_category(title, content)[0]
+        return ""
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from engram.adapters.files.frontmatter.frontmatter import Bare
 from engram.domain.entry.named_files import PASSED_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -64,6 +65,9 @@ def as_keys(said: Mapping[str, object], own: Collection[str]) -> Keys:
             key += "_"
         if isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value):
             found[key] = tuple(map(str, value))
+        elif isinstance(value, str):
+            found[key] = value
         else:
-            found[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = json.dumps(value, ensure_ascii=False)
+            found[key] = Bare(text) if isinstance(value, bool | int | float) else text
     return found

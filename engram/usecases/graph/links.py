@@ -92,8 +92,9 @@ def _paths_with(store: Store, text: str) -> list[str]:
     from engram.usecases.store.lineage import in_git, in_store
 
     repository = store.places.repository
-    found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)
+    # First what waits: what is committed meanwhile is then in both, and not in neither.
     waiting = [item.path for operation in store.files.journal.waiting() for item in operation.changes]
+    found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)
     uncommitted = [path for path in waiting if _holds(store, path, text)]
     return list(dict.fromkeys([*(in_store(store, name) for name in found), *uncommitted]))
 

@@ -1,4 +1,4 @@
-"""Search the graph: the entities around one of them, how they are related, and the entries about them."""
+"""Search the graph: what is around an entity or an entry, how it is related, and the entries about it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from engram.usecases.graph.graph_building import build_graph, rank_nodes
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 from engram.usecases.lookup.hits import hits_of
+from engram.usecases.lookup.resolve import resolve
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +33,7 @@ _CANDIDATES = 200  # the nearest entries, of which the best are shown
 
 
 class Found(NamedTuple):
-    """An entity of an answer: its node and the way to it, its importance, and the number of entries about it."""
+    """An entity or entry of an answer: its node and the way to it, its importance, and the number of entries about it."""
 
     reached: Reached
     importance: float
@@ -60,7 +62,10 @@ class AboutLore(NamedTuple):
 
 
 class Neighbourhood(NamedTuple):
-    """The surroundings of an entity (`start` is None: the whole graph), best first, and all edges among them."""
+    """The surroundings of an entity or entry (`start` is None: the whole graph), best first, and all edges among them.
+
+    Around an entry, `entities` has the entries that it is linked with, too, and `lore` is empty.
+    """
 
     start: Node | None
     depth: int
@@ -86,7 +91,8 @@ def search_graph(
 ) -> Neighbourhood:
     """Find the entities within `depth` steps of one (by name, alias or slug), the ways to them, and the entries about them.
 
-    Without `entity`: all, most important first. `types` limits the types shown, `kinds` the relationships followed
+    `entity` may name an entry, as `get` takes it, where it names no entity: then what it is linked with is found. Without it:
+    all entities, most important first. `types` limits the types shown, `kinds` the relationships followed
     (`together`: an entry names both); `limit` applies to entities and entries separately (None: all).
     Raises NotFoundError, AmbiguousError, UsageError, StoreError.
     """
@@ -100,17 +106,36 @@ def search_graph(
     with store.lock:
         entities = list_entities(store)
 
-        def look(generation: Generation) -> Neighbourhood:
+        def look(generation: Generation, entry: Node | None = None) -> Neighbourhood:
             found = build_graph(store, generation, entities)
             graph, ranks = found.graph, rank_nodes(generation, found)
             if not entity:
                 every = [graph_walk.Reached(node) for node in graph.entities()]
                 return _neighbourhood(store, generation, graph, ranks, None, 0, every, types, limit)
-            start = find_node(found, entity)
-            reached = graph_walk.walk(graph, start.key, depth, kinds)
+            start = entry or find_node(found, entity)
+            is_linked = start.key in graph.nodes
+            reached = (
+                graph_walk.walk(graph, start.key, depth, kinds) if is_linked else [graph_walk.Reached(start)]
+            )
             return _neighbourhood(store, generation, graph, ranks, start, depth, reached, types, limit)
 
-        return consult(store, look)
+        try:
+            return consult(store, look)
+        except NotFoundError as error:
+            entry = _entry(store, entity, error)
+            return consult(store, lambda generation: look(generation, entry))
+
+
+def _entry(store: Store, name: str, error: NotFoundError) -> Node:
+    """Return the node of the entry that a name means. Raises AmbiguousError, and `error` where there is none in this store."""
+    try:
+        found = resolve(store, name)
+    except NotFoundError:
+        raise error from None
+    if found.store is not store:
+        raise error
+    lore = entry_writer.load(store, found.path).lore
+    return Node(lore.id, LORE, lore.title, lore.category)
 
 
 def find_node(built: BuiltGraph, name: str) -> Node:
@@ -153,7 +178,8 @@ def _neighbourhood(
         Found(one, ranks.get(one.node.key, 0.0), len(graph.about.get(one.node.key, ())))
         for one in shown[:limit]
     ]
-    lore = _lore(store, generation, graph, ranks, shown, limit)
+    is_lore = start is not None and start.kind == LORE
+    lore = [] if is_lore else _lore(store, generation, graph, ranks, shown, limit)
     keys = {found.reached.node.key for found in entities} | {one.id for one in lore[:limit]}
     edges = tuple(edge for edge in graph.edges if edge.source in keys and edge.target in keys)
     more = limit is not None and (len(shown) > limit or len(lore) > limit)

@@ -1,4 +1,4 @@
-"""Resolving a name (session ref, id, unique prefix of an id, words of it) to an entry and its file."""
+"""Resolving a name (session ref, id, unique prefix of an id, name of a note, words of it) to an entry and its file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.index import Generation
     from engram.adapters.state.database import Ref
     from engram.usecases.store.store import Store
 
@@ -46,7 +47,7 @@ def resolve(store: Store, name: str) -> Found:
             raise _no_such_ref(name, len(state.refs(session)))
         lore_id = ref.id
     else:
-        lore_id = _by_id(store, name) or _by_words(store, name, state.refs(session))
+        lore_id = _by_id(store, name) or _by_note(store, name) or _by_words(store, name, state.refs(session))
         ref = state.ref(session, lore_id=lore_id)
     home = _surfaced_from(store, ref) if ref else store
     path = _known_place(home, lore_id)
@@ -173,14 +174,33 @@ def _by_id(store: Store, name: str) -> str:
     return ""
 
 
+def _by_note(store: Store, name: str) -> str:
+    """Return the id of the note in a vault to which a link of this name or path leads; "" where there is none."""
+    if store.places.folder:
+        return ""
+    from engram.adapters.index import graph_rows
+    from engram.domain.entry.note_markup import Named, follow_link, targets, wiki_name
+
+    def ask(generation: Generation) -> str:
+        catalog = generation.catalog
+        names = graph_rows.own_names(catalog)
+        lore = graph_rows.all_lore(catalog, store.clock.now().timestamp())
+        notes = [Named(one.id, one.path, one.title, names.get(one.row, ())) for one in lore]
+        made = {key: ids[0] for key, ids in targets(notes, in_place=True).items()}
+        return follow_link(made, wiki_name(name)) or ""
+
+    return consult(store, ask)
+
+
 def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     matches = refs.match_snippet(name, _seen(store, surfaced))
     if len(matches) > 1:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
     if not matches:
+        note = "" if store.places.folder else "the name of a note, "
         raise NotFoundError(
             f"No entry of this session matches '{name[:60]}'.",
-            "Use a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
+            f"Use {note}a ref (see `engram session`), an id or four characters of its start, or words of an entry just shown.",
         )
     return matches[0].id
 

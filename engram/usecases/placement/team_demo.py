@@ -21,7 +21,7 @@ from engram.usecases.recording.feedback import feedback
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.store.store import DEDICATED, Caller
+from engram.usecases.store.store import DEDICATED, Caller, Clock
 from engram.usecases.sync.propose import propose
 from engram.usecases.sync.sync import Options, sync
 
@@ -140,6 +140,17 @@ def _name(root: str, person: str) -> None:
     run(root, "config", "user.email", f"{person.split(maxsplit=1)[0].lower()}@example.org")
 
 
+class Earlier(Clock):
+    """A clock that is behind by some hours, so that of two deeds of one moment it is certain which came first."""
+
+    def __init__(self, hours: float) -> None:
+        self._behind = int(hours * 3600e9)
+
+    def nanoseconds(self) -> int:
+        """Nanoseconds since 1970, some hours ago."""
+        return super().nanoseconds() - self._behind
+
+
 class _Team:
     """The clones while they are made."""
 
@@ -156,7 +167,7 @@ class _Team:
             run(self._root, "init", "--quiet", "--template=", "--initial-branch=main", first)
             _name(first, ADA)
             init(first, placement=DEDICATED)
-            ada = self._open("ada", ADA)
+            ada = self._open("ada", ADA, 3.5)
             remote.add(ada, "origin", hub)
             for wanted in ENTITIES:
                 link_entity(ada, wanted)
@@ -174,16 +185,17 @@ class _Team:
     def _settle(self, known: dict[str, Lore]) -> None:
         """Let both clones change what they have at once, and meet."""
         ada = self._stores["ada"]
-        bob = self._open("bob", CLEO)  # who works at the same machine
+        bob = self._open("bob", CLEO, 2.5)  # who works at the same machine
         for line in CLEOS:
             self._record(bob, line)
         commit_pending(bob, wait=SECONDS)
-        bob = self._open("bob", BOB)
+        bob = self._open("bob", BOB, 1.5)
         for line in BOBS:
             self._record(bob, line)
         self._record(bob, Line("FACT", SHARED, 19, ("staging",)), again=True)  # becomes one entry with Ada's
         edit(bob, known[CACHE].id, Edit(content=CACHE_BOB))
         feedback(bob, helpful=[known[ADAS[0].content].id, known[ADAS[5].content].id])
+        ada.clock = Clock()
         edit(ada, known[CACHE].id, Edit(content=CACHE_ADA))
         for who in ("bob", "ada", "bob"):
             self._sync(who)
@@ -196,14 +208,14 @@ class _Team:
         commit_pending(bob, wait=SECONDS)
         propose(bob, PROPOSAL, Options(timeout=SECONDS))
 
-    def _open(self, name: str, person: str) -> Store:
-        """Open a clone in which this person works from now on."""
+    def _open(self, name: str, person: str, ago: float) -> Store:
+        """Open a clone in which this person works from now on, some hours ago."""
         if name in self._stores:
             self._stores.pop(name).close()
         root = os.path.join(self._root, name)
         run(root, "config", "user.name", person)
         run(root, "config", "user.email", f"{person.split(maxsplit=1)[0].lower()}@example.org")
-        store = open_store(root, Caller("demo", ""))
+        store = open_store(root, Caller("demo", ""), clock=Earlier(ago))
         self._stores[name] = store
         return store
 

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 
+from engram.adapters.files.frontmatter.frontmatter import bare
 from engram.domain.typed import NamedTuple
 
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEY = re.compile(r"\s*([A-Za-z_][\w-]*):[ \t]*(.*)")
 _ITEM = re.compile(r"\s*-[ \t]+(.+)")
+_PART = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]+)""")
+_COMMA = re.compile(r",(?![^{}]*\})")  # outside of braces
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _OURS = re.compile(r"<!-- engram:begin.*?(?:<!-- engram:end -->|\Z)", re.DOTALL)
 _LINKS_A_NOTE = re.compile(r"\s*[-*][ \t]+(?:\*\*)?\[[^\]]*\]\([^)/:]+\.md\)")
 _RELATION = re.compile(r"\[\[([^\]|#]+)")
@@ -22,14 +26,16 @@ _POINTER = re.compile(
     r"(?:(?:please )?(?:see|read|refer to)[ :]+)?[`\[]*@?(?:\.?/)?[\w./-]+\.md[`\]]*(?:\([^)]*\))?\.?",
     re.IGNORECASE,
 )
+_LONGEST_LIST, _MOST_PATTERNS = 4000, 100  # characters of globs, and patterns with those that have braces
 _TASK_MARKS = ("x", "X", "-")
 
 
 class Note(NamedTuple):
-    """A note: the keys of its head (lists are texts with commas) and its text."""
+    """A note: the keys of its head in small letters (lists are texts with commas), its text, and the keys as it writes them."""
 
     head: dict[str, str]
     text: str
+    written: dict[str, str]
 
     @property
     def tags(self) -> list[str]:
@@ -40,9 +46,9 @@ class Note(NamedTuple):
 def read_note(text: str) -> Note:
     """Return a document as a note; what Engram itself wrote into it (rules between its marks) is left out."""
     found = _FENCE.match(text)
-    head = _head(found[1]) if found else {}
+    head, written = _head(found[1]) if found else ({}, {})
     body = text[found.end() :] if found else text.removeprefix("\ufeff")
-    return Note(head, _OURS.sub("", body).strip())
+    return Note(head, _OURS.sub("", body).strip(), written)
 
 
 def without_index(text: str) -> str:
@@ -71,6 +77,22 @@ def listed(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
+def patterns(text: str) -> list[str]:
+    """Return the patterns of a list of files, each without braces: `*.{js,ts}` is two; none where they are too many."""
+    waiting, found = _COMMA.split(text) if len(text) <= _LONGEST_LIST else [], list[str]()
+    for _ in range(_MOST_PATTERNS):
+        if not waiting:
+            return [one for one in dict.fromkeys(found) if one]
+        pattern = waiting.pop(0).strip()
+        braces = _BRACES.search(pattern)
+        if braces is None:
+            found.append(pattern)
+        else:
+            before, after = pattern[: braces.start()], pattern[braces.end() :]
+            waiting[:0] = [f"{before}{one.strip()}{after}" for one in braces[1].split(",")]
+    return []
+
+
 def hashtags(text: str) -> list[str]:
     """Return the `#tags` in the observations of a note."""
     lines = [line for line in text.splitlines() if _OBSERVATION.match(line)]
@@ -82,8 +104,9 @@ def observed(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in _OBSERVATION.findall(text) if name not in _TASK_MARKS))
 
 
-def _head(block: str) -> dict[str, str]:
+def _head(block: str) -> tuple[dict[str, str], dict[str, str]]:
     found: dict[str, str] = {}
+    written: dict[str, str] = {}
     last = ""
     for line in block.splitlines():
         item, key = _ITEM.match(line), _KEY.match(line)
@@ -92,12 +115,14 @@ def _head(block: str) -> dict[str, str]:
         elif key:
             last = key[1].lower()
             found[last] = _bare(key[2])
-    return found
+            written[last] = key[1]
+    return found, written
 
 
 def _bare(value: str) -> str:
     """Return a value without quotes, and without the brackets of a list."""
     value = value.strip()
     if value[:1] == "[" and value[-1:] == "]":
-        return ", ".join(_bare(part) for part in value[1:-1].split(","))
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+        return ", ".join(_bare(part) for part in _PART.findall(value[1:-1]) if part.strip())
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else bare(value)

@@ -38,19 +38,7 @@ _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation"
 _OF_ENTITIES = {
     "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
 }  # fmt: skip
-_OF_MEM0 = (
-    *(
-        "memory",
-        "metadata",
-        "categories",
-        "created_at",
-        "updated_at",
-        "expires_at",
-        "expiration_date",
-        "agent_id",
-    ),
-    "score",
-)
+_OF_MEM0 = ("created_at", "updated_at", "agent_id")  # fields of an entry under the same name
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
@@ -117,7 +105,7 @@ def _kind_of(row: object) -> str:
 
 def _is_experience(row: object) -> bool:
     return isinstance(row, Mapping) and bool(
-        _said(row, _LESSONS) or (_said(row, _TASKS) and (_said(row, _RESULTS) or _said(row, _DEEDS)))
+        _named(row, _LESSONS) or (_named(row, _TASKS) and (_named(row, _RESULTS) or _named(row, _DEEDS)))
     )
 
 
@@ -183,7 +171,8 @@ def _observation(row: Row) -> object:
     fields = {key: row[key] for key in ("title", "created_at", "updated_at") if row.get(key)}
     category = OTHER_WORDS.get(kind.lower(), "")
     tags = [one for one in (project, "" if category else kind) if isinstance(one, str) and one]
-    return {**fields, "content": content, "category": category, "tags": tags}
+    rest = _rest(row, "content", "type", "project", "scope", "title", "created_at", "updated_at")
+    return {**fields, "content": content, "category": category, "tags": tags, "properties": rest}
 
 
 def _recalled(row: Row) -> object:
@@ -201,21 +190,21 @@ def _memory(row: Row) -> object:
     if start and kind and end and not row.get("memory"):
         return EntityRow(str(start), "", "", (), ((str(end), _kind_of_relation(str(kind)), ""),))
     meta = row.get("metadata")
-    kind = meta.get("category") or meta.get("type") if isinstance(meta, Mapping) else ""
-    fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}
-    tags = row.get("categories")
     more = meta if isinstance(meta, Mapping) else {}
-    said = {
-        key: value for key, value in row.items() if key not in _OF_MEM0 and value not in (None, "", [], {})
-    }
-    said |= {str(key): value for key, value in more.items() if key not in ("category", "type")}
-    until = row.get("expires_at") or row.get("expiration_date")
+    kind = next((key for key in ("category", "type") if more.get(key)), "")
+    until = next((key for key in ("expires_at", "expiration_date") if row.get(key)), "")
+    said = _rest(row, "memory", "categories", until, *_OF_MEM0, *(["metadata"] if more else []))
+    for key, value in more.items():
+        name = str(key)
+        while name in said and said[name] != value:  # the row says something else by that name
+            name = f"metadata_{name}"
+        said |= {name: value} if key != kind else {}
     return {
-        **fields,
-        **({"expires_at": until} if until else {}),
+        **{key: row[key] for key in _OF_MEM0 if row.get(key)},
+        "expires_at": row.get(until),
         "content": row.get("memory"),
-        "category": kind,
-        "tags": tags if isinstance(tags, list) else [],
+        "category": more.get(kind),
+        "tags": row.get("categories"),
         "properties": said,
     }
 
@@ -225,14 +214,15 @@ def _fact(row: Row) -> object:
     if "entityId" in row and "content" not in row:
         return _known_entity(row)
     ids, source = row.get("entityIds"), row.get("source")
-    fields = {key: row[key] for key in ("content", "tags", "timestamp", "_id", "id") if row.get(key)}
+    kept = ("content", "tags", "timestamp", "_id", "id")
     return {
-        **fields,
+        **{key: row[key] for key in kept if row.get(key)},
         "category": row.get("factType"),
         "importance": row.get("importanceScore"),
         "agent": row.get("createdBy"),
         "context": [source] if isinstance(source, str) and source else [],
         "entities": [name_of_id(one) for one in ids if isinstance(one, str)] if isinstance(ids, list) else [],
+        "properties": _rest(row, *kept, "factType", "importanceScore", "createdBy", "source", "entityIds"),
     }
 
 
@@ -268,8 +258,8 @@ def _named_values(value: object) -> list[tuple[str, str]]:
 
 
 def _experience(row: Row) -> object:
-    lesson, task = _said(row, _LESSONS), _said(row, _TASKS)
-    done, result = _said(row, _DEEDS), _said(row, _RESULTS)
+    named = [_named(row, names) for names in (_LESSONS, _TASKS, _DEEDS, _RESULTS)]
+    lesson, task, done, result = (_text_of(row, name) for name in named)
     parts = [("", lesson), ("Task: ", task), ("Done: ", done), ("Outcome: ", result)]
     told = [f"{name}{text}" for name, text in parts if text]
     if not (lesson or (task and (result or done))):
@@ -281,20 +271,26 @@ def _experience(row: Row) -> object:
     category = row.get("category") or ("FAILURE" if failed else "PATTERN_OUTCOME" if lesson else "OUTCOME")
     kept = ("tags", "keywords", "files", "confidence", "timestamp", "created_at", "agent", "agent_id")
     fields = {key: row[key] for key in kept if row.get(key) not in (None, "")}
-    return {**fields, "content": "\n\n".join(told), "category": category}
+    rest = _rest(row, "category", *named, *kept)
+    return {**fields, "content": "\n\n".join(told), "category": category, "properties": rest}
 
 
-def _said(row: Row, names: Sequence[str]) -> str:
-    """Return the text under the first of these names that has one; several are lines of a list."""
-    for name in names:
-        value = row.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-        if isinstance(value, list):
-            lines = [f"- {one.strip()}" for one in value if isinstance(one, str) and one.strip()]
-            if lines:
-                return "\n".join(lines)
-    return ""
+def _named(row: Row, names: Sequence[str]) -> str:
+    """Return the first of these names that has a text in the row; "" where none has."""
+    return next((name for name in names if _text_of(row, name)), "")
+
+
+def _text_of(row: Row, name: str) -> str:
+    """Return the text under a name, "" where there is none; several are lines of a list."""
+    value = row.get(name)
+    if isinstance(value, list):
+        return "\n".join(f"- {one.strip()}" for one in value if isinstance(one, str) and one.strip())
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _rest(row: Row, *taken: str) -> dict[str, object]:
+    """Return what no field has `taken` of a row: properties of the entry."""
+    return {key: value for key, value in row.items() if key not in taken}
 
 
 _TRANSLATE: dict[str, Callable[[Row], object]] = {

@@ -242,6 +242,17 @@ def _is_typed(text: str) -> bool:
     return text.lower() in _TYPED_WORDS
 
 
+class Bare(str):
+    """A value that is written as it stands, since quotes would make a text of it: a number, a date, true or false."""
+
+    __slots__ = ()
+
+
+def bare(text: str) -> str:
+    """Return what stands without quotes: as `Bare` where some YAML reader takes it for more than a text."""
+    return Bare(text) if text and _is_typed(text) else text
+
+
 def quote(text: str) -> str:
     """`text` in double quotes; only quotes, backslashes and what YAML forbids raw are escaped."""
     return f'"{re.sub(_ESCAPED, _escape, text)}"'

@@ -6,7 +6,7 @@ Every other byte of the file stays as it is.
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import frontmatter, keys
-from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
+from engram.adapters.files.frontmatter.frontmatter import Bare, Problem, scalar
 from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
@@ -14,18 +14,19 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.frontmatter import Value
+    from engram.adapters.files.frontmatter.frontmatter import Entry, Value
 
     Wanted = str | tuple[str, ...]
 
 
 def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
-    """Return the keys of a file's frontmatter with their values, and its text. Raises LoreFileError."""
+    """Return the keys of a file's frontmatter with their values (`Bare` without quotes), and its text. Raises LoreFileError."""
     try:
         document, entries = keys.load(frontmatter.decode(raw))
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
-    return {entry.key: entry.value for entry in entries}, frontmatter.normalise(document.body)
+    lines = document.block.splitlines()
+    return {one.key: _value(one, lines) for one in entries}, frontmatter.normalise(document.body)
 
 
 def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
@@ -71,9 +72,15 @@ def words_of(value: object) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str) and item)
 
 
+def _value(entry: Entry, lines: Sequence[str]) -> Value:
+    value = entry.value
+    is_bare = isinstance(value, str) and lines[entry.start].rstrip() == f"{entry.key}: {value}"
+    return Bare(value) if is_bare else value
+
+
 def _said(value: Wanted) -> str:
     if isinstance(value, str):
-        return scalar(value)
+        return value if isinstance(value, Bare) else scalar(value)
     return f"[{', '.join([scalar(item, flow=True) for item in value])}]"
 
 

@@ -1,10 +1,11 @@
-"""`engram graph`: the entities around one, how they are related, the lore about them; and the graph for other programs."""
+"""`engram graph`: what is around an entity or entry, how it is related, the lore about it; and the graph for other programs."""
 
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import declare, values_of
 from engram.cli.tables import show_table
+from engram.domain.graph.graph import LORE
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Without ENTITY, show what the lore is about, the most important first. With one (a name, an alias or a slug),\n"
     "show what is within --depth steps of it, by relationships and by lore that names both, and the lore about\n"
-    "all of that."
+    "all of that. ENTITY may be an entry (a ref, an id, the name of a note): show its links and backlinks."
 )
 EXAMPLES = (
     "engram graph",
     "engram graph billing --depth 2",
+    'engram graph "Deploy checklist"         # the links of a note',
     "engram graph --dot | dot -Tsvg > graph.svg",
 )
 
@@ -59,7 +61,9 @@ def run(call: Call) -> int:
         call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
     elif around.start is None and not around.entities:
         call.output.line("No lore names anything yet.")
-        call.output.rule("Next: engram link NAME --type tool, or --entity NAME with record")
+        call.output.rule(
+            "Next: engram link NAME --type tool, --entity NAME with record, or engram graph LORE for its links"
+        )
     elif around.start is None:
         table = graph_tables(around)[0]
         columns = ("entity", "type", "lore", "importance")
@@ -78,6 +82,17 @@ def _show(call: Call, around: Neighbourhood) -> None:
     facts = {found.reached.node.key: found for found in around.entities}
     for branch in tree([found.reached for found in around.entities]):
         output.line(_line(call, branch, facts[branch.reached.node.key]))
+    if around.start is not None and around.start.kind == LORE:
+        if len(around.entities) == 1:
+            output.line("It has no links, and nothing links to it.")
+    else:
+        _show_lore(call, around)
+    if around.truncated:
+        output.rule("… there is more: --limit shows more of it")
+
+
+def _show_lore(call: Call, around: Neighbourhood) -> None:
+    output = call.output
     output.line()
     for one in around.lore:
         names = f"  ({', '.join(one.names)})" if one.names else ""
@@ -86,8 +101,6 @@ def _show(call: Call, around: Neighbourhood) -> None:
         output.line(f"{output.styled(one.id, CYAN)} {head}{title}")
     if not around.lore:
         output.line("No lore is about it.")
-    if around.truncated:
-        output.rule("… there is more: --limit shows more of it")
 
 
 def _line(call: Call, branch: Branch, found: Found) -> str:
@@ -99,7 +112,7 @@ def _line(call: Call, branch: Branch, found: Found) -> str:
         facts.append(f"since {step.since}")
     if step is not None and step.lore:
         facts.append(f"{counted(step.lore, 'entry names', 'entries name')} both")
-    facts.append(counted(found.lore, "entry", "entries"))
+    facts += [counted(found.lore, "entry", "entries")] if node.kind != LORE else []
     facts.append(f"importance {found.importance:.2f}")
     output = call.output
     way = output.styled(f"{safe_text(branch.step)} ", DIM) if branch.step else ""
