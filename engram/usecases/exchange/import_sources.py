@@ -330,10 +330,7 @@ def _past_elsewhere(fields: Mapping[str, object]) -> dict[str, object]:
 
 def _category(given: str, categories: Categories, title: str, content: str) -> str:
     """Return the category a row names, if the store knows it; else a guess."""
-    try:
-        return categories.parse(given)
-    except EngramError:
-        return guess_category(title, content)[0]
+    return categories.known(given) or guess_category(title, content)[0]
 
 
 def _texts(value: object) -> tuple[str, ...]:
