@@ -78,7 +78,7 @@ class _Span(NamedTuple):
 
 def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
     """Return the secrets of a text, in order, not overlapping; `allowed`: values or sha256 prefixes (12+ hex)."""
-    spans = _scan(text)
+    spans = _scan(text) if text else []
     if not spans:
         return ()
     findings = _findings(text, _all_rounds(text, spans), any(marker in text for marker in ALLOW_MARKERS))
@@ -89,6 +89,8 @@ def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
 
 def redact(text: str, findings: Sequence[Finding]) -> str:
     """Return the text with each finding's secret replaced by "[redacted: <rule>]", all else untouched."""
+    if not findings:
+        return text
     parts, at = [], 0
     for finding in findings:
         parts += [text[at : finding.start], f"{rules.REDACTED}{finding.rule}]"]

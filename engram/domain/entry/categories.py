@@ -96,13 +96,12 @@ class Categories:
 
         Raises ValidationError that lists the valid names.
         """
-        name = fold(text)
-        name = ALIASES.get(name, name)
-        if name in self._types:
+        name = self.known(text)
+        if name:
             return name
         import difflib
 
-        near = difflib.get_close_matches(name, self._types, n=1)
+        near = difflib.get_close_matches(fold(text), self._types, n=1)
         guess = f" Did you mean {near[0]}?" if near else ""
         raise ValidationError(
             "category",
@@ -110,14 +109,18 @@ class Categories:
             "Valid categories: " + ", ".join(self.names) + ".",
         )
 
+    def known(self, text: str) -> str:
+        """Return the category that `text` names, as `parse` does; "" where it names none."""
+        name = fold(text)
+        name = ALIASES.get(name, name)
+        return name if name in self._types else ""
+
     def near(self, word: str) -> str:
         """Return the category that a word of another tool, or the name of a type, comes to; "" for a word that is none."""
         kind = word.strip().lower()
         if kind in OTHER_WORDS or kind in _OF_TYPES:
             return OTHER_WORDS.get(kind) or _OF_TYPES[kind]
-        name = fold(word)
-        name = ALIASES.get(name, name)
-        return name if name in self._types else ""
+        return self.known(word)
 
     def type_of(self, category: str) -> str:
         """Return the type that a category implies (`semantic` where the category is unknown)."""

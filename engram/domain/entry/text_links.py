@@ -30,6 +30,8 @@ class TextLink(NamedTuple):
 
 def text_links(text: str) -> list[TextLink]:
     """Return the links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
+    if "[[" not in text and "](" not in text:
+        return []
     return sorted(_found(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
 
 

@@ -260,6 +260,8 @@ def _tested(document: _Document) -> tuple[str, str] | None:
 
 
 def _planned(document: _Document) -> tuple[str, str] | None:
+    if "[ ]" not in document.prose:
+        return None
     todo, done = len(_TODO.findall(document.prose)), len(_DONE.findall(document.prose))
     if todo > done and (todo >= 3 or _PLAN_TITLE.match(document.title)):
         return "PLAN", f"{todo} boxes wait to be ticked"
@@ -267,12 +269,12 @@ def _planned(document: _Document) -> tuple[str, str] | None:
 
 
 def _worked(document: _Document) -> tuple[str, str] | None:
-    steps = len(_STEP.findall(document.prose))
     how_to = _HOW_TO.match(document.title)
-    if how_to and (steps >= 2 or document.code):
-        return "WORKFLOW", f"the title says '{how_to[0]}' and the text shows the way"
     surely = _DOING.match(document.title)
     doing = surely or _DOING_LOOSELY.match(document.title)
+    steps = len(_STEP.findall(document.prose)) if how_to or doing else 0
+    if how_to and (steps >= 2 or document.code):
+        return "WORKFLOW", f"the title says '{how_to[0]}' and the text shows the way"
     if doing and (steps >= 3 or document.shells >= (2 if surely else 5)):
         return "WORKFLOW", f"the title says '{doing[0]}' and the text has steps or commands to run"
     return None

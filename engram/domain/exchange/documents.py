@@ -66,9 +66,11 @@ def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> 
     text = drop_blank_lines_before(text).rstrip()
     if not text:
         return ()
-    if len(text) <= limit and _is_title(text, scan(text, 2)) and (title := title_of(text)):
+    blocks = scan(text, 2)
+    if len(text) <= limit and _is_title(text, blocks) and (title := title_of(text)):
         return (Part(title, text, 1, 0),)
-    blocks = scan(text)
+    if len(blocks) == 2:
+        blocks = scan(text)
     name = _name(text, blocks, fallback_title)
     content = text if _is_title(text, blocks) else f"# {_shorten(name.text, MAX_TITLE)}\n\n{text}"
     if len(content) <= limit:

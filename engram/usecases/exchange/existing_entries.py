@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import lru_cache
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 ORIGIN = "Imported from "
+_MARKS = 1000  # of the texts of one document; each is asked for twice
 
 
 class Earlier(NamedTuple):
@@ -57,6 +59,7 @@ class Present:
         self._store = store
         self.ids: set[str] = set()
         self._by_mark: dict[int, str] = {}
+        self._mark_of = lru_cache(maxsize=_MARKS)(words_mark)
         self._paths: dict[str, str] = {}
         self._titled: dict[str, list[str]] = {}
         self.has_others = True  # entries that something new may be alike
@@ -79,7 +82,7 @@ class Present:
         """
         if lore.id in self.ids:
             return lore.id
-        found = self._by_mark.get(words_mark(lore.content), "")
+        found = self._by_mark.get(self._mark_of(lore.content), "")
         named = list(self._named(lore.title))
         same = [file.lore for _, file in named if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
@@ -102,11 +105,12 @@ class Present:
     def _versions(self, lore: Lore, but: Collection[str]) -> list[Earlier]:
         """Return the lore in use that are of the same section of the same place, and say none of these texts."""
         origin = lore.context[-1] if lore.context else ""
+        if not origin.startswith(ORIGIN):
+            return []
         return [
             Earlier(path, file)
             for path, file in self._named(lore.title)
-            if origin.startswith(ORIGIN)
-            and origin in file.lore.context
+            if origin in file.lore.context
             and file.lore.status in (ACTIVE, PENDING)
             and file.lore.content not in but
         ]
@@ -114,7 +118,7 @@ class Present:
     def add(self, family: Sequence[Lore]) -> None:
         """Remember what is about to be written."""
         self.ids |= {lore.id for lore in family}
-        self._by_mark |= {words_mark(lore.content): lore.id for lore in family}
+        self._by_mark |= {self._mark_of(lore.content): lore.id for lore in family}
 
     def confirm(self, lore_id: str, again: Lore) -> None:
         """Count that what is imported says what an entry here says, unless somebody here said so before."""

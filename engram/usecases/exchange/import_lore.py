@@ -21,7 +21,8 @@ from engram.usecases.exchange.import_sources import MARKDOWN
 from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, passed_over
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
-from engram.usecases.store import activity_log, captured, entry_writer
+from engram.usecases.store import activity_log, captured, entry_writer, people
+from engram.usecases.store.no_collections import no_collections
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Options(NamedTuple):
     kind: str = ""
 
 
+@no_collections()
 def import_lore(
     store: Store, path: str | Sequence[Found], options: Options, progress: Progress | None = None
 ) -> Imported:
@@ -151,6 +153,7 @@ class _Run:
         self._options = options
         self._problems = problems
         self._present = Present(store)
+        self._author = people.published_name(store)
         self._superseded: list[str] = []
         self._new: list[tuple[Lore, tuple[Change, ...]]] = []
         self._split = 0
@@ -186,15 +189,13 @@ class _Run:
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
         self.left += source.left
-        for name in (*source.names, family[0].title):
-            self._called.setdefault(fold(name), here[family[0].id] or family[0].id)
+        first, title = family[0], family[0].title
+        for name in (*source.names, title):
+            self._called.setdefault(fold(name), here[first.id] or first.id)
         again = [(here[lore.id], lore) for lore in family if here[lore.id] not in ("", lore.id)]
         verdict, twin = self._verdict(family, fresh, [one.id for one in versions.values()])
-        first = family[0]
-        self._seen.append(
-            Seen(source.where, source.kind, first.title, first.category, len(family), verdict, twin)
-        )
-        again += [(twin, family[0])] if verdict == ALIKE else []
+        self._seen.append(Seen(source.where, source.kind, title, first.category, len(family), verdict, twin))
+        again += [(twin, first)] if verdict == ALIKE else []
         if not self._options.dry_run:
             for lore_id, lore in again:
                 self._present.confirm(lore_id, lore)
@@ -204,7 +205,7 @@ class _Run:
         self._split += len(family) > 1
         self._present.add(fresh)
         self._superseded += [one.id for one in versions.values()]
-        if source.related and made and made[0][0].id == family[0].id:
+        if source.related and made and made[0][0].id == first.id:
             self._related.append((len(self._new), source, keys))
         self._new += made
 
@@ -314,7 +315,8 @@ class _Run:
             redact=options.redact,
         )
         lore_id = source.id if part == 0 and source.id not in self._present.ids else ""
-        lore, redacted = prepare(self._store, wanted, lore_id or source.new_id(self._store.clock.new_id()))
+        lore_id = lore_id or source.new_id(self._store.clock.new_id())
+        lore, redacted = prepare(self._store, wanted, lore_id, self._author)
         self._redacted += redacted
         if source.created is not None:  # taken over today: it does not fade for the time before
             now = times.whole_seconds(self._store.clock.now())
@@ -326,6 +328,8 @@ def _keys_of(
     source: Source, family: Sequence[Lore], linked: Collection[str]
 ) -> Mapping[str, str | tuple[str, ...]]:
     """Return the keys of the file of a document's first entry: its properties, its aliases, and names `linked` to."""
+    if not (source.keys or source.names):
+        return source.keys
     own = {fold(family[0].title)}
     names = [name for name in source.names if fold(name) in linked]
     aliases = [name for name in (*source.keys.get("aliases", ()), *names) if fold(name) not in own]
@@ -340,6 +344,8 @@ def _with_origin(source: Source) -> tuple[str, ...]:
 
 def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
     """Return the lore, pointing to what is in the store already where it would point to another copy of that."""
+    if not lore.relations:
+        return lore
     relations = tuple(Relation(one.kind, here.get(one.id) or one.id) for one in lore.relations)
     return lore._replace(relations=relations)
 

@@ -282,7 +282,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         content = f"# {title}\n\n{content}"
     parts = tuple(part.content for part in split_document(content, title or "Note"))
     named = str(fields.get("category", ""))
-    known = _known(named, categories)
+    known = categories.known(named)
     category = known or guess_category(title or title_of(content), content)[0]
     own = lore_of_row(fields, content, category)
     draft = Draft(
@@ -329,14 +329,6 @@ def _past_elsewhere(fields: Mapping[str, object]) -> dict[str, object]:
     if isinstance(related, list) and len(_relations(related)) < len(related):
         said["relations"] = related
     return said
-
-
-def _known(category: str, categories: Categories) -> str:
-    """Return the store's name of a category; "" if it has none of that name."""
-    try:
-        return categories.parse(category)
-    except EngramError:
-        return ""
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -268,8 +268,11 @@ def _note(store: Store, lore: Lore, began: int, *, known: int) -> None:
     )
 
 
-def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
-    """Return the lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing."""
+def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = None) -> tuple[Lore, int]:
+    """Return the lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing.
+
+    `author` is `people.published_name`, for who prepares many.
+    """
     content = tidy(draft.content)
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
@@ -298,7 +301,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         source_id=store.source_id,
         sources=(draft.client,) if draft.client else (),
         when=stated(draft.when) if draft.when else (),
-        author=people.published_name(store)[:MAX_WORD],
+        author=(people.published_name(store) if author is None else author)[:MAX_WORD],
     )
     check(lore, store.categories)
     return lore, redacted

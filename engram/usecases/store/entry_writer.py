@@ -198,7 +198,7 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
 
 def _keep_accounts(store: Store, change: Change) -> None:
     """Move what a file of format 1 holds to the ledger before it is deleted, or written in format 2."""
-    if change.content is not None and _VOTES in change.content:
+    if change.before is None or (change.content is not None and _VOTES in change.content):
         return
     try:
         if _VOTES in store.files.read(change.path):

@@ -80,19 +80,31 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
     temporary = _temporary_path(path, token)
     try:
         folder = os.path.dirname(path)
-        os.makedirs(folder, exist_ok=True)
+        try:
+            about = os.stat(folder)
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)
+            about = os.stat(folder)
         if mode == READABLE:
-            mode &= os.stat(folder).st_mode
+            mode &= about.st_mode
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
+        try:
+            write_all(handle, content)
             if synced:
                 os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         discard(temporary)
         raise unwritable(path, error) from None
     return temporary
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write all the bytes, however many a call takes. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 def sync_files(paths: Sequence[str]) -> None:
@@ -125,6 +137,8 @@ def sync_files(paths: Sequence[str]) -> None:
 
 def check_unchanged(path: str, before: str | None) -> None:
     """Raise ConflictError unless `path` still has the digest `before` (None: unless it still does not exist)."""
+    if before is None and not os.path.lexists(path):
+        return
     now = current_digest(path)
     if now != before:
         what = "was deleted" if now is None else "was changed" if before else "appeared"

@@ -78,7 +78,7 @@ class Journal:
             )
             size = os.fstat(handle).st_size
             lines[0] = _line_break(handle, size) + lines[0]
-            _write_all(handle, b"".join(lines))
+            atomic.write_all(handle, b"".join(lines))
             os.fsync(handle)
             return list(accumulate(map(len, lines[:-1]), initial=size))
         except OSError as error:
@@ -235,12 +235,6 @@ def _line_break(handle: int, size: int) -> bytes:
         return b""
     os.lseek(handle, size - 1, os.SEEK_SET)
     return b"" if os.read(handle, 1) == b"\n" else b"\n"
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
 
 
 MANY = 16  # files; from here on they are synced to the disk together
