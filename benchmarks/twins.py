@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import scratch_store
 from labelled_pairs import HALVES, load
@@ -28,6 +29,42 @@ def main(arguments: list[str]) -> int:
 
 def labelled(half: str) -> int:
     """Print what recording makes of the pairs of a half; return how many it would merge wrongly."""
+    counts, known, named, others = found = weigh(half)
+    print(f"{half}: {sum(counts.values())} pairs")
+    for label, number in sorted(counts.items()):
+        print(f"  {label:<14} {number:>4}  known {known[label]:>3}  named {named[label]:>3}")
+    print(
+        f"  known or named of what is the same: {found.recall:.2f}; "
+        f"right of the labelled that are named: {found.precision:.2f}"
+    )
+    print(f"  entries named beside: {others} (many say a part of the same; nobody labelled them)")
+    return sum(number for label, number in known.items() if label != "same")
+
+
+class Weighed(NamedTuple):
+    """Of each label: how many pairs there are, how many second sides are known as the first, and how many name it.
+
+    `others` counts the further entries that are named.
+    """
+
+    counts: Counter[str]
+    known: Counter[str]
+    named: Counter[str]
+    others: int
+
+    @property
+    def recall(self) -> float:
+        """The share of what is the same that is known or named."""
+        return (self.known["same"] + self.named["same"]) / self.counts["same"]
+
+    @property
+    def precision(self) -> float:
+        """The share of the named that is the same."""
+        return self.named["same"] / max(1, self.named.total())
+
+
+def weigh(half: str) -> Weighed:
+    """Record the first sides of the pairs of a half, and weigh the second ones."""
     pairs = load(half)
     counts, known, named = Counter[str](), Counter[str](), Counter[str]()
     others = 0
@@ -43,16 +80,7 @@ def labelled(half: str) -> int:
                 twins = [twin.id for twin in found.similar if twin.certainty]
                 named[pair.label] += first in twins
                 others += sum(twin != first for twin in twins)
-    print(f"{half}: {sum(counts.values())} pairs")
-    for label, number in sorted(counts.items()):
-        print(f"  {label:<14} {number:>4}  known {known[label]:>3}  named {named[label]:>3}")
-    recall = (known["same"] + named["same"]) / counts["same"]
-    precision = named["same"] / max(1, sum(named.values()))
-    print(
-        f"  known or named of what is the same: {recall:.2f}; right of the labelled that are named: {precision:.2f}"
-    )
-    print(f"  entries named beside: {others} (many say a part of the same; nobody labelled them)")
-    return sum(number for label, number in known.items() if label != "same")
+    return Weighed(counts, known, named, others)
 
 
 def notes(folder: Path) -> int:

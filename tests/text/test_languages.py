@@ -36,6 +36,10 @@ def test_english_entries_are_never_taken_for_another_language() -> None:
         ("def retry(count): return count", ENGLISH),
         ("The menu says la carte and the label says der Preis.", ENGLISH),
         ("Redis", ENGLISH),
+        (
+            "def ensure(path): 'Se asegura de que un directorio exista'; if path and not exists(path): make(path)",
+            ENGLISH,
+        ),
         ("Les sauvegardes tournent la nuit sur la réplique.", "french"),
         ("De facturen worden niet op maandag verstuurd.", "dutch"),
         ("I prezzi sono sempre in centesimi, non in euro.", "italian"),

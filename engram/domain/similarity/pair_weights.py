@@ -72,4 +72,4 @@ TWIN_WEIGHTS: dict[str, float] = {
     "number_alone": -0.024,
     "constant": -6.81,
 }
-TWIN_BAR = 0.594
+TWIN_BAR = 0.6

@@ -53,6 +53,7 @@ RUSSIAN = "russian"  # also of what else is written in Cyrillic letters: some en
 LANGUAGES = (*_FUNCTION_WORDS, RUSSIAN)
 _LEAST = 2  # different function words of a language
 _LEAST_SHARE = 0.15  # of all words of a text, repeated ones too
+_TIMES_ENGLISH = 1.5  # times as many as the English ones, at least: a sentence in another language leaves code English
 _MOST_READ = 2000  # characters
 _WORD = re.compile(r"[^\W\d_]+")
 _CYRILLIC = re.compile("[\u0400-\u04ff]+")
@@ -75,4 +76,4 @@ def language_of(text: str) -> str:
     counts = {name: sum([name in _SPOKEN[word] for word in distinct]) for name in _FUNCTION_WORDS}
     best = max(counts, key=lambda name: counts[name])
     english = len({word for word in words if word in STOP_WORDS and best not in _SPOKEN.get(word, ())})
-    return best if counts[best] >= _LEAST and counts[best] > english else ENGLISH
+    return best if counts[best] >= max(_LEAST, _TIMES_ENGLISH * english) else ENGLISH
