@@ -99,8 +99,19 @@ class TestRefusals:
 
     @pytest.mark.parametrize("content", ["<<<<<<< HEAD\nwords", "words\n>>>>>>> x"])
     def test_words_that_begin_like_a_marker_are_not_written(self, content: str) -> None:
-        with pytest.raises(ValidationError, match="conflict marker"):
+        with pytest.raises(ValidationError, match="line that begins like a conflict marker") as caught:
             codec.write_new(PLAIN._replace(content=content), CATEGORIES)
+        assert caught.value.field == "content"
+
+    def test_a_frontmatter_as_engram_writes_it_has_the_limit_of_any_other(self) -> None:
+        tags = tuple(f"{number:03}{'x' * 80}" for number in range(200))
+        assert "at most 16,384 are read" in refused(with_fields(f"tags: [{', '.join(tags)}]")).message
+        with pytest.raises(ValidationError, match=r"^The frontmatter has 17,\d{3} bytes; at most 16,384 are"):
+            codec.write_new(PLAIN._replace(tags=tags), CATEGORIES)
+
+    def test_a_text_may_have_four_thousand_characters_whatever_else_is_in_the_file(self) -> None:
+        for fields in ("tags: [a]", "note: mine"):
+            assert len(read(with_fields(fields, "x" * 4000)).lore.content) == 4000
 
     def test_a_heading_underlined_with_equals_signs_is_no_conflict(self) -> None:
         assert read("Title\n=======\n\nText.\n").lore.content.startswith("Title")
