@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from codec_kit import CATEGORIES, ID, PLAIN, read, refused, with_fields
+from codec_kit import CATEGORIES, ID, MODIFIED, PLAIN, read, refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
-from engram.domain.errors import ValidationError
+from engram.domain.entry.categories import Categories
+from engram.domain.errors import LoreFileError, ValidationError
 
 CORPUS = sorted((Path(__file__).parents[1] / "data/corpus" / "lore").glob("*.md"))
 READABLE = {"rules-around-prose", "unclosed-foreign", "tab-after-colon", "old-mac", "only-opening"}
@@ -96,6 +97,24 @@ class TestRefusals:
     def test_a_bad_file_is_told_where_and_why(self, text: str | bytes, line: int, reason: str) -> None:
         error = refused(text)
         assert (error.line, error.reason) == (line, reason)
+
+    @pytest.mark.parametrize(
+        ("path", "text", "reason"),
+        [
+            (
+                "Template.md",
+                f"---\nid: {ID}\ntitle: {{{{x}}}}\n---\nText.\n",
+                "a key inside a value is not a plain word",
+            ),
+            ("\u200b.md", "", "The content has no visible characters."),
+        ],
+    )
+    def test_a_note_of_an_entry_that_cannot_be_read_and_one_that_shows_nothing_are_no_lore(
+        self, path: str, text: str, reason: str
+    ) -> None:
+        with pytest.raises(LoreFileError) as caught:
+            codec.read(text.encode(), path, Categories(in_place=True), MODIFIED)
+        assert caught.value.reason == reason
 
     @pytest.mark.parametrize("content", ["<<<<<<< HEAD\nwords", "words\n>>>>>>> x"])
     def test_words_that_begin_like_a_marker_are_not_written(self, content: str) -> None:
