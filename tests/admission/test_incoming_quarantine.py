@@ -13,6 +13,7 @@ from sync_kit import SOON, Clones, settled
 from engram.usecases.admission.incoming_quarantine import quarantine_pulled
 from engram.usecases.sync.sync import sync
 from tests.admission.test_quarantine import hold
+from tests.judgements.test_in_tree import clones_of_code, person_commits
 
 MARK = Path(".git/engram/weighed-up-to")
 
@@ -163,6 +164,34 @@ def test_a_clone_that_never_noted_how_far_it_is_begins_with_what_is_there(clones
     assert quarantine_pulled(store) == 0
     assert waiting(clones) == []
     assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
+
+
+def test_what_cannot_be_read_now_is_left_to_the_next_call(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    reopened(clones)
+    root, store = clones.root("a"), clones["a"].store
+    theirs = learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--ff-only", "origin", "main")
+    blob = git(root, "rev-parse", f"HEAD:{clones['b'].get(theirs).path}")
+    there, away = root / ".git/objects" / blob[:2] / blob[2:], root / "away"
+    there.rename(away)
+    assert quarantine_pulled(store) == 0
+    away.rename(there)
+    assert quarantine_pulled(store) == 1
+    assert waiting(clones) == [theirs]
+
+
+def test_what_a_person_pulls_into_a_repository_of_code_does_not_wait(tmp_path: Path, home: Path) -> None:
+    hold(home, "foreign")
+    clones_of_code(tmp_path)
+    root, other = tmp_path / "a", tmp_path / "b"
+    with opened_plain(root) as mine, opened_plain(other) as theirs:
+        assert quarantine_pulled(mine.store) == 0
+        theirs.record("The archive has two doors.", category="FACT")
+        person_commits(other, "main", "a note")
+        git(root, "pull", "-q", "--ff-only", "origin", "main")
+        assert quarantine_pulled(mine.store) == 0
+        assert len(mine.query("doors of the archive").lore) == 1
 
 
 def test_on_no_branch_and_without_a_repository_nothing_is_weighed(

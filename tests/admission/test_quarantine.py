@@ -1,4 +1,9 @@
-"""Lore from elsewhere that waits: not recalled, byte for byte in its file, until it is accepted here."""
+"""Lore from elsewhere that waits: not recalled, byte for byte in its file, until it is accepted here.
+
+Mutants that make no difference: how many merges, signatures and entries are looked at, give or take one; signed merges
+among those that are made again, as Engram signs none; `None` for `False`; entries without the word that is looked for,
+which whoever asks leaves out, too.
+"""
 
 from __future__ import annotations
 
@@ -447,6 +452,27 @@ def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merge
         verified = [(signed, Signature("good", "key", "ada"))]
         branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())
         assert branch.quarantine(base, signed) == 0
+        assert branch.quarantine(base, merge) == 1
+        assert branch.waiting() == {FIRST: merge}
+
+
+def test_a_merge_that_engram_would_refuse_to_make_waits_though_signed_commits_are_its_parents(
+    branch: Branch, home: Path
+) -> None:
+    """Each made `place` another symbolic link, which is no lore and cannot be merged."""
+    hold(home, "unsigned")
+    base = branch.commit(a=f"{FIRST} The first note.")
+    signed = []
+    for number in "12":
+        git(branch.root, "reset", "-q", "--hard", base)
+        (branch.root / "place").symlink_to(number)
+        signed.append(branch.commit(a=f"{FIRST} Note {number}."))
+    tree = git(branch.root, "rev-parse", f"{branch.commit(a=f'{FIRST} Slipped in.')}^{{tree}}")
+    merge = git(branch.root, "commit-tree", tree, "-p", signed[0], "-p", signed[1], "-m", "by a host")
+    with opened(branch.root) as engram:
+        branch.store = engram.store
+        verified = [(one, Signature("good", "key", "ada")) for one in signed]
+        branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())
         assert branch.quarantine(base, merge) == 1
         assert branch.waiting() == {FIRST: merge}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from codec_kit import ID, LATER, edited, with_fields
+from codec_kit import CATEGORIES, ID, LATER, edited, read, with_fields
 
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
 
 NOTE = f"""\
@@ -35,6 +36,10 @@ class TestEditing:
 
     def test_a_key_that_returns_to_its_default_goes(self) -> None:
         assert edited(with_fields("pinned: true # why\nagent: me"), pinned=False) == with_fields("agent: me")
+
+    def test_a_text_that_gains_blank_edges_alone_is_no_change(self) -> None:
+        file = read(with_fields("tags: [a]"))
+        assert codec.rewrite(file, file.lore._replace(content="\nText.\n\n"), CATEGORIES) == file.raw
 
     def test_new_keys_take_their_canonical_place(self) -> None:
         text = f"---\ntitle: x\nid: {ID}\ntags: [a]\n\ncreated_at: 2026-11-21\nother: y\n---\nText.\n"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from codec_kit import CATEGORIES, ID, PLAIN, read, refused, with_fields
+from codec_kit import CATEGORIES, ID, MODIFIED, PLAIN, read, refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
-from engram.domain.errors import ValidationError
+from engram.domain.entry.categories import Categories
+from engram.domain.errors import LoreFileError, ValidationError
 
 CORPUS = sorted((Path(__file__).parents[1] / "data/corpus" / "lore").glob("*.md"))
 READABLE = {"rules-around-prose", "unclosed-foreign", "tab-after-colon", "old-mac", "only-opening"}
@@ -97,10 +98,39 @@ class TestRefusals:
         error = refused(text)
         assert (error.line, error.reason) == (line, reason)
 
+    @pytest.mark.parametrize(
+        ("path", "text", "reason"),
+        [
+            (
+                "Template.md",
+                f"---\nid: {ID}\ntitle: {{{{x}}}}\n---\nText.\n",
+                "a key inside a value is not a plain word",
+            ),
+            ("\u200b.md", "", "The content has no visible characters."),
+        ],
+    )
+    def test_a_note_of_an_entry_that_cannot_be_read_and_one_that_shows_nothing_are_no_lore(
+        self, path: str, text: str, reason: str
+    ) -> None:
+        with pytest.raises(LoreFileError) as caught:
+            codec.read(text.encode(), path, Categories(in_place=True), MODIFIED)
+        assert caught.value.reason == reason
+
     @pytest.mark.parametrize("content", ["<<<<<<< HEAD\nwords", "words\n>>>>>>> x"])
     def test_words_that_begin_like_a_marker_are_not_written(self, content: str) -> None:
-        with pytest.raises(ValidationError, match="conflict marker"):
+        with pytest.raises(ValidationError, match="line that begins like a conflict marker") as caught:
             codec.write_new(PLAIN._replace(content=content), CATEGORIES)
+        assert caught.value.field == "content"
+
+    def test_a_frontmatter_as_engram_writes_it_has_the_limit_of_any_other(self) -> None:
+        tags = tuple(f"{number:03}{'x' * 80}" for number in range(200))
+        assert "at most 16,384 are read" in refused(with_fields(f"tags: [{', '.join(tags)}]")).message
+        with pytest.raises(ValidationError, match=r"^The frontmatter has 17,\d{3} bytes; at most 16,384 are"):
+            codec.write_new(PLAIN._replace(tags=tags), CATEGORIES)
+
+    def test_a_text_may_have_four_thousand_characters_whatever_else_is_in_the_file(self) -> None:
+        for fields in ("tags: [a]", "note: mine"):
+            assert len(read(with_fields(fields, "x" * 4000)).lore.content) == 4000
 
     def test_a_heading_underlined_with_equals_signs_is_no_conflict(self) -> None:
         assert read("Title\n=======\n\nText.\n").lore.content.startswith("Title")

@@ -1,4 +1,8 @@
-"""Files of entities: what is read, what is refused, and how little an edit changes."""
+"""Files of entities: what is read, what is refused, and how little an edit changes.
+
+Mutants that make no difference: a merged file that is written without looking whether it says the merged values; no
+file is known that says others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What differs between the files and the index: found by the times of folders, of files, by name."""
+"""What differs between the files and the index: found by the times of folders, of files, by name.
+
+Mutants that make no difference: how many folders it takes to compare all files at once, and whether the folder of a file
+without a time is read, or the file; both find the same. So does what ends a loop at its end.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from gitkit import isolate, make_repository
 from storekit import SECONDS, SteadyClock, opened
 
+import engram
 from engram.adapters.files.scan import FileStamp
 from engram.usecases.index import file_scan
 from engram.usecases.index.file_scan import Delta, safe_times
 from engram.usecases.index.refresh import refresh
+from engram.usecases.opening.init import init_here
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
@@ -63,8 +70,8 @@ class Scanned:
 def scanned(tmp_path: Path) -> Iterator[Scanned]:
     clock = SteadyClock()
     clock.ahead = 10 * SECONDS
-    with opened(tmp_path / "store", clock) as engram:
-        yield Scanned(engram.store)
+    with opened(tmp_path / "store", clock) as found:
+        yield Scanned(found.store)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +102,7 @@ def test_a_file_without_dates_is_as_old_as_its_time_says(scanned: Scanned) -> No
 
 
 def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
-    assert scanned.swept().is_empty
-    assert scanned.in_folders().is_empty
+    assert scanned.swept() == scanned.in_folders() == NOTHING, "no file had to be looked up in the index"
     assert scanned.in_folders("lore", "lore/sub").is_empty
     assert not file_scan.folders_changed(scanned.store, scanned.generation)
 
@@ -151,6 +157,16 @@ def test_a_link_in_place_of_the_whole_folder_makes_nothing_else_lore(scanned: Sc
         refresh(scanned.store)
         assert scanned.generation.catalog.select("1") == []
         assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore"]
+
+
+def test_what_is_reached_through_a_link_alone_is_gone_though_its_folder_changed(scanned: Scanned) -> None:
+    elsewhere = scanned.lore.parent / "elsewhere"
+    scanned.lore.rename(elsewhere)
+    scanned.lore.symlink_to(elsewhere)
+    (elsewhere / "sub" / "c.md").write_text("Not lore.\n")
+    for found in (scanned.swept(), scanned.in_folders()):
+        assert (found.files, found.folders, found.gone) == ({}, {}, ["lore/a.md", "lore/sub/b.md"])
+        assert found.gone_folders == ["lore", "lore/sub"]
 
 
 def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_its_files_along(
@@ -212,7 +228,9 @@ def test_files_that_were_judged_join_the_differences(scanned: Scanned) -> None:
 
 
 def test_files_not_read_yet_are_listed_by_name_in_changed_and_new_folders_alone(scanned: Scanned) -> None:
-    scanned.write("new/b2.md", "The broker has a cousin.\n")
+    for name in ("new/b2.md", ".hidden/b3.md", "../elsewhere/b4.md"):
+        scanned.write(name, "The broker has a cousin.\n")
+    (scanned.lore / "link").symlink_to(scanned.lore.parent / "elsewhere")
     assert file_scan.unread_files(scanned.store, scanned.generation, "b") == ["lore/new/b2.md"]
     everywhere = file_scan.unread_files(scanned.store, None, "b")
     assert sorted(everywhere) == ["lore/new/b2.md", "lore/sub/b.md"]
@@ -258,6 +276,24 @@ def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
     )
 
 
+def test_a_reported_file_that_is_ignored_is_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    make_repository(tmp_path / "vault")
+    (tmp_path / "vault" / ".engramignore").write_text("Draft*\n")
+    init_here(str(tmp_path / "vault"))
+    with engram.open(str(tmp_path / "vault"), background=False) as vault:
+        refresh(vault.store)
+        generation, now = vault.store.index.look(), vault.store.clock.nanoseconds()
+        assert generation is not None
+        for name in ("Draft.md", "Note.md"):
+            (tmp_path / "vault" / name).write_text("The parser is flaky.\n")
+        names = ["Draft.md", "Note.md"]
+        found = file_scan.scan_folders(vault.store, generation, now, (), names, touched=[""])
+        assert list(found.files) == ["Note.md"]
+
+
 def test_a_file_that_came_and_went_unseen_is_no_difference(scanned: Scanned) -> None:
     found = file_scan.scan_folders(
         scanned.store, scanned.generation, scanned.now(), (), ["lore/never.md", "lore/none/never.md"]
@@ -285,6 +321,7 @@ def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) ->
         (lore / "a.md").write_text("The parser is flaky.\n")
         found = file_scan.scan_folders(engram.store, generation, engram.store.clock.nanoseconds())
         assert list(found.files) == ["lore/a.md"]
+        assert file_scan.unread_files(engram.store, generation, "a") == ["lore/a.md"]
 
 
 @pytest.mark.parametrize("rebuild", ["", "test"])

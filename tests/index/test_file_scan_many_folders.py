@@ -73,18 +73,22 @@ def change_all_sorts(root: Path) -> set[str]:
     return {f"lore/2024/{name}.md" for name in touched}
 
 
-def found(store: Store) -> Delta:
+def found(store: Store, *files: str) -> Delta:
     generation = store.index.look()
     assert generation is not None
-    return file_scan.scan_folders(store, generation, store.clock.nanoseconds())
+    return file_scan.scan_folders(store, generation, store.clock.nanoseconds(), (), files)
+
+
+def touch_all(root: Path, *left_out: int) -> None:
+    for number in {*range(FOLDERS)}.difference(left_out):
+        os.utime(folder(root, number), (1_700_000_009, 1_700_000_009))
 
 
 def test_both_ways_of_scanning_find_the_same_differences(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     touched = change_all_sorts(Path(store.places.root))
-    for number in {*range(FOLDERS)} - {7}:  # to write into a file moves no time but its own
-        os.utime(folder(Path(store.places.root), number), (1_700_000_009, 1_700_000_009))
+    touch_all(Path(store.places.root), 7)  # to write into a file moves no time but its own
     quick = found(store)
     assert {*quick.files, *quick.gone, *quick.scan_problems} == touched
     assert quick.gone_folders == ["lore/2024/07"]
@@ -97,8 +101,7 @@ def test_both_ways_of_scanning_find_the_same_differences(
 
 def test_what_stands_in_a_folder_that_is_not_read_is_not_gone(store: Store) -> None:
     root = Path(store.places.root)
-    for number in range(FOLDERS - 1):
-        os.utime(folder(root, number), (1_700_000_009, 1_700_000_009))
+    touch_all(root, FOLDERS - 1)
     (folder(root, FOLDERS - 1) / "two.md").write_text(
         "Longer than it was before, and another text.\n", "utf-8"
     )
@@ -114,6 +117,19 @@ def test_a_file_too_young_for_its_time_to_prove_anything_is_read_again(store: St
     moment = int(store.clock.now().timestamp())
     os.utime(path, (moment, moment))
     assert refresh(store, thorough=True).changed == 1
-    for number in range(FOLDERS):
-        os.utime(folder(Path(store.places.root), number), (1_700_000_009, 1_700_000_009))
+    touch_all(Path(store.places.root))
     assert list(found(store).files) == ["lore/2024/03/two.md"]
+
+
+def test_a_reported_file_that_is_as_it_was_is_not_read_again(store: Store) -> None:
+    touch_all(Path(store.places.root))
+    assert found(store, "lore/2024/03/two.md").files == {}
+
+
+def test_files_that_are_as_they_were_behind_a_link_are_gone(store: Store) -> None:
+    root = Path(store.places.root)
+    touch_all(root)
+    (root / "lore" / "2024").rename(root / "elsewhere")
+    (root / "lore" / "2024").symlink_to(root / "elsewhere")
+    delta = found(store)
+    assert (delta.files, len(delta.gone)) == ({}, 2 * FOLDERS)

@@ -95,6 +95,14 @@ def test_what_a_sweep_found_is_not_checked_again(engram: Engram) -> None:
     assert len(told(engram, "osprey")) == 1
 
 
+def test_a_sweep_looks_for_new_files_itself_before_the_watch_was_asked(engram: Engram) -> None:
+    store, path = engram.store, a_file(engram, "broker")
+    (path.parent / "new.md").write_text("# The kestrel\n")
+    assert freshness.is_watch_trusted(store)
+    found = file_scan.sweep(store, store.index.look(), store.clock.nanoseconds())  # type: ignore[arg-type]
+    assert [Path(one).name for one in found.files] == ["new.md"]
+
+
 def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""What people decided about conflicts is neither forgotten nor overruled in silence, in whatever order versions are merged."""
+"""What people decided about conflicts is neither forgotten nor overruled in silence, in whatever order versions are merged.
+
+Mutants that make no difference: `>=` where two settlements are compared that chose differently: they are never equal.
+"""
 
 from __future__ import annotations
 
@@ -115,6 +118,21 @@ def test_who_takes_out_a_paragraph_and_who_keeps_it_are_in_conflict_again() -> N
     ]
     lore, done = both(*sides, base)
     assert (lore.content, [one.value for one in done.conflicts]) == (HERS, [shorter])
+
+
+def test_who_settles_by_taking_the_first_line_out_and_who_takes_the_other_are_in_conflict_again() -> None:
+    hers, his, shorter = (f"{first}An ack takes 30 s." for first in ("Never.\n", "Twice.\n", ""))
+    dispute = DISPUTE._replace(value=his)
+    base = with_changes(DISPUTED, content=hers, conflicts=(dispute,))
+    sides = [
+        {"conflicts": (), "settled": (Settlement(conflict_key(dispute), *chose),), "content": content}
+        for chose, content in (
+            ((KEPT, "Ann", "2026-11-23T10:00:00Z"), shorter),
+            ((OTHER, "Bob", "2026-11-22T10:00:00Z"), his),
+        )
+    ]
+    lore, done = both(*sides, base)
+    assert (lore.content, [one.value for one in done.conflicts]) == (shorter, [his])
 
 
 def test_a_settlement_wins_over_the_conflict_that_another_way_of_merging_left() -> None:

@@ -131,11 +131,11 @@ def test_each_field_of_the_other_version_can_be_taken() -> None:
         [
             said("name", "Newest", "2026-02"), said("name", "Older", "2026-01"), said("aliases", "a\nb"),
             said("relationships", "uses disk 2023-05"), said("relationships", "owns ada 2022"),
-            said("port", ""), said("host", "db1"), said("content", "It runs."),
+            said("port", ""), said("host", "db1"), said("content", "It runs."), said("type", "project"),
         ],
     )  # fmt: skip
     ways = (Relationship("uses", "disk", "2023-05"), Relationship("owns", "ada", "2022"))
-    assert found == Entity("queue", "Newest", "tool", ("a", "b"), ways, (("host", "db1"),), "It runs.")
+    assert found == Entity("queue", "Newest", "project", ("a", "b"), ways, (("host", "db1"),), "It runs.")
     every = take_version(entity, [said("relationships", "uses job queue\nowns ada 2021")])
     assert every is not None
     assert every.relationships == (Relationship("uses", "job queue"), Relationship("owns", "ada", "2021"))

@@ -79,11 +79,8 @@ def _prior(said: dict[str, Any]) -> int:
 
 
 def _stated(shown: str) -> int:
-    if len(shown) == 4:
-        return int(shown[0]) * 1000 + int(shown[2:]) * 10
-    from engram.adapters.files.frontmatter.fields import thousandths_of  # rarely more digits
-
-    return thousandths_of(shown) or 0
+    """Return the thousandths of what `stated_text` writes: two decimals or three."""
+    return int(shown.replace(".", "").ljust(4, "0"))
 
 
 def normalize(lore: Lore) -> Lore:
@@ -102,7 +99,6 @@ def file_values(lore: Lore) -> dict[str, Any]:
     With votes it is of format 1, which holds what they add up to as well.
     """
     found = lore._asdict()
-    del found["content"]
     for name in ("created_at", "updated_at", "last_validated", "expires_at"):
         if found[name] is not None:
             found[name] = times.whole_milliseconds(found[name])
