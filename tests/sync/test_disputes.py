@@ -80,6 +80,17 @@ def test_the_later_words_stand_and_the_conflict_says_who_wrote_both_and_when(pai
     assert (conflict.kept_source, conflict.kept_at) == (BOB, render(his))
 
 
+@pytest.mark.parametrize("later", "ab")
+def test_the_queue_of_both_clones_names_both_people_whichever_version_stands(pair: Pair, later: str) -> None:
+    pair.edit("b" if later == "a" else "a", "8080", "9090")
+    pair.edit(later, "8080", "7070")
+    pair.clones.settle()
+    assert "7070" in pair.lore("a").content
+    for name in "ab":
+        (item,) = review(pair.clones[name].store, kinds=["conflict"]).items
+        assert item.who == f"{ANN} ⇄ {BOB}"
+
+
 def test_a_tag_that_somebody_adds_later_does_not_make_older_words_win(pair: Pair) -> None:
     pair.edit("a", "8080", "9090")
     pair.edit("b", "8080", "7070")

@@ -69,6 +69,16 @@ async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
         assert "human" not in user.screen()
 
 
+@pytest.mark.parametrize("here", "ab")
+@pytest.mark.parametrize(("width", "names"), [(120, "Ada ⇄ Bob"), (200, "Ada Lovelace ⇄ Bob Kahn")])
+async def test_a_dispute_has_both_names_in_the_list_of_each_clone(
+    two: Clones, here: str, width: int, names: str
+) -> None:
+    async with using(two[here], (width, 40)) as user:
+        await user.press("2")
+        await user.sees_text("● dispute", names)
+
+
 @pytest.mark.parametrize(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])
 async def test_of_two_people_each_sees_the_others_name_on_every_screen(
     two: Clones, here: str, them: str

@@ -88,8 +88,9 @@ def who_of(item: Item, cells: int) -> str:
 
     Of a dispute both names: the first ones where the whole do not fit, cut alike where these do not.
     """
-    if item.sides and cell_len(item.who) > cells:
-        one, other = (safe_line(name).partition(" ")[0] for name in item.sides)
+    if item.sides:
+        whole = [safe_line(name) for name in item.sides]
+        one, other = whole if cell_len(item.who) <= cells else [name.partition(" ")[0] for name in whole]
         return two_titles(one, other, cells)
     return safe_line(short_byline(item.agent, item.author, cells)) if item.who else "–"
 
