@@ -297,8 +297,8 @@ def find_quarantined(store: Store, generation: Generation) -> list[Item]:
     items = []
     for one in trust.list_quarantined(store):
         lore = one.lore
-        machine = people.machine_name(store, lore.source_id) or "an unknown machine"
-        source = [f"by {byline(lore.agent, lore.author)}, on {machine}"]
+        machine = people.known_machine(store, lore.source_id)
+        source = [f"by {byline(lore.agent, lore.author)}{f', on {machine}' if machine else ''}"]
         source += [f"commit {one.commit[:10]}"] if one.commit else []
         hits = generation.catalog.select("id = ? AND path = ?", [lore.id, one.path])
         why = f"In quarantine: {one.why}."

@@ -72,16 +72,20 @@ def own_machine(store: Store) -> str:
 
 
 def machine_name(store: Store, source: str) -> str:
-    """Return the name of the machine whose clone has this source (26 characters, or the last eight); else its short id.
+    """Return the name of the machine whose clone has this source (26 characters, or the last eight); else its short id."""
+    return known_machine(store, source) or _short(source)
 
-    It is that of the last commit known here that names it.
-    """
+
+def known_machine(store: Store, source: str) -> str:
+    """Return the same; "" where no commit of which the table of the history knows names the machine."""
+    short = _short(source)
+    return own_machine(store) if short and short == store.source else _machine_names(store).get(short, "")
+
+
+def _short(source: str) -> str:
     from engram.domain.entry import ulid
 
-    short = ulid.short(source) if ulid.is_valid(source) else source
-    if short and short == store.source:
-        return own_machine(store) or short
-    return _machine_names(store).get(short) or short
+    return ulid.short(source) if ulid.is_valid(source) else source
 
 
 def person_of(store: Store, source: str) -> str:
