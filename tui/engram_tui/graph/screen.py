@@ -201,7 +201,7 @@ class GraphScreen(LineScreen):
         from engram_tui.shell.picker import Choice, Picker
 
         choices = [
-            Choice(one.reached.node.key, one.reached.node.name, f"{one.reached.node.type:<9}")
+            Choice(one.reached.node.key, one.reached.node.name, one.reached.node.type)
             for one in found.entities
         ]
         self.app.push_screen(

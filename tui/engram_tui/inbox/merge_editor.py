@@ -15,7 +15,6 @@ from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
-from engram_tui.shell.frame import HIGH
 from engram_tui.shell.prompts import Confirm
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
@@ -46,7 +45,6 @@ class MergeEditor(ModalScreen[Lore | None]):
     MergeEditor.-low TextArea { min-height: 3; }
     """
     AUTO_FOCUS = ""
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", priority=True),
         Binding("escape", "leave", "close", priority=True),
@@ -110,12 +108,12 @@ class MergeEditor(ModalScreen[Lore | None]):
         more = f" · ] another of {len(versions) - 1}" if len(versions) > 2 else ""
         here = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
         typing = self.focused is self.area
-        keys = (
-            "esc back to the choices"
+        hint = (
+            "ctrl+s saves  esc back to the choices"
             if typing
-            else f"1 left  2 right  b both  j k next ({here})  tab edit  esc leave{more}"
+            else f"1 left  2 right  b both  ctrl+s saves  esc leave  tab edit  j k next ({here}){more}"
         )
-        self.query_one("#hint", Static).update(f"ctrl+s saves  {keys}")
+        self.query_one("#hint", Static).update(hint)
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
             pane = self.query_one(f"#{name}", VerticalScroll)
             pane.border_title = safe_line(f"{side}: {version.who}, {version.name}")

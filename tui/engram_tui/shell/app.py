@@ -16,6 +16,7 @@ from engram.adapters.git.run import process
 from engram.adapters.git.run.failures import without_credentials
 from engram_tui.shell.actions import move_keys
 from engram_tui.shell.command_log import CommandLog
+from engram_tui.shell.frame import HIGH, NARROW, ROOMY
 from engram_tui.shell.idle_collection import IDLE, IdleCollection
 from engram_tui.shell.key_queue import KeyQueue
 from engram_tui.shell.sanitize import SanitizeFilter
@@ -44,7 +45,9 @@ class ShellApp(App[None]):
     TITLE = "Engram"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # ours is under the same key
     NOTIFICATION_TIMEOUT = 5
-    CSS = "Toast { max-width: 100%; }"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
+    CSS = "Toast { max-width: 100%; } .-low Toast { padding: 0 1; margin-top: 0; }"
     TABS: ClassVar[tuple[Tab, ...]] = ()  # in the order of their number keys
 
     def __init__(self, store: Engram, *, plain: bool = False) -> None:

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from engram_tui.shell.frame import HIGH
 from engram_tui.shell.sanitize import safe_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 
 OTHER_LINES = 5  # of the box: its border, the input, a gap, and the end of a long line
-MOST_TITLE = 28  # characters of a title that make its column wider
+MOST_TITLE = 28  # characters of a title that make its column wider, and two fifths of the terminal
+NARROWEST = 72  # cells of the box where its lines are short
+BESIDE = 6  # cells of the box beside its lines: border, padding, scroll bar
 
 
 class Choice(NamedTuple):
@@ -34,9 +37,7 @@ class Choice(NamedTuple):
 
     def line(self, before: int, title: int) -> str:
         """Return the choice as it is shown, in columns of so many characters."""
-        if not self.after:
-            return safe_line(f"{self.before}{self.title}")
-        return safe_line(f"{self.before:<{before}}{self.title:<{title}}  {self.after}")
+        return safe_line(f"{self.before:<{before}}{self.title:<{title}}  {self.after}".rstrip())
 
 
 def category_choices(categories: Categories) -> list[Choice]:
@@ -50,12 +51,14 @@ class Picker(ModalScreen[str | None]):
     DEFAULT_CSS = """
     Picker { align: center middle; }
     Picker > Vertical {
-        width: 108; max-width: 96%; height: auto; max-height: 90%;
+        max-width: 96%; height: auto; max-height: 90%;
         border: round $primary; background: $surface; padding: 0 1;
     }
     Picker Input { background: transparent; padding: 0; margin: 0 0 1 0; }
+    Picker.-low > Vertical { max-height: 100%; }
+    Picker.-low Input { margin: 0; }
     Picker OptionList {
-        height: auto; border: none; padding: 0; background: transparent;
+        height: auto; scrollbar-size-vertical: 1; border: none; padding: 0; background: transparent;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
     Picker #whole { height: auto; display: none; color: $text-muted; }
@@ -77,23 +80,27 @@ class Picker(ModalScreen[str | None]):
         self._choices = choices
         self._hint = hint
         self._own = own
-        # Columns as wide as what stands in them: a key and a name, or only a name.
-        before = max((len(choice.before) for choice in choices), default=0)
-        titles = [len(choice.title) for choice in choices if len(choice.title) <= MOST_TITLE]
-        columns = (before + 2 if before else 0), max(titles, default=0)
-        self._lines = {choice.value: choice.line(*columns) for choice in choices}
+        self._lines: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
         """Yield an input above the list."""
+        # Columns as wide as what stands in them: a key and a name, or only a name.
+        before = max((len(choice.before) for choice in self._choices), default=0)
+        most = min(MOST_TITLE, self.app.size.width * 2 // 5)
+        titles = [len(choice.title) for choice in self._choices if choice.after and len(choice.title) <= most]
+        columns = (before + 2 if before else 0), max(titles, default=0)
+        self._lines = {choice.value: choice.line(*columns) for choice in self._choices}
         with Vertical() as box:
             box.border_title, box.border_subtitle = safe_line(self._title), "enter picks · esc closes"
+            box.styles.width = max(NARROWEST, BESIDE + max(map(cell_len, self._lines.values()), default=0))
             yield Input(placeholder=self._hint, compact=True)
             yield OptionList(*self._options(""), markup=False)
             yield Static(id="whole", markup=False)
 
     def on_resize(self) -> None:
         """Let the list be as high as the box can be without its other lines."""
-        most = self.size.height * 9 // 10 - OTHER_LINES
+        height = self.size.height
+        most = (height * 9 // 10 if height >= HIGH else height) - OTHER_LINES
         self.query_one(OptionList).styles.max_height = max(3, most)
 
     def on_input_changed(self, event: Input.Changed) -> None:

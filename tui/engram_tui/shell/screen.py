@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.actions import ACTIONS, MOVES
 from engram_tui.shell.command import Command, Outcome, run_command
-from engram_tui.shell.frame import HIGH, NARROW, ROOMY, HeadingLine, KeyLine, TabLine
+from engram_tui.shell.frame import NARROW, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import StoreScreen
 
@@ -31,12 +31,9 @@ class ShellScreen(StoreScreen):
 
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ()
     SELECTS: ClassVar[str] = "entry"  # what `selected_ids` gives the ids of
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
         & > #body { height: 1fr; }
-        &.-low Toast { padding: 0 1; margin-top: 0; }
         & > #error { display: none; height: auto; max-height: 4; padding: 0 1; background: $error 20%; color: $text-error; }
     }
     """
@@ -98,9 +95,11 @@ class ShellScreen(StoreScreen):
             return
         possible = () if self._is_covered else self._typing_actions() or self.actions()
         found = [
-            (action, self.keys_of(action)) for action in possible if action.footer and self.enabled(action)
+            (action._replace(title=self.title_of(action)), self.keys_of(action))
+            for action in possible
+            if action.footer and self.enabled(action)
         ]
-        drawn = [(action.name, keys) for action, keys in found]
+        drawn = [(action.title, keys) for action, keys in found]
         if drawn != self._last_keys:
             self._last_keys = drawn
             self.query_one(KeyLine).show(found)
@@ -152,6 +151,10 @@ class ShellScreen(StoreScreen):
         """Return the keys of an action, those of the configuration if it has any."""
         return self.shell.own_keys.get(action.name, action.keys)
 
+    def title_of(self, action: Action) -> str:
+        """Return the title of an action, as it is about what is selected now."""
+        return action.title
+
     def help_of(self, action: Action) -> str:
         """Return the sentence about an action."""
         stack = self.shell.undo_stack
@@ -198,7 +201,7 @@ class ShellScreen(StoreScreen):
 
         own = {key_label(self.keys_of(known)) for known in self.OWN_ACTIONS if self.enabled(known)}
         choices = [
-            Choice(known.name, known.title, label, self.help_of(known))
+            Choice(known.name, self.title_of(known), label, self.help_of(known))
             for known in actions
             if (label := key_label(self.keys_of(known))) not in own or known not in MOVES
         ]
@@ -272,11 +275,7 @@ class ShellScreen(StoreScreen):
             self.toast("Undo", "Nothing was changed here yet that could be undone.")
             return
         choices = [
-            Choice(
-                str(at),
-                f"{step.screen:<11} {step.message}",
-                time.strftime("%H:%M  ", time.localtime(step.at)),
-            )
+            Choice(str(at), step.message, f"{time.strftime('%H:%M', time.localtime(step.at))}  {step.screen}")
             for at, step in reversed([*enumerate(done)])
         ]
         picker = Picker("Undo which", choices, hint="when, where, what …")
