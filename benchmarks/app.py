@@ -105,7 +105,7 @@ def _size(root: str, runs: int) -> list[Group]:
     starts = [_start(root, titles[0]) for _ in range(runs)]
     figures = _start_figures(starts, limit)
     with _open(root) as app:
-        app.shows("all keys", _begin(titles[0]))
+        app.shows("? keys", _begin(titles[0]))
         app.shows("· hybrid")
         app.rest()
         whole, own = app.memory_mb()
@@ -145,7 +145,7 @@ def _start(root: str, title: str) -> list[tuple[float, float, float]]:
     """What it takes until the first whole frame, and until the first row stands in it."""
     with _open(root) as app:
         watch = Watch(app, since=0.0)
-        frame = watch.stop(app.shows("1 Browse", "all keys"))
+        frame = watch.stop(app.shows("1 Browse", "? keys"))
         return [frame, watch.stop(app.shows(_begin(title)))]
 
 
@@ -234,7 +234,7 @@ def _hostile(root: str) -> Group:
         assert all(done for _, done in written)
     figures = []
     with _open(root) as app:
-        app.shows("all keys", "A start to move")
+        app.shows("? keys", "A start to move")
         app.rest()
         for name, text in reversed(_HOSTILE.items()):
             mark = text.split("\n")[0]

@@ -73,14 +73,22 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
         assert user.browse.entry_list.cursor == 1
 
 
+async def test_a_list_without_lines_wraps_what_it_says(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "empty") as store:
+        async with using(store, (40, 12)) as user:
+            await user.sees_text(
+                "This store is empty. Three ways to", "fill it:", 'be idempotent." --category'
+            )
+
+
 @SIZES
 async def test_the_footer_shows_what_fits_and_always_help_and_quit(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
         keys = user.screen().splitlines()[-1]
-        assert keys.startswith(" h helpful  x incorrect  n not relevant  / search")
-        assert keys.rstrip().endswith("? all keys  q quit")
+        assert keys.startswith(" enter open  / search  h helpful  x incorrect  n not relevant")
+        assert keys.rstrip().endswith("? keys  q quit")
         assert ("e edit" in keys) == (size == WIDE)
 
 

@@ -15,7 +15,7 @@ COMMAND = (sys.executable, "-m", "engram", "demo")
 
 
 @pytest.mark.slow
-def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer() -> None:
+def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer_and_takes_each_back() -> None:
     with Terminal(COMMAND) as terminal:
 
         def press(key: str, title: str) -> None:
@@ -25,21 +25,29 @@ def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer()
         terminal.has("7 wait", "● dispute", "proposal", "≈ duplicate")
         press("y", "y as proposed")
         terminal.has("6 wait", "u undoes it")
+        terminal.types("u")
+        terminal.has("7 wait", "Undone")
+        press("y", "y as proposed")
+        terminal.has("6 wait")
         press("\r", "enter open")
         press("y", "y accept")
-        terminal.has("2 undecided")
+        terminal.has("2 of 3 undecided")
         press("y", "y accept")
-        terminal.has("1 undecided")
+        terminal.has("1 of 3 undecided")
         press("x", "x reject")
         terminal.types("no\r")
         press("i", "i bring them in")
         terminal.has("2 entries come into the lore")
         terminal.types("y")
-        terminal.has("5 wait")
+        terminal.has("40 entries", "5 wait", "u takes")
+        terminal.types("u")
+        terminal.has("39 entries", "5 wait", "Undone")
         terminal.types("/jitter\r")
         terminal.has("1 of 1")
-        press("t", "t take other")
+        press("t", "t take newer")
         terminal.has("4 wait")
+        terminal.types("u")
+        terminal.has("5 wait", "≈ duplicate", "Undone")
         assert "Traceback" not in terminal.shown
 
 

@@ -90,6 +90,27 @@ async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item
         assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
 
 
+async def test_on_the_smallest_screen_an_item_has_its_texts_its_decisions_and_the_way_to_all_keys(
+    store: engram.Engram,
+) -> None:
+    async with using(store, (40, 12)) as user:
+        await reviewing(user)
+        await user.press("j", "enter")
+        await user.sees_text("It takes 40 seconds", "It takes 90 seconds")
+        await user.sees_text("y keep this", "t take other", "b both", "m merge …", "esc back", "? keys")
+
+
+async def test_what_the_list_calls_a_dispute_is_what_one_filters_by(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        await reviewing(user)
+        user.types("/dispute\n")
+        await user.sees_text("1 of 1 “dispute”, of 9")
+        user.types("Ff")
+        await user.sees_text("Show only", "dispute  ")
+        user.types("dispute\n")
+        await user.sees_text("1 of 1 dispute, of 9")
+
+
 async def test_words_a_kind_and_an_agent_filter_and_orders_change(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user)
@@ -191,7 +212,7 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
     monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
     async with using(store, WIDE) as user:
         user.app.go("inbox")
-        await user.sees_text("1 of ", "problem", "stale", "weak", "looking for")
+        await user.sees_text("1 of ", "problem", "stale", "weak", "still looking …")
         await user.press("1")
         await user.sees(lambda: user.browse.preview.shown_id != "")
         looked.set()

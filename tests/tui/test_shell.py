@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from engram_tui.app import TABS
 from engram_tui.shell import actions
 from engram_tui.shell.action import Action, key_label
 from engram_tui.shell.frame import fitting
+from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
     import engram
@@ -46,14 +48,29 @@ async def test_a_choice_that_is_cut_stands_whole_below_the_list(store: engram.En
         await user.sees_text("│ a archive exclude it from recall", "│ stays in the store")
 
 
-def test_the_footer_keeps_help_and_quit_whatever_the_width() -> None:
-    every_action = {
-        action.name: action for tab in TABS for action in (*actions.ACTIONS, *tab.actions())
-    }.values()
-    shown = [(action, action.keys) for action in every_action if action.footer]
-    for room in (30, 50, 80, 200):
-        names = [action.name for action, _ in fitting(shown, room)]
-        assert names[-2:] == ["show_keys", "leave"]
+async def test_a_list_of_choices_is_as_wide_as_its_lines_where_there_is_room(store: engram.Engram) -> None:
+    long = "A title that is long enough to be cut where nobody looks, in the middle of nowhere"
+    async with using(store, (200, 40)) as user:
+        user.app.undo_stack.add(Step(f"Tags: “{long}” has tags +{'queue ' * 8}−demo", "", {}, {}))
+        await user.press("U")
+        await user.sees_text("Undo which", "queue −demo")
+
+
+def footer(table: str, room: int, *, disabled: str = "") -> list[str]:
+    """What the last line has of a table of actions in so many cells."""
+    own = [one for one in import_module(f"engram_tui.{table}.actions").ACTIONS if one.name != disabled]
+    shown = fitting([(action, action.keys) for action in (*own, *actions.ACTIONS) if action.footer], room)
+    assert sum(len(f"{key_label(keys)} {action.title}  ") for action, keys in shown) <= room + 2
+    return [action.name for action, _ in shown]
+
+
+def test_without_room_the_footer_keeps_help_then_the_first_actions_then_quit() -> None:
+    for table in ("browse", "inbox", "consolidate", "sync", "insight", "live", "graph", "entry", "proposal"):
+        assert footer(table, 8) == ["show_keys"]
+        assert len({*footer(table, 38)} - {"leave"}) >= 3
+        assert footer(table, 300)[-2:] == ["show_keys", "leave"]
+    names = footer("proposal", 38, disabled="bring_in")
+    assert names == ["back", "accept_entry", "reject_entry", "show_keys"]
 
 
 def test_keys_are_written_as_people_write_them() -> None:

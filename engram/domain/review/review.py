@@ -28,8 +28,8 @@ _PAIR = {
     SUPERSEDE: "the newer supersedes the older",
 }
 _TWO_VERSIONS = {
-    ACCEPT: "keep the current version, drop the other",
-    TAKE: "replace it with the other version",
+    ACCEPT: "the current version stays, the other goes",
+    TAKE: "the other version takes its place",
 }
 
 # The decisions allowed for each kind, and their effects; the one proposed comes with the item.
@@ -49,7 +49,7 @@ ALLOWED = {
     DUPLICATE: {**_PAIR, MERGE: "they become one"},
     JUNK: {ACCEPT: "it stays active", REJECT: "it is forgotten"},
     STALE: {ACCEPT: "it is still valid", REJECT: "it is forgotten"},
-    WEAK: {ACCEPT: "keep it unchanged", REJECT: "it is forgotten"},
+    WEAK: {ACCEPT: "it stays unchanged", REJECT: "it is forgotten"},
     MOMENT: {ACCEPT: "it stays, and that moment is not used", REJECT: "it is forgotten"},
 }  # fmt: skip
 _CLAIMED = {ACCEPT: "what it claims counts here", REJECT: "it stays, and what it claims does not count here"}
@@ -137,7 +137,7 @@ def allowed(kind: str) -> dict[str, str]:
     """Return the decisions allowed for a kind of item, with their effects."""
     found = dict(ALLOWED[kind])
     if kind in _ONE_ENTRY:
-        found |= {EDIT: "change it in your editor", ARCHIVE: "keep it, but do not recall it"}
+        found |= {EDIT: "change it in your editor", ARCHIVE: "it is kept, but not recalled"}
     return found | {SNOOZE: "ask again later"}
 
 

@@ -6,10 +6,10 @@ from engram_tui.entry_actions.actions import ENTRY_ACTIONS, judging
 from engram_tui.shell.action import Action
 
 ACTIONS = (
-    *judging(1, 2, 3),
-    Action("back", "escape", "back", "back to the list", 4, "is_reading"),
-    Action("filter", "slash", "search", "search as you type, by words and meaning", 4, "is_listing"),
-    Action("open", "enter", "open", "the whole entry: its fields, links, history and queries", 5, "can_open"),
+    *judging(3, 4, 5),
+    Action("back", "escape", "back", "back to the list", 1, "is_reading"),
+    Action("filter", "slash", "search", "search as you type, by words and meaning", 2, "is_listing"),
+    Action("open", "enter", "open", "the whole entry: its fields, links, history and queries", 1, "can_open"),
     Action("read", "tab", "read", "into the text beside the list; esc goes back", 0, "can_read"),
     Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 6, "has_entry", command="engram edit"),
     Action("mark", "space", "mark", "mark this entry; actions then apply to all marked ones", 7, "can_read"),

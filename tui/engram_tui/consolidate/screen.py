@@ -54,6 +54,13 @@ WHILE_PLANNING = (
     "Nothing is changed before you apply the plan.",
 )
 
+NOTHING = (
+    "Nothing to consolidate.",
+    "",
+    "No entries say the same, and none is out of use or due to be promoted.",
+    "r plans again.",
+)
+
 
 class ResultPane(VerticalScroll, can_focus=True):
     """The result of a step; with the focus, the moving keys scroll it."""
@@ -142,6 +149,10 @@ class ConsolidateScreen(ShellScreen):
         """Return whether the result has the focus."""
         return self.has_class("-reading")
 
+    def has_line(self) -> bool:
+        """Return whether there is a line to open."""
+        return self.is_listing() and self.tree_list.line is not None
+
     def is_listing(self) -> bool:
         """Return whether the tree has the focus."""
         return not self.is_reading()
@@ -204,7 +215,7 @@ class ConsolidateScreen(ShellScreen):
     def show_tree(self) -> None:
         """Draw the tree, the cursor where it was."""
         line = self.tree_list.line
-        self.tree_list.set_placeholder("Nothing to consolidate." if self.choices.plan else "")
+        self.tree_list.set_placeholder(*(NOTHING if self.choices.plan else ()))
         self.tree_list.show(self.choices.rows(), keep=line.id if line else "")  # type: ignore[arg-type]
         self.show_plan()
         self.read_line()
@@ -242,7 +253,7 @@ class ConsolidateScreen(ShellScreen):
         if line is None:
             self._show_result("")
         elif line.is_kind:
-            about = ": ".join(part for part in self.choices.label(line) if part)
+            about = ": ".join(" ".join(part.split()) for part in self.choices.label(line) if part)
             self._show_result(f"{about}.\n\nWhat a step makes of its entries is shown here.")
         elif self.query_one("#result").display:
             self.ask(

@@ -6,8 +6,8 @@ from engram_tui.entry_actions.actions import ENTRY_ACTIONS, judging
 from engram_tui.shell.action import Action
 
 ACTIONS = (
-    *judging(1, 2, 6),
-    Action("leave_lore", "escape", "back", "to the entry before, else to the screen before", 4),
+    *judging(4, 5, 6),
+    Action("leave_lore", "escape", "back", "to the entry before, else to the screen before", 1),
     Action("next_part", "tab", "next part", "text, facts, links, history, queries", 3),
     Action("previous_part", "shift+tab", "previous part", "the part before"),
     Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 7, "has_entry", command="engram edit"),

@@ -13,6 +13,7 @@ from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import kept_if_refused
 from engram.usecases.review.items import PackedItem
+from engram_tui.inbox.queue import called
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import count, quoted
@@ -114,12 +115,13 @@ def batches(
     """Return the groups that one decision may be about: the listed items of this kind, and those of them by the same."""
     kind = [item for item in items if item.kind == current.kind]
     found: dict[str, tuple[str, list[Item | PackedItem]]] = {}
-    found["kind"] = (f"all {count(len(kind))} {current.kind}", kind)
+    name = called(current.kind)
+    found["kind"] = (f"the only {name}" if len(kind) == 1 else f"all {count(len(kind))} {name}", kind)
     same: list[Item | PackedItem] = [
         item for item in kind if not isinstance(item, PackedItem) and item.who == current.who
     ]
     if current.who and same and len(same) < len(kind):
-        found["who"] = (f"{count(len(same))} {current.kind} by {safe_line(current.who)}", same)
+        found["who"] = (f"{count(len(same))} {name} by {safe_line(current.who)}", same)
     return found
 
 
@@ -142,5 +144,9 @@ def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
     effect = items[0].decisions[decision]
     if decision == SNOOZE:
         effect = f"asked again in {SNOOZE_DAYS} days"
-    what = quoted(safe_line(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"
+    what = (
+        quoted(safe_line(items[0].title))
+        if len(items) == 1
+        else f"{count(len(items))} {called(items[0].kind)}"
+    )
     return f"{what}: {'with your text, ' if edited else ''}{effect}"

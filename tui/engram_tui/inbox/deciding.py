@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engram.domain.review.review import EDIT, LOOK, REJECT, Item
 from engram.usecases.review.items import Items
 from engram_tui.inbox import commands
-from engram_tui.inbox.format import decision_of
+from engram_tui.inbox.format import decision_name, decision_of
 from engram_tui.inbox.inbox_list import InboxList
 from engram_tui.inbox.item_details import PAIRS
 from engram_tui.inbox.queue import InboxQueue
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
     from engram_tui.inbox.versions import MergeSource
+    from engram_tui.shell.action import Action
     from engram_tui.shell.command import Command, Outcome
 
 
@@ -90,6 +91,11 @@ class DecidingScreen(ShellScreen):
     def may_reject(self) -> bool:
         """Return whether it can be deleted."""
         return self.may("reject")
+
+    def title_of(self, action: Action) -> str:
+        """Return what an action does to the item under the cursor, in a word or two."""
+        item = None if self.item_list.marked else self.item
+        return decision_name(item, action.name) or action.title if item is not None else action.title
 
     # Deciding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from engram.domain.review.review import (
@@ -17,7 +18,6 @@ from engram.domain.review.review import (
     EDIT,
     ENTITY,
     FOREIGN,
-    KINDS,
     LOOK,
     MERGE,
     PENDING,
@@ -27,6 +27,7 @@ from engram.domain.review.review import (
     SUPERSEDE,
     TAKE,
 )
+from engram_tui.inbox.queue import called
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fitted
 from engram_tui.widgets.format import count, fraction
@@ -37,9 +38,20 @@ if TYPE_CHECKING:
     from engram_tui.inbox.queue import InboxQueue
 
 BAR = 8
-EVIDENCE = 3
+# Shorter than for those who do not see the two texts.
+_EFFECTS = {SUPERSEDE: "it supersedes the older", TAKE: "it takes its place", BOTH: "one after the other"}
+EVIDENCE, HANGING = 3, 5  # notes, and cells that a further line of a text begins with
 PAIRS = (CONTRADICTION, DUPLICATE)
-_CALLED = {CONFLICT: "disputes", ENTITY: "disputed entities", PROPOSAL: "proposals"}
+DECIDING = (
+    "accept",
+    "take",
+    "both",
+    "merge",
+    "edit_first",
+    "put_away",
+    "reject",
+    "snooze",
+)  # actions, in this order
 
 
 def decision_of(item: Item, action: str) -> str:
@@ -68,7 +80,9 @@ def progress_line(queue: InboxQueue, at: int, marked: int, looking: Collection[s
         found.append(f"{count(min(at + 1, listed))} of {count(listed)}", "bold")
         wanted = queue.wanted
         narrowed = [
-            part for part in (wanted.kind, wanted.who, f"“{wanted.text}”" if wanted.text else "") if part
+            part
+            for part in (called(wanted.kind), wanted.who, f"“{wanted.text}”" if wanted.text else "")
+            if part
         ]
         if narrowed:
             found.append(f" {safe_line(', '.join(narrowed))}, of {count(number)}")
@@ -78,15 +92,14 @@ def progress_line(queue: InboxQueue, at: int, marked: int, looking: Collection[s
     if queue.decided:
         full = round(queue.share * BAR)
         found.append(f" · {'█' * full}{'░' * (BAR - full)} {count(len(queue.decided))} decided")
-    missing = [kind for kind in KINDS if kind in looking]
-    if missing and number:
-        found.append(f" · looking for {', '.join(missing[:3])} …", "italic")
+    if looking and number:
+        found.append(" · still looking …", "italic")
     return found
 
 
 def kinds_line(queue: InboxQueue) -> str:
     """Format the number of items of each kind."""
-    return " · ".join(f"{_CALLED.get(kind, kind)} {number:,}" for kind, number in queue.by_kind.items())
+    return " · ".join(f"{called(kind)} {number:,}" for kind, number in queue.by_kind.items())
 
 
 def why_lines(
@@ -95,7 +108,7 @@ def why_lines(
     """Format why the item is here, its evidence, its usefulness, its cost, and what is proposed; lines of so many cells."""
     parts = [f"why  {safe_line(item.why)}"]
     shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
-    parts += [fitted(note, cells).rstrip() for note in shown]
+    parts += [fitted(note, 2 * cells - HANGING).rstrip() for note in shown]
     use = [
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
@@ -130,58 +143,59 @@ def _wrap(line: str, cells: int) -> list[str]:
     """Wrap a line with a hanging indent."""
     import textwrap
 
-    return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * 5, drop_whitespace=True) or [line]
+    return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * HANGING, drop_whitespace=True) or [
+        line
+    ]
 
 
-def decisions_line(item: Item | None, keys: Mapping[str, str], cells: int, *, short: bool) -> Text:
-    """Format the possible decisions and their effects, in lines of so many cells; the proposed one first, reversed.
+def decisions_line(
+    item: Item | None, actions: Mapping[str, tuple[str, str]], cells: int, *, short: bool, brief: bool
+) -> Text:
+    """Format the possible decisions, of which the proposed one comes first, reversed, each with its effect in a line.
 
-    `short`: without effects; `?` shows them.
+    `actions` are keys and titles. `short`: as many in a line as fit into so many cells; `brief`: so that the most fit.
     """
-    found, used = Text(), 0
-    if item is None:
-        return found
-    for key, name, effect, proposed in _decisions(item, keys):
-        part = Text()
-        part.append(
-            f" {key} {name} " if proposed else f"{key} {name}", "bold reverse" if proposed else "bold"
-        )
-        if not short and effect:
-            part.append(f" {effect}", "dim")
-        if used and used + part.cell_len + 3 > cells:
+    parts = _decisions(item, actions, brief=brief) if item is not None else []
+    if not short:
+        longest = max((name.cell_len for name, effect in parts if effect), default=0)
+        lines = []
+        for name, effect in parts:
+            room = cells - max(longest, name.cell_len) - 2
+            line = name + Text(" " * max(0, longest - name.cell_len))
+            lines.append(line.append(f"  {effect}", "dim") if effect and cell_len(effect) <= room else name)
+        return Text("\n").join(lines)
+    found, used, gap = Text(), 0, "  " if brief else "   "
+    for name, _ in parts:
+        if used and used + name.cell_len + len(gap) > cells:
             found.append("\n")
             used = 0
         elif used:
-            found.append("   ")
-        found.append_text(part)
-        used += part.cell_len + 3
+            found.append(gap)
+        found.append_text(name)
+        used += name.cell_len + len(gap)
     return found
 
 
-def _decisions(item: Item, keys: Mapping[str, str]) -> list[tuple[str, str, str, bool]]:
-    """Return key, name and effect of each possible decision, and whether it is the proposed one, which comes first."""
-    found = []
-    for action in ("accept", "take", "both", "merge", "edit_first", "put_away", "reject", "snooze"):
+def _decisions(item: Item, actions: Mapping[str, tuple[str, str]], *, brief: bool) -> list[tuple[Text, str]]:
+    """Return each possible decision with its key, and its effect; the proposed one, whose effect is known, first."""
+    found: list[tuple[Text, str]] = []
+    for action in DECIDING:
         decision = decision_of(item, action)
-        if decision:
-            name, effect = _named(item, action, decision)
-            found.append((keys[action], name, effect, decision == item.proposal))
-    proposed = [
-        (keys["propose"], f"{name}, as proposed", effect, True) for _, name, effect, is_it in found if is_it
-    ]
-    return [*proposed, *(one for one in found if not one[3])]
+        key, title = actions[action]
+        if decision and decision == item.proposal:
+            key, proposed = actions["propose"][0], "" if brief else ", as proposed"
+            found.insert(0, (Text.assemble((f" {key} {title}{proposed} ", "bold reverse")), ""))
+        elif decision:
+            effect = _EFFECTS.get(decision, item.decisions.get(decision, ""))
+            found.append((Text.assemble((f"{key} {title}", "bold")), "" if effect == title else effect))
+    return found
 
 
-def _named(item: Item, action: str, decision: str) -> tuple[str, str]:
-    effect = item.decisions.get(decision, "")
+def decision_name(item: Item, action: str) -> str:
+    """Return what a decision about an item is called, where the title of its action does not say it; "" else."""
     if item.kind in PAIRS:
-        names = {"both": ("both stay", ""), "take": ("take the newer", "it supersedes the older"),
-                 "merge": ("merge …", "by paragraph and field"), "reject": ("forget the newer", "")}  # fmt: skip
-        return names.get(action, (decision, effect))
-    if item.kind in (CONFLICT, ENTITY):
-        names = {"accept": ("keep this", ""), "take": ("take the other", ""), "both": ("both texts", ""),
-                 "merge": ("merge …", "")}  # fmt: skip
-        return names.get(action, (decision, effect))
-    names = {"accept": ("let it in" if item.kind in (PENDING, FOREIGN) else "keep it", effect),
-             "reject": ("forget", ""), "put_away": ("archive", ""), "edit_first": ("edit …", "")}  # fmt: skip
-    return names.get(action, (decision, effect))
+        return {"take": "take newer", "both": "both stay", "reject": "forget newer"}.get(action, "")
+    if action == "accept":
+        named = {PENDING: "let it in", FOREIGN: "let it in", CONFLICT: "keep this", ENTITY: "keep this"}
+        return named.get(item.kind, "keep it")
+    return ""

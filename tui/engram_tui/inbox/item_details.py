@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from engram.adapters.files.frontmatter import entity_file
+from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
@@ -18,7 +19,7 @@ from engram.domain.review import review
 from engram.usecases.review.proposal_items import proposal_name
 from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
-from engram_tui.widgets.format import bar, fraction, since
+from engram_tui.widgets.format import age, bar, fraction, short_category
 from engram_tui.widgets.word_marks import LEFT, MOST, RIGHT, are_similar, inline, side_by_side
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
     left, right, notes = _sides(store, item, other)
     if right is None:
         text = Text(safe_lines(left.lore.content)[:MOST])
-        return ItemDetails(
-            item, (Side(left.name, facts(left.lore, now), text),), notes, _all_fields(left.lore)
-        )
+        return ItemDetails(item, (Side(left.name, facts(left, now), text),), notes, _all_fields(left.lore))
     one, two = left.lore.content, right.lore.content
     marked = (
         side_by_side(one, two)
@@ -76,7 +75,7 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
         for text, lore, against in zip(marked, (left.lore, right.lore), (right.lore, left.lore), strict=True):
             text.append(_differing_fields(lore, against))
     sides = tuple(
-        Side(version.whose if version.by else version.name, facts(version.lore, now, version.by), text)
+        Side(version.whose if version.by else version.name, facts(version, now), text)
         for version, text in zip((left, right), marked, strict=True)
     )
     return ItemDetails(item, sides, notes, _difference(left, right))
@@ -100,15 +99,22 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
     return WouldAnswer(entry_id, tuple(found), len(queries))
 
 
-def facts(lore: Lore, now: float, by: str = "") -> str:
-    """Format the facts of an entry in a line; of a version `by` somebody without who recorded the entry."""
+def facts(version: Version, now: float) -> str:
+    """Format the facts of an entry in a line; of a version by somebody when they wrote it."""
+    lore = version.lore
     parts = [
-        *([] if by else [byline(lore.agent, lore.author)]),
+        *([] if version.by else [byline(lore.agent, lore.author)]),
         *([] if lore.status == ACTIVE else [lore.status]),
     ]
     validated = f" ✓{lore.validation_count}" if lore.validation_count else ""
-    parts += [f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}", lore.category]
-    parts.append(since(lore.created_at, now))
+    parts += [
+        f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}",
+        short_category(lore.category),
+    ]
+    at = lore.created_at
+    with contextlib.suppress(ValueError):  # also where it is not known
+        at = times.parse(version.at)
+    parts.append(age(now - at.timestamp()))
     return safe_line(" · ".join(parts))
 
 
@@ -124,7 +130,7 @@ def _sides(store: Engram, item: Item, other: int) -> tuple[Version, Version | No
         return newest, older[at], group if len(older) > 1 else ()
     nearest = _nearest(store, found[0].lore)
     name = item.kind if item.kind in (review.PENDING, review.FOREIGN) and not item.claims else "this entry"
-    return Version(name, found[0].lore), nearest, item.evidence
+    return Version(name, found[0].lore), nearest, item.evidence if item.paths else ()  # its text has them
 
 
 def _nearest(store: Engram, lore: Lore) -> Version | None:
@@ -182,7 +188,9 @@ def _entity_text(store: Engram, item: Item, decision: str) -> str:
 
 def _field_text(lore: Lore, name: str) -> str:
     value = getattr(lore, name)
-    return safe_line(" / ".join(value) if isinstance(value, tuple) else str(value))
+    return safe_line(
+        " / ".join(value) if isinstance(value, tuple) else "yes" if value is True else value or ""
+    )
 
 
 def _differing_fields(lore: Lore, other: Lore) -> str:

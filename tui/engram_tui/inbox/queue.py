@@ -7,7 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.review.review import KINDS, Item
+from engram.domain.review.review import CONFLICT, ENTITY, KINDS, Item
 from engram.usecases.review.items import PackedItem
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Listed = Item | PackedItem
 
+CALLED = {CONFLICT: "dispute", ENTITY: "disputed entity"}  # what people say for a kind
 BY_SCORE, NEWEST, OLDEST, BY_KIND = ORDERS = ("worth × certainty", "newest first", "oldest first", "by kind")
 
 
@@ -50,10 +51,16 @@ class Wanted(NamedTuple):
                 return all(word in line or text in one.kind for word, text in zip(raw, words, strict=True))
             if self.who and one.who != self.who:
                 return False
-            line_ = " ".join([one.kind, *one.titles, one.title, one.who, one.why, one.proposed]).casefold()
+            named = (one.kind, called(one.kind), *one.titles, one.title, one.who, one.why, one.proposed)
+            line_ = " ".join(named).casefold()
             return all(word in line_ for word in words)
 
         return fits
+
+
+def called(kind: str) -> str:
+    """Return what people say for a kind."""
+    return CALLED.get(kind, kind)
 
 
 def grouped(found: Items) -> dict[str, list[Listed]]:

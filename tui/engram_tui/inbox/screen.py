@@ -31,7 +31,7 @@ from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, w
 from engram_tui.inbox.inbox_list import LABELS, InboxList
 from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
 from engram_tui.inbox.pair_search import PairSearch
-from engram_tui.inbox.queue import ORDERS, Wanted, grouped
+from engram_tui.inbox.queue import ORDERS, Wanted, called, grouped
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import opened_again
@@ -78,7 +78,7 @@ class InboxScreen(DecidingScreen):
         & #panes { height: 1fr; }
         & #left { width: 5fr; }
         & InboxList { height: 1fr; }
-        & #kinds { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #kinds { height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
         & #item { width: 3fr; border-left: solid $primary 40%; }
         & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; }
         & #sides { height: 1fr; }
@@ -93,8 +93,11 @@ class InboxScreen(DecidingScreen):
         &.-narrow #item { display: none; }
         &.-narrow.-reading #item { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }
-        &.-low #title, &.-low #why, &.-low #decisions { max-height: 1; }
-        &.-low .facts, &.-low #kinds { display: none; }
+        & #item.-empty > * { display: none; }
+        & #item.-empty > #title { display: block; color: $text-muted; text-style: none; }
+        &.-low #title { max-height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        &.-low #decisions { max-height: 2; }
+        &.-low .facts, &.-low #why, &.-low #kinds { display: none; }
     }
     """
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
@@ -168,6 +171,10 @@ class InboxScreen(DecidingScreen):
     def is_listing(self) -> bool:
         """Return whether the list has the keys."""
         return not self.is_reading()
+
+    def may_mark(self) -> bool:
+        """Return whether there is an item to mark in the list."""
+        return self.is_listing() and self.item is not None
 
     def can_open(self) -> bool:
         """Return whether there is an item to read."""
@@ -283,7 +290,7 @@ class InboxScreen(DecidingScreen):
     def _show_about(self) -> None:
         rows = self.item_list
         self._text("progress").show(progress_line(self.queue, rows.cursor, len(rows.marked), self._looking))
-        self._text("columns").show(rows.heading())
+        self._text("columns").show(rows.heading() if rows.rows else "")
         self._text("kinds").show(kinds_line(self.queue))
 
     @on(EntryList.Highlighted)
@@ -300,11 +307,17 @@ class InboxScreen(DecidingScreen):
         item = self.item
         if not self.is_mounted:
             return
-        keys = {action.name: key_label(self.keys_of(action)) for action in self.actions()}
-        cells = self.item_cells
-        self._text("decisions").show(decisions_line(item, keys, cells, short=self.is_narrow))
+        possible = {
+            action.name: (key_label(self.keys_of(action)), self.title_of(action)) for action in ACTIONS
+        }
+        cells, is_low = self.item_cells, self.has_class("-low")
+        self._text("decisions").show(
+            decisions_line(item, possible, cells, short=self.is_narrow or is_low, brief=is_low)
+        )
+        self.query_one("#item").set_class(item is None, "-empty")
         if item is None:
-            self._show_nothing()
+            self.details = None
+            self._text("title").show("The item under the cursor is read here.")
         else:
             key = (item.id, item.mark, self.other)
             if key in self._cache:
@@ -386,13 +399,6 @@ class InboxScreen(DecidingScreen):
         use = self._usefulness.get((item.id, item.mark))
         lines = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.item_cells)
         self._text("why").show("\n".join(lines))
-
-    def _show_nothing(self) -> None:
-        self.details = None
-        self.query_one("#right-side").display = False
-        self._text("title").show("")
-        self._text("why").show("")
-        self._show_side("left-side", "", "", "The item under the cursor is read here.")
 
     def _read_usefulness(self, item: Item) -> None:
         """Replay which past queries it answers, while the person reads."""
@@ -566,10 +572,10 @@ class InboxScreen(DecidingScreen):
         choices = [
             Choice("kind ", "all", after="no filter"),
             *(
-                Choice(f"kind {kind}", kind, after=f"{number:,} waiting")
+                Choice(f"kind {kind}", called(kind), after=f"{number:,} waiting")
                 for kind, number in self.queue.by_kind.items()
             ),
-            *(Choice(f"who {name}", safe_line(name), after="who recorded it") for name in people),
+            *(Choice(f"who {name}", safe_line(name), after="who wrote it") for name in people),
         ]
         self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._picked_facet)
 

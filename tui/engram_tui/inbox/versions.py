@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """An entry as it is or could be, and a name for it; `by` wrote this version, where that is not who recorded the entry."""
+    """An entry as it is or could be, and a name for it; `by` wrote this version `at` a moment (RFC 3339).
+
+    Both are "" where that is who recorded the entry, and when.
+    """
 
     name: str
     lore: Lore
     by: str = ""
+    at: str = ""
 
     @property
     def whose(self) -> str:
@@ -56,12 +60,13 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
         lore = store.get(item.lore[0]).lore
         if not lore.conflicts:
             return [Version("current version", lore)]
-        names = names_of(max(lore.conflicts, key=lambda conflict: conflict.at))
-        current = Version("current version", lore, names[0])
+        latest = max(lore.conflicts, key=lambda conflict: conflict.at)
+        names = names_of(latest)
+        current = Version("current version", lore, names[0], latest.kept_at)
         with contextlib.suppress(EngramError):  # a field that only an editor can resolve
             other = take_version(lore, store.store.categories)
             if other is not None:
-                return [current, Version("other version", other, names[1])]
+                return [current, Version("other version", other, names[1], latest.at)]
         return [current]
     if is_captured(item):
         return [Version("captured", captured_entry(store.store, item))]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ACTIONS = (
-    Action("show_keys", "question_mark", "all keys", "every action here; type to find one, enter runs it", 98),
+    Action("show_keys", "question_mark", "keys", "every action here; type to find one, enter runs it", 98),
     Action("palette", "colon,ctrl+p", "palette", "every action of the app, by name"),
     Action("new_lore", "N", "new entry", "write an entry; shows similar ones while you type", command="engram record"),
     Action("undo", "u,ctrl+z", "undo", "undo what was done last", command="engram undo"),

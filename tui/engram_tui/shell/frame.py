@@ -23,6 +23,10 @@ NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
 HIGH = 18  # lines below which texts need the room of what is around them
 LEAST_PATH = 10  # characters of the store's path that stay
+LISTING, FIRST = (
+    98,
+    3,
+)  # the footer's place of `?`, quit is after it; actions that come before quit where not all fit
 
 
 class HeadingLine(Static):
@@ -39,7 +43,7 @@ def heading_line(path: str, heading: Heading | None, cells: int) -> str:
     """Format the first line in that many cells: a long path loses its beginning, then what matters least is left out."""
     path = safe_line(path)
     parts = _parts(heading) if heading else {}
-    for dropped in ("", "strategy", "branch", "total"):
+    for dropped in ("", "strategy", "branch", "total", "synced"):
         parts.pop(dropped, None)
         rest = "".join(f" · {safe_line(part)}" for part in parts.values() if part)
         room = cells - len("engram  ") - cell_len(rest)
@@ -124,7 +128,7 @@ class KeyLine(Static):
         self._places: list[tuple[int, int, Action]] = []
 
     def show(self, actions: Sequence[tuple[Action, str]]) -> None:
-        """Draw these actions with their keys; `?` and quit keep their place at the end."""
+        """Draw these actions with their keys."""
         room = self.app.size.width - 2
         shown = fitting(actions, room)
         text, self._places = Text(no_wrap=True), []
@@ -144,12 +148,17 @@ class KeyLine(Static):
 
 
 def fitting(actions: Sequence[tuple[Action, str]], room: int) -> list[tuple[Action, str]]:
-    """Return as many of the actions as fit into so many cells, in their order; the last ones stay, those before them go."""
-    shown = sorted(actions, key=lambda pair: pair[0].footer)
-    while (
-        shown
-        and sum(cell_len(key_label(keys)) + cell_len(action.title) + 3 for action, keys in shown) > room + 2
-    ):
-        middle = [pair for pair in shown if pair[0].footer < 98] or shown
-        shown.remove(middle[-1])
-    return shown
+    """Return as many of the actions as fit into so many cells, in their order.
+
+    `?` has its place before all others, as it leads to them; quit after the first few.
+    """
+    in_order = sorted(actions, key=lambda pair: pair[0].footer)
+    last = [pair for pair in in_order if pair[0].footer >= LISTING]
+    middle = in_order[: len(in_order) - len(last)]
+    chosen = []
+    for pair in (*last[:1], *middle[:FIRST], *last[1:], *middle[FIRST:]):
+        cells = cell_len(key_label(pair[1])) + cell_len(pair[0].title) + 3
+        if cells <= room + 2:
+            chosen.append(pair)
+            room -= cells
+    return [pair for pair in in_order if pair in chosen]
