@@ -69,20 +69,20 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
 ) -> None:
     async with using(world["a"], size) as user:
         found = await opened(user)
-        await user.sees_text("3 undecided · by Bob Kahn · Uploads and queues", "new", "changed")
+        await user.sees_text("3 of 3 undecided · Uploads and queues · by Bob Kahn", "new", "changed")
         await at(user, found, BETTER)
         await user.sees_text("retried twice five times")
         await user.press("y")
-        await user.sees_text("2 undecided", "✓ accepted")
+        await user.sees_text("2 of 3 undecided", "✓ accepted")
         await at(user, found, BAD)
         await user.press("x")
         await user.sees_text("Whoever proposed it reads this")
         user.types(f"{REASON}\n")
-        await user.sees_text("1 undecided", "✗ rejected")
+        await user.sees_text("1 of 3 undecided", "✗ rejected")
         assert found.entry is not None
         assert found.entry.title == GOOD, "the cursor goes on to what is undecided"
         await user.press("u")
-        await user.sees_text("2 undecided")
+        await user.sees_text("2 of 3 undecided")
         await user.press("ctrl+r", "A")
         await user.sees_text("all decided: i brings them in")
         assert texts(world, "a") == {KNOWN}, "nothing comes in before the review ends"
@@ -93,6 +93,7 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
         await user.sees_text("Nothing waits for you.")
         await user.press("u")
         await user.told("Undone", "2 entries accepted")
+        assert not user.app.undo_stack.done, "its decisions are over with the review"
         assert texts(world, "a") == {KNOWN}, "what came in goes out again, and the text is as it was"
         user.app.clear_notifications()
         await user.press("ctrl+r")
@@ -116,7 +117,7 @@ async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(wor
     assert world["b"].review().by_kind == {}, "a proposal of one's own waits for somebody else"
     async with using(world["a"], NARROW) as user:
         await user.press("2")
-        await user.sees_text("1 wait", "proposals 1", "1 of 1")
+        await user.sees_text("1 wait", "proposal 1", "1 of 1")
 
 
 @pytest.mark.slow
@@ -128,11 +129,11 @@ async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
             await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
             await user.press("escape")
         await user.press("y")
-        await user.sees_text("2 undecided")
+        await user.sees_text("2 of 3 undecided")
         await user.press("escape")
         await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
         await user.press("enter")
-        await user.sees_text("2 undecided", "✓ accepted")
+        await user.sees_text("2 of 3 undecided", "✓ accepted")
 
 
 def test_accepting_the_rest_leaves_what_was_decided_since_the_screen_was_drawn(world: Clones) -> None:

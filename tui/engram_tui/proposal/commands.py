@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 ENTRY = "entry of a proposal"  # the target of these commands
 
 
+class Note:
+    """Notes decisions (id, decision, reason) about entries of a proposal."""
+
+    def __init__(self, proposal: str, decisions: Sequence[tuple[str, str, str]]) -> None:
+        self.proposal, self.decisions = proposal, decisions
+
+    def __call__(self, store: Engram) -> bool:
+        """Note them; returns that there was something to note."""
+        store.decide_proposal(self.proposal, self.decisions)
+        return True
+
+
 def decide(
     name: str, about: Sequence[ProposedEntry], decision: str, reason: str = "", *, rest: bool = False
 ) -> Command:
@@ -26,19 +38,17 @@ def decide(
     """
     wanted = [(one.id, decision, reason) for one in about]
     before = [(one.id, one.decision, one.reason) for one in about]
-
-    def note(store: Engram, decisions: Sequence[tuple[str, str, str]]) -> bool:
-        store.decide_proposal(name, decisions)
-        return True
+    note = Note(name, wanted)
 
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
         if rest:
             undecided = {one.id for one in store.proposal(name, fetch=False).undecided}
             wanted[:] = [one for one in wanted if one[0] in undecided]
             before[:] = [one for one in before if one[0] in undecided]
-        note(store, wanted)
+        note(store)
         what = quoted(safe_line(about[0].title)) if len(about) == 1 else entries(len(wanted))
-        return f"{what}: {'goes back' if decision == REJECT else 'comes in'} when the review ends"
+        verbs = ("goes back", "go back") if decision == REJECT else ("comes in", "come in")
+        return f"{what}: {verbs[len(wanted) > 1]} when the review ends"
 
     because = f" --reason '{reason}'" if reason else ""
     return Command(
@@ -47,6 +57,6 @@ def decide(
         f"engram review --proposal {name} {decision} {{}}{because}",
         repeats=False,
         target=ENTRY,
-        undo=lambda store: note(store, before),
-        redo=lambda store: note(store, wanted),
+        undo=Note(name, before),
+        redo=note,
     )

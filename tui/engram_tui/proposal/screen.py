@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
     from engram_tui.shell.action import Action
 
-STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 11, 18
-SIGN_CELLS, WITH_KIND = 2, 60  # cells from which state and kind fit as words
-WITH_WHO = 70  # cells from which the name of who recorded it fits
+STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 10, 18
+SIGN_CELLS, WITH_KIND = 2, 60  # cells of the list from which state and kind fit as words
+WITH_WHO = 100  # cells of the list from which the name of who recorded it fits
 _STATES = {ACCEPT: ("✓ accepted", GOOD), REJECT: ("✗ rejected", BAD), "": ("· open", "")}
 
 
@@ -144,7 +144,7 @@ class ProposalScreen(ShellScreen):
 
     def _line(self, one: ProposedEntry) -> Line:
         state, style = _STATES[one.decision]
-        width = self.app.size.width
+        width = self.app.size.width if self.is_narrow else self.app.size.width * 3 // 5
         if width < WITH_KIND:  # the sign of the state alone; its change says the kind
             parts = [Part(state[0], style, SIGN_CELLS)]
         else:
@@ -160,8 +160,10 @@ class ProposalScreen(ShellScreen):
             return
         left = len(found.undecided)
         about = found.about
-        parts = [f"by {about.author}", about.title, age(self.now() - about.at), entries(len(found.entries))]
-        state = step or (f"{left} undecided" if left else "all decided: i brings them in")
+        parts = [about.title, f"by {about.author}", age(self.now() - about.at)]
+        state = step or (
+            f"{left} of {len(found.entries)} undecided" if left else "all decided: i brings them in"
+        )
         line = Text(safe_line(state), "bold", no_wrap=True)
         line.append(safe_line(f" · {' · '.join(parts)}"), "not bold")
         self.query_one("#about", StatusText).show(line)
@@ -238,10 +240,10 @@ class ProposalScreen(ShellScreen):
             return
         found = self.proposal
         rejected = sum(one.decision == REJECT for one in found.entries)
+        back = f", {counted(rejected, 'goes', 'go')} back with the reason" if rejected else ""
         question = (
-            f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore, {rejected} "
-            f"{'goes' if rejected == 1 else 'go'} back with the reason. It is pushed to {found.about.remote}; "
-            "u takes out again what came in, by a new commit."
+            f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore{back}."
+            f" It is pushed to {found.about.remote}; u takes out again what came in, by a new commit."
         )
         self.app.push_screen(Confirm("End the review", question), lambda yes: self._finish() if yes else None)
 
@@ -268,6 +270,9 @@ class ProposalScreen(ShellScreen):
             return
         said = f"{outcome_sentence(done)}{'  ·  u takes them out again' if done.accepted else ''}"
         below.toast("Proposal", said)
+        self.shell.undo_stack.drop(
+            lambda step: isinstance(step.undo, commands.Note) and step.undo.proposal == self.proposal_name
+        )
         if done.accepted:
             title = self.proposal.about.title if self.proposal else done.name
             message = f"Proposal: {safe_line(title)}, {entries(done.accepted)} accepted"

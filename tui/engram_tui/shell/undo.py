@@ -38,6 +38,12 @@ class UndoStack:
         self.done.append(step)
         self.undone.clear()
 
+    def drop(self, is_over: Callable[[Step], bool]) -> None:
+        """Forget the steps of what is over: there is nothing left to undo or redo."""
+        self.done, self.undone = (
+            [step for step in steps if not is_over(step)] for steps in (self.done, self.undone)
+        )
+
     @property
     def next_undo(self) -> str:
         """What undo would take back; "" where there is nothing."""
