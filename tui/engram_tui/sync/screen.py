@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.domain.errors import EngramError
     from engram.usecases.sync.traffic import LoreChange
     from engram_tui.shell.action import Action
     from engram_tui.shell.command import Command, Outcome
@@ -63,6 +64,7 @@ class SyncScreen(LineScreen):
         self.view: View | None = None
         self.result: Result | None = None
         self.cancel: Event | None = None  # of the sync that runs
+        self._unsaid: tuple[EngramError | str, ...] = ()  # what the last sync reported, until it is shown
 
     def compose_above(self) -> Iterator[Widget]:
         """Yield the remote, how the last sync ended, and the progress of this one."""
@@ -130,6 +132,10 @@ class SyncScreen(LineScreen):
         last.update(safe_line(text))
         last.set_class(failed, "-bad")
         last.display = bool(text)
+        if self._unsaid:  # once, whatever happens then
+            said = [one if isinstance(one, str) else describe_error(one) for one in self._unsaid]
+            self.show_error("; ".join(one for one in said if one not in text))
+            self._unsaid = ()
         self.line_list.set_placeholder(*empty_lines(view))
         self.line_list.show_lines(
             lines_of(view, self.result, self.now(), self.app.size.width), keep=chosen.id if chosen else ""
@@ -248,7 +254,8 @@ class SyncScreen(LineScreen):
         if ended.planned is None:
             self.result = Result(done, one_per_entry(ended.arrived))
         errors = ([ended.error] if ended.error else []) + list(done.errors if done else ())
-        self.show_error("; ".join(describe_error(error) for error in errors))
+        self._unsaid = (*errors, *(done.notes if done else ()))
+        self.show_error("")
         if ended.cancelled:
             number = len(ended.arrived)
             text = f"{entries(number)} had come in completely." if number else "Nothing was changed."
@@ -264,8 +271,6 @@ class SyncScreen(LineScreen):
         elif done is not None:
             waiting = self.shell.heading.waiting if self.shell.heading else 0
             self.toast("Sync", result_sentence(Result(done, ended.arrived), waiting))
-            if done.notes:
-                self.show_error("; ".join([*map(describe_error, errors), *done.notes]))
         self._over()
 
     # Remotes
