@@ -39,6 +39,15 @@ async def reads(user: User, title: str) -> EntryScreen:
     return screen(user)
 
 
+async def test_the_line_of_parts_loses_its_numbers_before_a_name_is_cut(store: engram.Engram) -> None:
+    async with using(store, (40, 12)) as user:
+        await reads(user, QUEUE)
+        await user.sees_text("Text  Facts  Links  History  Queries", "esc back  tab next part")
+    async with using(store, NARROW) as user:
+        await reads(user, QUEUE)
+        await user.sees_text("Text   Facts   Links 1   History", "Queries 1")
+
+
 @SIZES
 async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 OWN, JOIN, DEMO = "own", "join", "demo"
 CHOICES = {
-    OWN: ("Start a store of my own", "it begins empty; everything in it is markdown and git"),
-    JOIN: ("Join one by its address", "a store that your team has, from https, ssh or a folder"),
-    DEMO: (
-        "Look at a demonstration",
-        "a made-up team, and what waits for its decision; gone when you leave",
-    ),
+    OWN: ("Start a store of my own", "empty; in markdown and git"),
+    JOIN: ("Join one by its address", "your team's: https, ssh, folder"),
+    DEMO: ("Look at a demonstration", "a made-up team; nothing is kept"),
 }
 HERE, EVERYWHERE = "here", "everywhere"
+WELCOME = "What agents and people learn, kept where you work. There is no store here yet."
 
 
 class FirstRun(App[str | None]):
@@ -83,14 +81,13 @@ class FirstRun(App[str | None]):
         """Yield what this is, three choices, and the status of the chosen one."""
         with Vertical(id="box") as box:
             box.border_title, box.border_subtitle = "Engram", "enter chooses · q leaves"
-            yield Static(
-                "What agents and people learn, kept where you work. There is no store here yet.", markup=False
-            )
+            yield Static(WELCOME, id="question", markup=False)
             yield OptionList(*_options(CHOICES), markup=False, compact=True)
             yield Static(id="status", markup=False)
 
     def on_mount(self) -> None:
         """Use the app's colours."""
+        self._show_status("")
         if "NO_COLOR" not in os.environ:
             theme = theme_named("dark")
             self.register_theme(theme)
@@ -127,7 +124,7 @@ class FirstRun(App[str | None]):
         places = {EVERYWHERE: ("For everything I do", own), HERE: ("For this folder only", only)}
         listed.add_options(_options(places))
         listed.highlighted = 0
-        self._show_status("Where should it be?  esc goes back")
+        self._ask_question("Where should it be? esc goes back.")
 
     def _addressed(self, url: str | None) -> None:
         if url and url.strip():
@@ -156,7 +153,7 @@ class FirstRun(App[str | None]):
         listed = self.query_one(OptionList).clear_options()
         listed.add_options(_options(CHOICES))
         listed.highlighted = 0
-        self._show_status("")
+        self._ask_question(WELCOME)
 
     def action_leave(self) -> None:
         """Leave; nothing was created."""
@@ -193,8 +190,14 @@ class FirstRun(App[str | None]):
         self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
         return make_demonstration(self._scratch)
 
+    def _ask_question(self, line: str) -> None:
+        self.query_one("#question", Static).update(line)
+        self._show_status("")
+
     def _show_status(self, line: str) -> None:
-        self.query_one("#status", Static).update(safe_line(line))
+        status = self.query_one("#status", Static)
+        status.update(safe_line(line))
+        status.display = bool(line)
 
 
 def make_demonstration(folder: str) -> str:

@@ -27,7 +27,7 @@ from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import AGES_INTERVAL, NARROWEST, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.format import count
-from engram_tui.widgets.preview import Preview
+from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ class BrowseScreen(EntryActionsScreen):
     def _load_entry(self) -> None:
         row = self.row
         if row is None:
-            self.preview.show_message()
+            self.preview.show_message("", UNDER_CURSOR)
         elif not self.is_narrow or self.is_reading():
             self.ask(
                 "entry",

@@ -11,7 +11,7 @@ from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import age, bar, count, earned, fraction, helped, since
+from engram_tui.widgets.format import age, bar, count, decimals, earned, fraction, helped, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -196,9 +196,9 @@ def version_heading(event: Event) -> str:
 
 def query_line(one: Surfaced, now: float) -> str:
     """Format a query that returned this entry."""
-    when = since(datetime.fromtimestamp(one.at).astimezone(), now)
+    place = f"#{one.rank} of {one.shown} · {decimals(one.score)} {one.strength}"
     return safe_line(
-        f"  {when:<10} #{one.rank} of {one.shown} · {one.score:.2f} {one.strength}  “{one.query}”",
+        f"  {age(now - one.at):>6}  “{one.query}”  {place}",
         _MOST_QUERY,
     )
 

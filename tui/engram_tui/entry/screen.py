@@ -70,8 +70,7 @@ class EntryScreen(EntryActionsScreen):
         & .part { border: round $primary 40%; border-title-color: $text-muted; padding: 0 1; scrollbar-size-vertical: 1; }
         & .part:focus, & .part:focus-within { border: round $primary; }
         & #columns { height: 1fr; }
-        & #text { width: 3fr; height: 1fr; }
-        & #right { width: 2fr; }
+        & #text, & #right { width: 1fr; height: 1fr; }
         & #facts { height: auto; max-height: 55%; }
         & #links-part { height: auto; min-height: 3; max-height: 25%; }
         & #links { height: auto; }
@@ -346,7 +345,7 @@ class EntryScreen(EntryActionsScreen):
         ]
         if len(sides) == 1:
             sides.insert(0, Side("before: did not exist", ""))
-        hint = "" if at is None else "← older · → newer · "
+        hint = "" if at is None else " · ← older · → newer"
         self.app.push_screen(Compare(PARTS["versions"], *sides, hint=hint), partial(self._other_pair, at))
 
     def _other_pair(self, at: int | None, which: str | None) -> None:
@@ -403,11 +402,19 @@ class EntryScreen(EntryActionsScreen):
         self.refresh_bindings()
 
     def _show_parts(self) -> None:
-        """Draw the line of parts of a narrow terminal."""
+        """Draw the line of parts of a narrow terminal; the numbers go where they do not fit."""
         counts = {"links": len(self.links), "versions": len(self.versions), "queries": len(self.queries)}
-        text = Text(no_wrap=True)
-        for name, title in PARTS.items():
-            label = f"{title} {counts[name]}" if counts.get(name) else title
-            text.append(label, "bold underline" if name == self._part else "dim")
-            text.append("   ")
+        counted = {name: f"{title} {counts.get(name) or ''}".rstrip() for name, title in PARTS.items()}
+        room = self.app.size.width - 2
+        variants = [(gap, labels) for labels in (counted, PARTS) for gap in ("   ", "  ")]
+        gap, labels = next(
+            (one for one in variants if len(one[0].join(one[1].values())) <= room), variants[-1]
+        )
+        text = Text(gap, no_wrap=True).join(
+            Text(label, "bold underline" if name == self._part else "dim") for name, label in labels.items()
+        )
         self.query_one("#parts", StatusText).show(text)
+
+    def on_resize(self) -> None:
+        """Draw the line of parts for the new width."""
+        self.call_after_refresh(self._show_parts)

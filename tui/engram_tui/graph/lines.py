@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.domain.graph.graph import entity_key
 from engram.domain.graph.graph_drawing import tree
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import count, entries, short_category
+from engram_tui.widgets.entry_list import CATEGORY_CELLS
+from engram_tui.widgets.format import count, decimals, entries, short_category
 from engram_tui.widgets.line_list import QUIET, STRONG, Line, Part
 
 if TYPE_CHECKING:
@@ -72,15 +73,15 @@ def _entity_line(before: str, step: str, found: Found, *, cells: int) -> Line:
     parts += [] if cells < WITH_TYPE else [Part(safe_line(node.type), QUIET, 9)]
     parts += [] if cells < WITH_SINCE else [Part(safe_line(since), QUIET, 17)]
     parts.append(Part(f"{entries(found.lore):>13}", QUIET, 14))
-    parts += [] if cells < WITH_IMPORTANCE else [Part(f"{found.importance:.2f}", QUIET, 5)]
+    parts += [] if cells < WITH_IMPORTANCE else [Part(f"{decimals(found.importance):>4}", QUIET, 5)]
     return Line(node.key, tuple(parts), group=ENTITY_LINE)
 
 
 def _about_line(one: AboutLore) -> Line:
     parts = (
-        Part(short_category(one.category), QUIET, 10),
+        Part(short_category(one.category), QUIET, CATEGORY_CELLS + 1),
         Part(safe_line(one.title)),
-        Part(f"{one.confidence:.2f}", QUIET, 5),
+        Part(decimals(one.confidence), QUIET, 4),
     )
     return Line(one.id, parts, entry_id=one.id)
 
@@ -89,7 +90,8 @@ def heading_of(around: Neighbourhood) -> str:
     """Say in a line what is drawn."""
     more = ", truncated" if around.truncated else ""
     if around.start is None:
-        return f"{count(len(around.entities))} entities{more}, the most important first"
+        number = len(around.entities)
+        return f"{count(number)} entities{more}, the most important first" if number else "No entities yet"
     steps = "1 step" if around.depth == 1 else f"{around.depth} steps"
     others = len(around.entities) - 1
     return f"{around.start.name} · {count(others)} {'entity' if others == 1 else 'entities'} within {steps}{more}"
@@ -106,7 +108,7 @@ def details_of(around: Around, key: str) -> tuple[str, ...]:
             [
                 *([node.type] if node.type else []),
                 entries(found.lore),
-                f"importance {found.importance:.2f}",
+                f"importance {decimals(found.importance)}",
             ]
         )
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEPT = 500  # events on the screen
 MOST_SHOWN = 8  # entries of one event
 TIME_CELLS, SCORE_CELLS = 9, 5
-MOST_WHO_CELLS, NARROW_WHO_CELLS = 21, 14
+MOST_WHO_CELLS = 21
 _RECALLS = ("query", "get", "brief")
 LONG_MS = 10_000  # from here on in seconds
 _DONE = {
@@ -40,6 +40,7 @@ _DONE = {
     "sync": "synced",
     "edit": "edited",
     "skill": "ran a skill",
+    "link": "linked",
 }
 _STRENGTHS = {"strong": GOOD, "weak": WARN, "none": WARN}
 
@@ -108,9 +109,9 @@ def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
     return {hit.id: hit.title for hit in hits}
 
 
-def who_cells(events: Iterable[LiveEntry], person: str, narrow: bool) -> int:
-    """Return how many cells the names of those who did something take."""
-    most = NARROW_WHO_CELLS if narrow else MOST_WHO_CELLS
+def who_cells(events: Iterable[LiveEntry], person: str, width: int) -> int:
+    """Return how many cells the names of those who did something take, on a terminal of that width."""
+    most = min(MOST_WHO_CELLS, width // 6 + 1)
     names = {short_byline(agent, person, most - 1) for agent in {event.agent for event in events}}
     return min(most, max(map(cell_len, names), default=0) + 1)
 

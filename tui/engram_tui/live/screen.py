@@ -143,7 +143,7 @@ class LiveScreen(LineScreen, JudgeScreen):
     def _show(self, *, follow: bool) -> None:
         chosen = self.line_list.line
         shown = [*filter(CHOICES[self.only][1], self.events)]
-        cells = who_cells(shown, self.person, self.is_narrow)
+        cells = who_cells(shown, self.person, self.app.size.width)
         lines = [
             line
             for event in shown

@@ -68,6 +68,8 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
     NewEntryForm Button { width: auto; min-width: 20; height: 1; border: none; text-align: left; }
     NewEntryForm Button:focus { text-style: reverse; }
     NewEntryForm #known { height: auto; max-height: 8; margin: 1 0 0 0; color: $text-muted; }
+    NewEntryForm.-low TextArea, NewEntryForm.-low TextArea:focus { min-height: 2; margin: 0; }
+    NewEntryForm.-low #known { max-height: 2; margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS, priority=True)
 
@@ -82,8 +84,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         """Yield the text, the other fields, and what recording would do."""
         with Vertical() as box:
             box.border_title = "New entry"
-            is_wide = self.app.size.width >= ROOM_FOR_HINTS
-            further = ("tab next field · ", ", the text is kept") if is_wide else ("", "")
+            further = ("tab next field · ", ", the text is kept") if self._is_wide else ("", "")
             box.border_subtitle = f"ctrl+s records · {further[0]}esc closes{further[1]}"
             yield TextArea(safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
             with Horizontal(classes="field"):
@@ -95,6 +96,10 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
                     value = safe_line(getattr(self.kept, name))
                     yield Input(value, placeholder=hint, compact=True, select_on_focus=False, id=name)
             yield Static(id="known", markup=False)
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.app.size.width >= ROOM_FOR_HINTS
 
     def on_mount(self) -> None:
         """Begin with the text."""
@@ -141,7 +146,8 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         """Ask the store once the keys rest."""
         self._read()
         chosen = str(self.kept.fields(self._default)["category"])
-        note = "" if self.kept.category or self._default else "  (guessed; enter picks another)"
+        guessed = "  (guessed; enter picks another)" if self._is_wide else "  (guessed)"
+        note = "" if self.kept.category or self._default else guessed
         self.query_one(Button).label = safe_line(f"{chosen.replace('_', ' ')}{note}")
         if self._timer:
             self._timer.stop()

@@ -58,7 +58,7 @@ class SettingsScreen(ShellScreen):
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the list, and what the setting under the cursor means."""
-        about = f"● your own file, {short_path(user_config_file())} · ◆ the store's .engram.toml"
+        about = f"◆ the store's file · ● your own, {short_path(user_config_file())}"
         yield Static(safe_line(about), id="about", markup=False)
         yield OptionLines(id="settings")
         yield Static(id="doc", markup=False)
@@ -87,7 +87,7 @@ class SettingsScreen(ShellScreen):
 
     def _take(self, settings: Sequence[Setting]) -> None:
         self.settings = settings
-        width = max(len(one.key.name) for one in settings)
+        width = min(max(len(one.key.name) for one in settings), self.app.size.width // 2)
         listed = [
             f"{_MARKS[one.origin]} {one.key.name:<{width}}  {safe_line(value_text(one.value), 60)}"
             for one in settings
@@ -134,7 +134,8 @@ class SettingsScreen(ShellScreen):
         choices = one.key.choices or (("true", "false") if isinstance(one.key.default, bool) else ())
         if choices:
             picked = [
-                Choice(name, name, after="now" if name == value_text(one.value) else " ") for name in choices
+                Choice(name, name, after="set now" if name == value_text(one.value) else "")
+                for name in choices
             ]
             self.app.push_screen(Picker(one.key.name, picked, hint="which …"), changed)
         else:

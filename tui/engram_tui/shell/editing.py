@@ -46,7 +46,8 @@ class TextEditor(ModalScreen[bytes | None]):
 
     DEFAULT_CSS = """
     TextEditor { align: center middle; }
-    TextEditor > Vertical { width: 96%; height: 92%; border: round $primary; background: $surface; }
+    TextEditor > Vertical { width: 96%; height: 92%; border: round $primary; background: $surface; padding: 0 1; }
+    TextEditor TextArea, TextEditor TextArea:focus { border: none; padding: 0; scrollbar-size-vertical: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", priority=True),
@@ -60,10 +61,7 @@ class TextEditor(ModalScreen[bytes | None]):
     def compose(self) -> ComposeResult:
         """Yield the text in a box."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = (
-                safe_line(self._title),
-                "ctrl+s saves · esc leaves it as it was",
-            )
+            box.border_title, box.border_subtitle = safe_line(self._title), "ctrl+s saves · esc discards"
             yield TextArea(safe_lines(self._text), soft_wrap=True)
 
     def action_save(self) -> None:

@@ -43,7 +43,7 @@ class TextScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Yield the text in a box."""
         with VerticalScroll(can_focus=False) as box:
-            box.border_title, box.border_subtitle = safe_line(self._title), "j k scroll · esc closes"
+            box.border_title, box.border_subtitle = safe_line(self._title), "esc closes · j k scroll"
             yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
@@ -77,7 +77,7 @@ class CommandLogScreen(TextScreen):
     def on_mount(self) -> None:
         """Say how to see more."""
         super().on_mount()
-        self.query_one(VerticalScroll).border_subtitle = "j k scroll · tab every git command · esc closes"
+        self.query_one(VerticalScroll).border_subtitle = "esc closes · tab every git command · j k scroll"
 
     def action_unfold(self) -> None:
         """Show every git command, or fold them away again."""

@@ -67,7 +67,7 @@ class Compare(ModalScreen[str | None]):
         same = left.text == right.text
         with Vertical() as box:
             box.border_title = safe_line(self._title)
-            box.border_subtitle = f"{self._hint}j k scroll · esc closes"
+            box.border_subtitle = f"esc closes{self._hint} · j k scroll"
             with Horizontal(classes="headings"):
                 yield Static(safe_line(left.heading), classes="heading", markup=False)
                 yield Static(

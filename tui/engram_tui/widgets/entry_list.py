@@ -5,7 +5,7 @@ Textual's own lists make a widget or measure a cell for every row: seconds for 1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -26,11 +26,9 @@ from engram_tui.shell.actions import MOVES
 from engram_tui.widgets.format import age, bar, fraction, short_category
 from engram_tui.widgets.rows import Row, have_refs, place_of
 
-NARROWEST, SMALL = 56, 70  # cells from which the category fits, and a confidence bar
-WITH_HELPED = 76  # cells from which it fits how often it helped
-ROOMY = 82  # cells from which the longer confidence bar fits
-WITH_WHO = 90  # cells from which the name of who recorded it fits
-VERY_ROOMY = 110  # cells from which the usefulness fits, too
+NARROWEST, SMALL = 56, 70  # cells from which category and ref fit, and a confidence bar
+WITH_WHO = 90  # cells from which the name of who recorded it fits, and how often it helped
+ROOMY = 130  # cells from which the longer confidence bar fits, and the usefulness
 HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
 AGES_INTERVAL = 30.0  # seconds after which a screen draws ages anew
@@ -191,8 +189,19 @@ class EntryList(ScrollView, can_focus=True):
         width = self.size.width
         if number < len(self.rows):
             return self._row_strip(self.rows[number], width, number == self.cursor)
-        text = self.placeholder[y - 1] if not self.rows and 0 <= y - 1 < len(self.placeholder) else ""
-        return Strip([Segment(fitted(f"  {safe_text(text)}", width), self.rich_style)], width)
+        lines = ["", *self._placeholder_lines(width)] if not self.rows else []
+        return Strip([Segment(fitted(lines[y] if y < len(lines) else "", width), self.rich_style)], width)
+
+    def _placeholder_lines(self, width: int) -> Iterator[str]:
+        """Yield the lines of an empty list, wrapped below where they begin."""
+        import textwrap
+
+        for line in self.placeholder:
+            before = "  " + " " * (len(line) - len(line.lstrip()))
+            text = safe_text(line.lstrip())
+            yield from textwrap.wrap(
+                text, max(12, width - 1), initial_indent=before, subsequent_indent=before
+            ) or [""]
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
         style = (width, chosen and self.has_focus, chosen, row.id in self.marked, row.id in self.arrived)
@@ -252,15 +261,15 @@ class EntryList(ScrollView, can_focus=True):
 
     def _columns(self, width: int) -> dict[str, int]:
         """Return the columns that fit and their cells; the title has what the others leave."""
-        found = {"ref": 4} if self.shows_refs else {}
+        found = {"ref": 4} if self.shows_refs and width >= NARROWEST else {}
         found |= {"bar": 9 if width >= ROOMY else 5} if width >= SMALL else {}
         found |= {"conf": 5}
         found |= {"category": CATEGORY_CELLS + 1} if width >= NARROWEST else {}
         found |= {"title": 0}
-        found |= {"worth": USEFULNESS_CELLS} if self.shows_usefulness or width >= VERY_ROOMY else {}
+        found |= {"worth": USEFULNESS_CELLS} if self.shows_usefulness or width >= ROOMY else {}
         found |= {"who": WHO_CELLS} if width >= WITH_WHO else {}
         found |= {"age": AGE_CELLS}
-        found |= {"helped": COUNT_CELLS} if width >= WITH_HELPED else {}
+        found |= {"helped": COUNT_CELLS} if width >= WITH_WHO else {}
         return found | {"title": max(6, width - 2 - sum(found.values()))}
 
     def heading(self) -> str:

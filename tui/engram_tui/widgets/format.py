@@ -40,6 +40,11 @@ def fraction(thousandths: int) -> str:
     return "1.0" if hundredths == 100 else f".{hundredths:02d}"
 
 
+def decimals(value: float) -> str:
+    """Format a value from 0 to 1 to two decimals, without its leading zero: `.83`."""
+    return f"{value:.2f}".removeprefix("0")
+
+
 def bar(thousandths: int, cells: int) -> str:
     """Draw a value from 0 to 1 as a bar of so many cells."""
     full = max(0, min(cells, round(thousandths * cells / 1000)))

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.line_list import LineList
-from engram_tui.widgets.preview import Preview
+from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -125,7 +125,7 @@ class LineScreen(ShellScreen):
         """Read and show what the line under the cursor is about."""
         line = self.line_list.line
         if line is None or not line.entry_id:
-            self.preview.show_message(*self.placeholder(line))
+            self.preview.show_message(*(self.placeholder(line) or ("", UNDER_CURSOR)))
         elif not self.is_narrow or self.is_reading():
             self.ask(
                 "entry",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from engram.usecases.lookup.listing import Shown
 
+UNDER_CURSOR = "The entry under the cursor is read here."
+
 
 class Preview(MarkdownPane):
     """Shows an entry; with the focus, the moving keys scroll it."""
