@@ -24,8 +24,9 @@ class Graphing(Part):
     ) -> Neighbourhood:
         """What is within `depth` steps (1 to 3) of an entity: `.entities` with the way to each, `.lore` about them, `.edges`.
 
-        Without `entity` all, the most important first. `types` (`person`, …) are those that are shown, `kinds` the
-        relationships that may be gone; `limit` counts entities and lore each (None: all).
+        `entity` may name an entry, as for `get`: then `.entities` has what it is linked with. Without it all, the most
+        important first. `types` (`person`, …) are those that are shown, `kinds` the relationships that may be gone; `limit`
+        counts entities and lore each (None: all).
         Raises NotFoundError, AmbiguousError, UsageError, StoreError.
         """
         from engram.usecases.graph.neighbourhood import search_graph
