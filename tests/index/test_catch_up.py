@@ -121,6 +121,14 @@ def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path
     assert touched.seen_ns == known.seen_ns + SECONDS
 
 
+def test_what_was_judged_is_brought_to_the_index_once(engram: Engram) -> None:
+    found = engram.record("The parser is flaky.", category="FACT").lore
+    engram.feedback(incorrect=found.id)
+    engram.refresh()
+    assert generation_of(engram).catalog.select("1")[0].confidence == 550  # thousandths
+    assert engram.store.judgements.pending() == []
+
+
 def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:
     for name in "abc":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
