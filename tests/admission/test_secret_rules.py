@@ -1,7 +1,7 @@
 """What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
 
 Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
-and `None` for `False`.
+one number for none in a value that is not only letters and digits, and `None` for `False`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,20 @@ from tests.admission.test_secrets import found_in
         ("host=db\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
         ("host=db\napi_token=9fK2mQ7xV=/1bZ8Lw4Rt\n", "9fK2mQ7xV=/1bZ8Lw4Rt"),
         ("the password for staging is bytes-42, ask Ada", ""),
+        ("the password of staging: Tr0ub4dor&33, ask Ada", "Tr0ub4dor&33"),
+        ("use the password hTd&xk9L there", "hTd&xk9L"),
+        ("use the password hTdwxk9L there", ""),
+        ("the api_key here is 9fK2mQ7xV1bZ8Lw4", "9fK2mQ7xV1bZ8Lw4"),
+        ("the api_key here is 9fK2mQ7xV1bZ8Lw", ""),
+        ("api key 9fK2mQ7xV1bZ8Lw4RtQ2 there", "9fK2mQ7xV1bZ8Lw4RtQ2"),
+        ("api key 9fK2mQ7xV1bZ8Lw4RtQ there", ""),
+        ("host=db\npassword=a8&kd9=2mqx\n", "a8&kd9=2mqx"),
+        ("host=db\napi_token=9fK2mQ7xV=é1bZ8Lw4Rt\n", ""),
+        ("| host | password |\n|------|------|\n| db-1 | ht7kd9Lqx |\n", "ht7kd9Lqx"),
+        ("| host | password |\n|------|------|\n| db-1 | required |\n", ""),
+        ("Authorization: Foo 9fK2mQ7xV1bZ8Lw4RtQ2", "9fK2mQ7xV1bZ8Lw4RtQ2"),
+        ("Authorization: Foo 3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d", "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"),
+        ("Authorization: Foo placeholder-for-the-token", ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
         ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),
@@ -77,6 +91,8 @@ from tests.admission.test_secrets import found_in
         ("password: green_lakes9", ""),
         ("password: Greens9", "Greens9"),
         ("password: swordfishes", ""),
+        ("password: hTkDwLqXzBvN", "hTkDwLqXzBvN"),
+        ("password: greenLakeUnder", ""),
         ('password: "swordfishes"', ""),
         ('password = "swordfishes"', "swordfishes"),
         ("password: ht7kd92, rest", ""),

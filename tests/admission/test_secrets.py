@@ -1,7 +1,9 @@
 """Secret detection as a whole: places, masks, redaction, what is allowed, hostile text, start-up cost.
 
-Mutants that make no difference: the size of the cache; `>=` where a span is compared with the end of a line (none begins
-there); the joints before a name, which only save a look at what never begins its line.
+Mutants that make no difference: the size of the cache, and what a refused name is remembered by; `>=` where a span is
+compared with the end of a line (none begins there, or is one); the joints before a name, and what is looked for before a
+pattern, which only save looks at what has no match; another look for a token that was found, as spans that overlap
+become one.
 """
 
 from __future__ import annotations

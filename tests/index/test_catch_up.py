@@ -1,6 +1,7 @@
 """Bringing the index in step: what is counted, noted and reported, and when an index is made anew.
 
-Mutants that make no difference: the exact bounds of QUICK_LIMIT, how many files are prepared at once, `None` for `False`.
+Mutants that make no difference: the exact bounds of QUICK_LIMIT, how many files are prepared at once, `None` for `False`,
+and how long reports of the system are trusted, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened as opened_plain
-from storekit import SECONDS, SteadyClock, opened
+from storekit import SECONDS, SteadyClock, commit, git, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index import delta
@@ -119,6 +120,34 @@ def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path
     assert touched._replace(stamp=known.stamp, seen_ns=known.seen_ns) == known
     assert touched.stamp[0] == 1_700_000_000 * SECONDS
     assert touched.seen_ns == known.seen_ns + SECONDS
+
+
+def test_what_was_judged_is_brought_to_the_index_once(engram: Engram) -> None:
+    found = engram.record("The parser is flaky.", category="FACT").lore
+    engram.feedback(incorrect=found.id)
+    engram.refresh()
+    assert generation_of(engram).catalog.select("1")[0].confidence == 550  # thousandths
+    assert engram.store.judgements.pending() == []
+
+
+@pytest.mark.usefixtures("never_compacted")
+def test_a_sweep_is_due_again_after_twenty_times_as_long_as_it_takes(engram: Engram, lore: Path) -> None:
+    for name in "abc":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    refresh(engram.store)
+    (lore / "a.md").unlink()
+    refresh(engram.store)
+    generation = generation_of(engram)
+    assert (generation.next_row, generation.dead) == (3, 1)
+    assert freshness.sweep_interval_ns(generation) == 2 * 20 * freshness.SWEEP_NS_PER_FILE
+
+
+def test_an_index_knows_the_commit_that_it_was_swept_at(engram: Engram) -> None:
+    engram.record("The parser is flaky.", category="FACT")
+    commit(engram)
+    refresh(engram.store, thorough=True)
+    head = git(engram.path, "rev-parse", "HEAD")
+    assert generation_of(engram).head == freshness.head_commit(engram.store) == head
 
 
 def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:

@@ -271,3 +271,18 @@ def test_a_replaced_state_database_is_reported_in_answer_and_status(tmp_path: Pa
     with opened(root) as engram:
         assert "start empty" in " ".join(engram.query("idempotent consumer").notes)
         assert "start empty" in json.dumps(engram.status())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux names the files of a process")
+def test_a_store_that_was_closed_holds_no_file_of_its_index_open(tmp_path: Path) -> None:
+    engram = store_with_lore(tmp_path / "store")
+    index = tmp_path / "store" / ".git" / "engram" / "index"
+
+    def held() -> list[str]:
+        found = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+        return [name for name in found if name.startswith(f"{index.resolve()}/")]
+
+    assert engram.query("idempotent consumer").lore
+    assert held()
+    engram.close()
+    assert held() == []

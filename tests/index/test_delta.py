@@ -121,6 +121,9 @@ def test_texts_of_quite_another_length_do_not_wait(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(200))
     written(generation, [new_text(200, "queue " * 600)])
     assert (len(generation.delta), generation.delta.indexed.rows) == (0, 201)
+    generation = made(tmp_path / "two", [new_text(number, "queue " * 40) for number in range(140)])
+    written(generation, [new_text(number, "queue " * 41) for number in range(140, 240)])
+    assert len(generation.delta) == 100, "each is nearly as long as the others"
 
 
 def test_more_than_wait_are_folded_into_the_word_index_at_once(tmp_path: Path) -> None:
@@ -157,6 +160,9 @@ def test_a_text_that_goes_is_not_found_wherever_it_was(tmp_path: Path) -> None:
     assert list(scores(generation, "walrus")) == [140]
     assert generation.words.count == generation.catalog.count_rows()
     assert generation.verify() == []
+    removed(generation, 5)
+    assert (len(generation.delta), generation.delta.is_empty) == (0, False)
+    assert 5 not in scores(generation, every)
 
 
 def test_another_process_sees_what_waits_and_what_was_folded(tmp_path: Path) -> None:
@@ -197,10 +203,11 @@ def test_a_fold_killed_before_the_catalog_knew_is_done_again(tmp_path: Path) -> 
 
 def test_damaged_terms_are_noticed(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(3))
-    generation.catalog.connection.execute("UPDATE delta SET terms = x'00' WHERE row = 1")
-    assert generation.verify() == ["catalog.db: the terms of row 1"]
-    with pytest.raises((DamagedIndexError, ValueError, EOFError, TypeError)):
-        scores(Generation(generation.folder, "", 0), "broker")
+    for damaged in (b"\0", b"N"):  # nothing of marshal's, and its None
+        generation.catalog.connection.execute("UPDATE delta SET terms = ? WHERE row = 1", (damaged,))
+        assert generation.verify() == ["catalog.db: the terms of row 1"]
+        with pytest.raises((DamagedIndexError, ValueError, EOFError, TypeError)):
+            scores(Generation(generation.folder, "", 0), "broker")
 
 
 @pytest.mark.parametrize("length", [0, 1, 24, 39, 40, 41, 55, 56, 59, 60, 1000, 5000])

@@ -95,6 +95,13 @@ def test_what_a_sweep_found_is_not_checked_again(engram: Engram) -> None:
     assert len(told(engram, "osprey")) == 1
 
 
+def test_one_sweep_is_enough_after_events_were_lost(engram: Engram) -> None:
+    engram.store.drop_watch()
+    engram.store.must_sweep = True
+    assert engram.refresh().fresh
+    assert not engram.store.must_sweep
+
+
 def test_a_sweep_looks_for_new_files_itself_before_the_watch_was_asked(engram: Engram) -> None:
     store, path = engram.store, a_file(engram, "broker")
     (path.parent / "new.md").write_text("# The kestrel\n")
