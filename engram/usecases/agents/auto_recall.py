@@ -44,7 +44,7 @@ _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 # Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
 # A few words of any error are somewhere in a long note by chance.
-_FOR_LONG = 0.3
+_FOR_LONG = 0.6
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
