@@ -83,12 +83,16 @@ def _answers(store: Store, text: str, working: str) -> str:
 
     if asks_for_nothing(text):
         return ""
+    from engram.domain.agents.asking import bar_of, sentences_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
     files = _as_lore_name_them(store, working, signals.files_in(text))
     about = auto_recall.by_files(store, files, above=True)
-    found = auto_recall.by_text(store, text, above=not about, named=True, spent=tokens(about))
+    found = auto_recall.by_text(
+        store, text, above=not about, named=True, bar=bar_of(text), sentences=sentences_of(text),
+        spent=tokens(about),
+    )  # fmt: skip
     return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 

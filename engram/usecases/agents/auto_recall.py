@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.index import Generation
+    from engram.adapters.index.words import Words
     from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.budget import Nearness
+    from engram.usecases.recall.question import Answer, Recalled
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
@@ -58,27 +60,27 @@ def by_text(
     above: bool = False,
     named: bool = False,
     bar: float = 1.0,
+    sentences: Sequence[str] = (),
     spent: int = 0,
     moments: Sequence[str] = (),
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
-    With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
-    is named where it answers best. With `named` also what is about the things that the text names. `bar` is the share of
-    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already. `moments`
-    can be learned of an entry that helps.
+    `bar` is the share of what a strong answer needs that is enough. Where nothing is, the one of its `sentences` that an
+    entry has most words of is asked, for a strong answer. With `naming` only what mentions one of these names. What this
+    session was shown before is left out; with `above` it is named where it answers best. With `named` also what is about
+    the things that the text names. `spent` are tokens of the budget that are used up already. `moments` can be learned
+    of an entry that helps.
     """
     text = text[:_LONGEST_QUESTION]
     budget = int(store.settings.number("hooks.recall_budget")) - spent
     if not text.strip() or (spent and budget < _SMALLEST_BUDGET):
         return ""
     began = store.clock.nanoseconds()
-    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
-    usable = answer.strategy != recall.SCAN
+    answer, hits = _ask(store, text, bar)
+    if sentences and not hits and answer.strategy != recall.SCAN:
+        answer, hits = _ask(store, _most_telling(store, sentences))
     most = MOST
-    hits = search.strong_hits(answer.lore, bar) if usable else []
-    if bar < 1.0:
-        hits = [hit for hit in hits if search.strong_hits([hit], _bar_for(hit.lore, bar))]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -90,14 +92,14 @@ def by_text(
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
+    near = nearness(store, answer.query) if hits and answer.strategy == recall.HYBRID else None
     put = put_before(
         store,
         [hit.lore for hit in hits],
         budget,
         most=most,
         elsewhere=elsewhere,
-        question=text,
+        question=answer.query,
         near=near,
         above=above,
     )
@@ -109,6 +111,26 @@ def by_text(
     scores = {hit.lore.id: hit.score.total for hit in hits}
     _note(store, text, put, withheld, began, answer.strategy, answer.strength, scores)
     return put.text
+
+
+def _ask(store: Store, text: str, bar: float = 1.0) -> tuple[Answer, list[Recalled]]:
+    """Return an answer and its hits that are sure enough."""
+    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
+    hits = [] if answer.strategy == recall.SCAN else search.strong_hits(answer.lore, bar)
+    return answer, [hit for hit in hits if search.sureness(hit) >= _bar_for(hit.lore, bar)]
+
+
+def _most_telling(store: Store, sentences: Sequence[str]) -> str:
+    """Return the sentence of whose words one entry of this store has the largest share."""
+
+    def share(words: Words, sentence: str) -> float:
+        found = words.search(words.terms(sentence), 1)
+        return max(found.scores.values(), default=0.0) / found.perfect if found.perfect else 0.0
+
+    def ask(generation: Generation) -> str:
+        return max(sentences, key=lambda sentence: share(generation.words, sentence))
+
+    return consult(store, ask)
 
 
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
