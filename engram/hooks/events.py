@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import hook_events as names
-from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, SHOWN, TRANSCRIPT, HookMemory
+from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, NAMED, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.agents import signals
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -53,6 +53,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
         memory.forget(SHOWN, store.caller.session)
         memory.forget(MOMENT, store.caller.session)
+    memory.forget(NAMED, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)

@@ -170,6 +170,24 @@ def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.M
 # --- tools
 
 
+def test_what_stands_above_about_a_file_is_named_once_and_once_more_after_a_resume(root: Path) -> None:
+    def edit(number: int) -> str:
+        return said("pre-tool", root, tool_use_id=f"edit {number}")
+
+    assert ABOUT_FILE in said("session-start", root)
+    once = re.compile(rf"<engram-lore>\n\[L\d\] above answers this:\n    {ABOUT_FILE}\n</engram-lore>")
+    assert once.search(edit(1))
+    assert edit(2) == ""
+    said("session-start", root, source="resume")
+    assert once.search(edit(3))
+    assert edit(4) == ""
+
+
+def test_what_an_edit_brought_is_not_named_at_the_next_one(root: Path) -> None:
+    assert ABOUT_FILE in said("pre-tool", root)
+    assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
+
+
 def test_a_file_gets_the_lore_that_name_it_and_no_other(root: Path) -> None:
     assert ABOUT_FILE in said("pre-tool", root)
     other = {"file_path": str(root / "src/other_queue.py")}

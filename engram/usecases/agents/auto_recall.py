@@ -6,7 +6,7 @@ from math import log
 from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
-from engram.adapters.state.hook_memory import RECALLED, HookMemory
+from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
 from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.entry.note_markup import RULES_TAG
@@ -29,7 +29,7 @@ from engram.usecases.store.learned_moments import note_shown
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.index.index import Generation
     from engram.adapters.index.words import Words
@@ -103,7 +103,7 @@ def by_text(
         near=near,
         above=above,
     )
-    _note_recalled(store, put)
+    _mark(store, RECALLED, put.shown)
     if moments:
         note_shown(store, put.shown, moments)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
@@ -136,7 +136,7 @@ def _most_telling(store: Store, sentences: Sequence[str]) -> str:
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new.
 
-    With `above` those that this session was shown before are named.
+    Those that this session was shown before are named once, with `above` each time.
     """
     if not files:
         return ""
@@ -157,8 +157,11 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
     found = loaded(store, consult(store, ask))
-    put = put_before(store, found, budget, question=named, above=above)
-    _note_recalled(store, put)
+    known = {lore.id for lore in found} & shown.before(store)
+    is_due = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
+    put = put_before(store, found, budget, question=named, above=above or is_due)
+    _mark(store, NAMED, {*known, *put.shown})
+    _mark(store, RECALLED, put.shown)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text
 
@@ -269,11 +272,11 @@ def _named(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) ->
     return [(refs[lore.id], name_of(lore.title, is_checked=False)) for lore in found]
 
 
-def _note_recalled(store: Store, put: Put) -> None:
-    """Remember what recall put before the session: an agent is asked later whether it helped."""
+def _mark(store: Store, kind: str, ids: Iterable[str]) -> None:
+    """Remember of entries what recall did with them in this session; of those RECALLED an agent is asked later."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    for lore_id in put.shown:
-        memory.mark(RECALLED, store.caller.session, lore_id, now)
+    for lore_id in ids:
+        memory.mark(kind, store.caller.session, lore_id, now)
 
 
 def _note(
