@@ -2,8 +2,8 @@
 
 A store, questions by kind, real `engram hook` processes with events as Claude Code sends them, and the real MCP server:
 how often the right entry reached the model whole, what came besides it and how much of it is lore text; what a store
-that knows nothing of the work puts before it; all that again after a brief and after a resume; prompts that name things,
-and quiet turns; and how honest "strong" is on dense stores. `--write` puts the tables into docs/reach.md.
+that knows nothing of the work puts before it; all that again after a brief and after a resume; longer prompts, prompts that
+name things, and quiet turns; and how honest "strong" is on dense stores. `--write` puts the tables into docs/reach.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import dense_sets
 import retrieval_set
 from figures import describe_machine
-from reaching import events, hooks, names, strength, tables, tool
+from reaching import events, hooks, names, prompts, strength, tables, tool
 from reaching.hooks import BRIEF, FRESH, RESUMED
 from retrieval_set import Document
 from scratch_store import ROOT, isolate
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from retrieval_set import RetrievalSet
 
-PARTS = ("hooks", "noise", "names", "mcp", "strength")
+PARTS = ("hooks", "prompts", "noise", "names", "mcp", "strength")
 _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
@@ -57,6 +57,11 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
                 log += [hooks.as_dict(one, way) for one in outcomes]
             results["ranked"] = hooks.ranked_first(place, drawn)
             results["brief"] = tables.brief(place, hooks.start_and_resume(place))
+        if "prompts" in parts:
+            _say("prompts as developers write them")
+            outcomes = prompts.run(place, given.together)
+            results["prompts"] = [one._asdict() for one in prompts.figures(outcomes)]
+            log += [hooks.as_dict(one, "prompts") for one in outcomes]
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
             stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"), found)

@@ -13,7 +13,7 @@ from reaching.events import COMMAND, EDIT, KINDS, NAMED
 from reaching.hooks import BRIEF, DEADLINE_MS, FRESH, RESUMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from reaching.hooks import Outcome, Place
     from reaching.judging import Seen
@@ -138,12 +138,11 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
         ]
     if "long" in results:
         parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]
-    if "names" in results:
-        parts += ["## Prompts that name things", _NAMES, _names(results["names"])]
+    for part, (heading, explained, table) in _SIMPLE.items():
+        if part in results:
+            parts += [f"## {heading}", explained, table(results[part])]
     if "mcp" in results:
         parts += ["## The MCP server", _TOOL, _by_tool(results["mcp"]), _tools(results["tools"])]
-    if "strength" in results:
-        parts += ["## Strong, on dense stores", _DENSE, _strengths(results["strength"])]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -156,7 +155,7 @@ _EXPLAINED = {
     RESUMED: (
         "The session began with the brief, the event came, the session was resumed, and the same event came again. "
         "*Whole or named*: of a right entry that stands there already a line that names it is enough; nothing is not. An edit "
-        "or a command about whose file everything stands there gets nothing on purpose: it would be said at every step."
+        "or a command about whose file everything stands there is told so once after the resume, not at every step."
     ),
 }
 _LIMITS = (
@@ -168,6 +167,10 @@ _STRANGER = "The same events in a store of {store}: whatever comes is noise."
 _LONG = (
     "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
     "first sentence reached the model, within 300 characters that follow one another."
+)
+_PROMPTS = (
+    "[156 prompts](../benchmarks/prompts_dev/README.md) to an agent, about entries of the same store and about what none of them "
+    "knows: of one or two sentences, of three to five, and the short ones between sentences about how to work."
 )
 _NAMES = (
     "[65 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
@@ -225,6 +228,18 @@ def _names(one: Mapping[str, int]) -> str:
     }
     rows = [f"| {name} | {count} | {what} | {target} |" for name, (count, what, target) in shown.items()]
     return "\n".join(["| Prompt | prompts | came of it | target |", "|---|---:|---:|---:|", *rows])
+
+
+def _prompts(measured: Iterable[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            one["kind"], str(one["answerable"]), _in_percent(one["right"], one["answerable"]), str(one["shown"]),
+            _in_percent(one["shown_right"], one["shown"]), str(one["others"]), _in_percent(one["came"], one["others"]),
+        ]
+        for one in measured
+    ]  # fmt: skip
+    head = ["Prompt", "an entry helps", "right, whole", "entries", "precision", "none helps", "anything"]
+    return _table([head, *rows])
 
 
 def _in_percent(part: int, whole: int) -> str:
@@ -346,6 +361,13 @@ def _strengths(measured: Iterable[Mapping[str, Any]]) -> str:
             _percent(_share(one["none_for_nothing"], one["unanswerable"])),
         ])  # fmt: skip
     return _table(rows)
+
+
+_SIMPLE: Mapping[str, tuple[str, str, Callable[[Any], str]]] = {
+    "prompts": ("Prompts as developers write them", _PROMPTS, _prompts),
+    "names": ("Prompts that name things", _NAMES, _names),
+    "strength": ("Strong, on dense stores", _DENSE, _strengths),
+}
 
 
 def _limit(store: str) -> int:

@@ -43,9 +43,10 @@ class Looking(Part):
         Of what this session was shown before only the refs. This is passive recall as hooks do it, with the same budget.
         Raises StoreError.
         """
+        from engram.domain.agents.asking import bar_of, sentences_of
         from engram.usecases.agents.auto_recall import by_text
 
-        return by_text(self.store, text, above=True)
+        return by_text(self.store, text, above=True, bar=bar_of(text), sentences=sentences_of(text))
 
     def links(self, name: str) -> list[Link]:
         """What an entry names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import hook_events as names
-from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, SHOWN, TRANSCRIPT, HookMemory
+from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, NAMED, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.agents import signals
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
 # Of what an answer to a question needs: an error names what it is about, and is rarely one that nobody could know of.
-_FOR_ERRORS = 0.65
+_FOR_ERRORS = 0.5
 _FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
 _MOST_FILES = 4
@@ -53,6 +53,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
         memory.forget(SHOWN, store.caller.session)
         memory.forget(MOMENT, store.caller.session)
+    memory.forget(NAMED, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)
@@ -83,12 +84,16 @@ def _answers(store: Store, text: str, working: str) -> str:
 
     if asks_for_nothing(text):
         return ""
+    from engram.domain.agents.asking import bar_of, sentences_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
     files = _as_lore_name_them(store, working, signals.files_in(text))
     about = auto_recall.by_files(store, files, above=True)
-    found = auto_recall.by_text(store, text, above=not about, named=True, spent=tokens(about))
+    found = auto_recall.by_text(
+        store, text, above=not about, named=True, bar=bar_of(text), sentences=sentences_of(text),
+        spent=tokens(about),
+    )  # fmt: skip
     return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 

@@ -50,6 +50,12 @@ Exit code 1"""
             "  0% |   |\r 50% |## |\r100%|####|\n\x1b[31mfatal: unable to access the remote\x1b[0m",
             "fatal: unable to access the remote",
         ),
+        ("Exit code 137", "Exit code 137"),
+        (
+            "Exit code 3\nReason: killed, exit code: 143, by the node\n",
+            "Reason: killed, exit code: 143, by the node",
+        ),
+        ("Exit code 3\nReason: killed, exit code: 3, by the node\n", "Reason: killed, , by the node"),
         ("cannot open /srv/work/shop/app/db.py:12:4 at 0x7f00deadbeef", "cannot open db.py at"),
         (
             "tests/x.py:3:\n>   run()\nE       MissingGreenlet: no\n\nsrc/a.py:2: Failure\n1 failed",

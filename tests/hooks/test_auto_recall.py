@@ -135,7 +135,57 @@ def test_a_prompt_that_names_no_file_of_an_entry_gets_none_by_files(named: str, 
     assert ABOUT_FILE not in (answer(CLAUDE, "prompt", root, prompt=f"have a look at {named}") or "")
 
 
+def test_who_says_what_to_do_gets_what_would_be_no_answer_to_a_question(root: Path) -> None:
+    assert LESSON in said("prompt", root, prompt="write a consumer that copes with messages that come twice")
+    asked = "how does a consumer cope with messages that come twice"
+    assert answer(CLAUDE, "prompt", root, prompt=asked, session_id="s2") is None
+
+
+CHATTER = (
+    "I have been looking at this for an hour and I am stuck. {} Keep the change small, add a test for it and do not "
+    "touch anything else. Please explain what you did in a short summary at the end, I want to paste it into the pull request."
+)
+
+
+def test_one_sentence_of_a_prompt_gets_its_answer_among_what_is_said_besides(root: Path) -> None:
+    telling = CHATTER.format("The consumer has to be idempotent.")
+    with opened(root) as engram:
+        assert auto_recall.by_text(engram.store, telling, bar=0.8) == "", "the whole of it is too much"
+    assert LESSON in said("prompt", root, prompt=telling)
+    assert answer(CLAUDE, "prompt", root, prompt=CHATTER.format("Thanks!"), session_id="s2") is None
+
+
+def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engram.usecases.recall import query as recall
+
+    real = recall.query
+    monkeypatch.setattr(
+        auto_recall, "query", lambda store, asked: real(store, asked._replace(strategy=recall.SCAN))
+    )
+    monkeypatch.setattr(auto_recall, "consult", lambda *_: pytest.fail("there is nothing to consult"))
+    with opened(root) as engram:
+        assert auto_recall.by_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
+
+
 # --- tools
+
+
+def test_what_stands_above_about_a_file_is_named_once_and_once_more_after_a_resume(root: Path) -> None:
+    def edit(number: int) -> str:
+        return said("pre-tool", root, tool_use_id=f"edit {number}")
+
+    assert ABOUT_FILE in said("session-start", root)
+    once = re.compile(rf"<engram-lore>\n\[L\d\] above answers this:\n    {ABOUT_FILE}\n</engram-lore>")
+    assert once.search(edit(1))
+    assert edit(2) == ""
+    said("session-start", root, source="resume")
+    assert once.search(edit(3))
+    assert edit(4) == ""
+
+
+def test_what_an_edit_brought_is_not_named_at_the_next_one(root: Path) -> None:
+    assert ABOUT_FILE in said("pre-tool", root)
+    assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
 
 
 def test_a_file_gets_the_lore_that_name_it_and_no_other(root: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_name_that_many_entries_have_brings_none_by_itself(root: Path) -> None
 
 
 def test_an_ordinary_word_that_begins_an_entry_is_no_name(root: Path) -> None:
-    assert said(root, "show which amounts of sugar the recipe takes") == ""
+    assert said(root, "which amounts of sugar does the recipe take") == ""
 
 
 def test_an_entry_about_a_thing_is_only_pointed_to_where_the_session_has_it(root: Path) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score, Trust
-from engram.usecases.recall.search import evidence, strength_of, strong_hits, worth_showing
+from engram.usecases.recall.search import evidence, strength_of, strong_hits, sureness, worth_showing
 
 LIMITS = BY_BOTH
 
@@ -50,6 +50,12 @@ def test_an_answer_is_as_strong_as_its_first_hit() -> None:
 def test_any_hit_with_some_evidence_makes_a_weak_answer_and_none_makes_none() -> None:
     assert strength_of([NOTHING, NEAR]) == WEAK
     assert strength_of([NOTHING, NOTHING]) == strength_of([]) == NONE
+
+
+def test_sureness_is_the_share_of_what_a_strong_answer_needs() -> None:
+    assert sureness(hit(0.3, (LIMITS.strong - 0.3) / LIMITS.lead)) == pytest.approx(1)
+    assert sureness(hit(0.3, (0.8 * LIMITS.strong - 0.3) / LIMITS.lead)) == pytest.approx(0.8)
+    assert sureness(hit(LIMITS.least - 0.01, 1.0)) == 0
 
 
 def test_a_lower_bar_takes_less_for_strong_but_never_less_evidence() -> None:

@@ -19,6 +19,7 @@ PASSED = "passed"  # the key is the id of the captured entry
 CHANGED = "changed"  # the key is the path of a file
 LEFT = "left"  # to be asked at the next prompt
 MOMENT = "moment"  # shown because an event fitted `when`
+NAMED = "named"  # shown before an agent, or named to it, because an event was about a file of the entry
 AT = "at"  # the key is the id of an entry that was shown, and a moment that its event fits
 TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """

@@ -22,13 +22,15 @@ _COMPLAINT = re.compile(
     r"|not allowed|not supported|conflict|mismatch|violates|exceeded|out of memory|aborted|unsupported)\b",
     re.IGNORECASE,
 )
+# 126 to 159 says that a program could not run, or was killed; any other number means what the program says besides.
+_CODE = r"-?(?!1(?:2[6-9]|[3-5]\d)\b)\d+"
 _MARKED = re.compile(r"E {2,}\S|error(?:\[\w+\])?: \S|fatal: \S")  # by pytest, compilers, git
 _LEVEL = re.compile(r"^.{0,60}?(?<![\w-])(?:ERROR|FATAL|CRITICAL|PANIC)(?![\w-])[\]:]?\s+(?=\S)")
 _FRAME = re.compile(r"\s+at \S+.*[:(]")
 _PYTHON_FRAME = re.compile(r"\s+File \"")
 # What says only that something went wrong.
 _EMPTY = re.compile(
-    r"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?-?\d+|command failed.*|make: \*\*\*.*"
+    rf"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?{_CODE}|command failed.*|make: \*\*\*.*"
     r"|(?:error: )?aborting due to .*|traceback \(most recent call last\):?"
     r"|.*\b(?:ended|exited|failed|finished|terminated) with (?:exit )?(?:code|status|error)\b.{0,30}|.* failed with error:?"
     r"|stopping after \d+ failures?|failed \S+::\S+|[\w./-]+: (?:failure|error)|npm (?:err!|error) .{0,80}"
@@ -47,7 +49,7 @@ _NOISE = (
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), " "),
     (re.compile(r"(?:[A-Za-z]:)?(?:[\\/][\w.@~+-]+){2,}[\\/](?=[\w.@~+-])"), ""),  # folders of this machine
     (re.compile(r"(?<=\w)(?::\d+){1,2}(?=[:\s)]|$)|,? \b(?:on )?lines? \d+(?:, (?:column|col) \d+)?"), " "),
-    (re.compile(r"\b(?:exit(?:ed with)? (?:code|status)|pid|errno)[ =:]+-?\d+\b", re.IGNORECASE), " "),
+    (re.compile(rf"\b(?:exit(?:ed with)? (?:code|status)|pid|errno)[ =:]+{_CODE}\b", re.IGNORECASE), " "),
     (re.compile(r"\s*[\[(]?\b\d{1,3}(?:\.\d+)?%[\])]?|[#=█▏-]{4,}>?"), " "),
     (re.compile(r"(?<!\w)(?:\[\s*\]|\(\s*\))"), " "),
 )  # fmt: skip

@@ -269,8 +269,13 @@ def with_leads(scores: Sequence[Score]) -> list[Score]:
     return found
 
 
+def sureness(much: float, lead: float, limits: Bounds) -> float:
+    """Return how much a hit has of what a strong answer needs, by its evidence and its lead: 1 and more is enough."""
+    return (much + limits.lead * lead) / limits.strong if much >= limits.least else 0.0
+
+
 def strength(much: float, lead: float, limits: Bounds, bar: float = 1.0) -> str:
-    """Return the strength of an answer whose best hit has this much evidence and this lead; `bar` is a factor on its bound."""
-    if much >= limits.least and much + limits.lead * lead >= bar * limits.strong:
+    """Return the strength of an answer whose best hit has this much evidence and this lead; `bar` is how sure it has to be."""
+    if sureness(much, lead, limits) >= bar:
         return STRONG
     return WEAK if much >= limits.weak else NONE

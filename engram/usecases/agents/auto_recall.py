@@ -6,7 +6,7 @@ from math import log
 from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
-from engram.adapters.state.hook_memory import RECALLED, HookMemory
+from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
 from engram.domain.agents import fence, signals
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.entry.note_markup import RULES_TAG
@@ -29,12 +29,14 @@ from engram.usecases.store.learned_moments import note_shown
 from engram.usecases.store.quarantine import loaded, without_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.index.index import Generation
+    from engram.adapters.index.words import Words
     from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.budget import Nearness
+    from engram.usecases.recall.question import Answer, Recalled
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
@@ -44,7 +46,7 @@ _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 # Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
 # A few words of any error are somewhere in a long note by chance.
-_FOR_LONG = 0.3
+_FOR_LONG = 0.6
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
@@ -58,27 +60,27 @@ def by_text(
     above: bool = False,
     named: bool = False,
     bar: float = 1.0,
+    sentences: Sequence[str] = (),
     spent: int = 0,
     moments: Sequence[str] = (),
 ) -> str:
     """Return what answers a text strongly, framed; "" where nothing does.
 
-    With `naming` only what mentions one of these names. What this session was shown before is left out; with `above` it
-    is named where it answers best. With `named` also what is about the things that the text names. `bar` is the share of
-    what a strong answer needs that is enough here; `spent` are tokens of the budget that are used up already. `moments`
-    can be learned of an entry that helps.
+    `bar` is the share of what a strong answer needs that is enough. Where nothing is, the one of its `sentences` that an
+    entry has most words of is asked, for a strong answer. With `naming` only what mentions one of these names. What this
+    session was shown before is left out; with `above` it is named where it answers best. With `named` also what is about
+    the things that the text names. `spent` are tokens of the budget that are used up already. `moments` can be learned
+    of an entry that helps.
     """
     text = text[:_LONGEST_QUESTION]
     budget = int(store.settings.number("hooks.recall_budget")) - spent
     if not text.strip() or (spent and budget < _SMALLEST_BUDGET):
         return ""
     began = store.clock.nanoseconds()
-    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
-    usable = answer.strategy != recall.SCAN
+    answer, hits = _ask(store, text, bar)
+    if sentences and not hits and answer.strategy != recall.SCAN:
+        answer, hits = _ask(store, _most_telling(store, sentences))
     most = MOST
-    hits = search.strong_hits(answer.lore, bar) if usable else []
-    if bar < 1.0:
-        hits = [hit for hit in hits if search.strong_hits([hit], _bar_for(hit.lore, bar))]
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
@@ -90,18 +92,18 @@ def by_text(
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    near = nearness(store, text) if hits and answer.strategy == recall.HYBRID else None
+    near = nearness(store, answer.query) if hits and answer.strategy == recall.HYBRID else None
     put = put_before(
         store,
         [hit.lore for hit in hits],
         budget,
         most=most,
         elsewhere=elsewhere,
-        question=text,
+        question=answer.query,
         near=near,
         above=above,
     )
-    _note_recalled(store, put)
+    _mark(store, RECALLED, put.shown)
     if moments:
         note_shown(store, put.shown, moments)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
@@ -111,10 +113,30 @@ def by_text(
     return put.text
 
 
+def _ask(store: Store, text: str, bar: float = 1.0) -> tuple[Answer, list[Recalled]]:
+    """Return an answer and its hits that are sure enough."""
+    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
+    hits = [] if answer.strategy == recall.SCAN else search.strong_hits(answer.lore, bar)
+    return answer, [hit for hit in hits if search.sureness(hit) >= _bar_for(hit.lore, bar)]
+
+
+def _most_telling(store: Store, sentences: Sequence[str]) -> str:
+    """Return the sentence of whose words one entry of this store has the largest share."""
+
+    def share(words: Words, sentence: str) -> float:
+        found = words.search(words.terms(sentence), 1)
+        return max(found.scores.values(), default=0.0) / found.perfect if found.perfect else 0.0
+
+    def ask(generation: Generation) -> str:
+        return max(sentences, key=lambda sentence: share(generation.words, sentence))
+
+    return consult(store, ask)
+
+
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new.
 
-    With `above` those that this session was shown before are named.
+    Those that this session was shown before are named once, with `above` each time.
     """
     if not files:
         return ""
@@ -135,8 +157,11 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
     found = loaded(store, consult(store, ask))
-    put = put_before(store, found, budget, question=named, above=above)
-    _note_recalled(store, put)
+    known = {lore.id for lore in found} & shown.before(store)
+    is_due = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
+    put = put_before(store, found, budget, question=named, above=above or is_due)
+    _mark(store, NAMED, {*known, *put.shown})
+    _mark(store, RECALLED, put.shown)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
     return put.text
 
@@ -247,11 +272,11 @@ def _named(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) ->
     return [(refs[lore.id], name_of(lore.title, is_checked=False)) for lore in found]
 
 
-def _note_recalled(store: Store, put: Put) -> None:
-    """Remember what recall put before the session: an agent is asked later whether it helped."""
+def _mark(store: Store, kind: str, ids: Iterable[str]) -> None:
+    """Remember of entries what recall did with them in this session; of those RECALLED an agent is asked later."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    for lore_id in put.shown:
-        memory.mark(RECALLED, store.caller.session, lore_id, now)
+    for lore_id in ids:
+        memory.mark(kind, store.caller.session, lore_id, now)
 
 
 def _note(

@@ -284,6 +284,11 @@ def evidence(hit: Scored) -> float:
     return ranking.evidence(score.words, score.cosine, score.missing, score.trust)
 
 
+def sureness(hit: Scored) -> float:
+    """Return how much a hit has of what a strong answer needs; see `ranking.sureness`."""
+    return ranking.sureness(evidence(hit), hit.score.lead, ranking.bounds(hit.score.cosine))
+
+
 def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
     """Return the strength of an answer of these hits, best first; see `strength_by`."""
     return strength_by(found, [evidence(hit) for hit in found], bar)

@@ -1,0 +1,40 @@
+"""What a prompt asks of memory: whether it asks at all or tells, and its sentences.
+
+A question wants one fact, and what is about the same thing without that fact is no answer. Somebody who says what to do, or
+what happens, wants what is known of it: less is enough. In a prompt of several sentences one may say it all, among
+others about how to work.
+"""
+
+from __future__ import annotations
+
+import re
+
+QUESTION, TOLD = 1.0, 0.8  # the share of what a strong answer needs that is enough
+_FEWEST = 5  # words of what says something; fewer are keywords
+_MOST = 5  # sentences
+_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+_BEGINS_AS_QUESTION = re.compile(
+    r"\W*(?:(?:and|but|so|now|then|hi|hey|ok|okay)\b\W*)*"
+    r"(?:(?:how|why|what|which|who|whom|whose|where|is|are|was|were|does|did|has|should|may)\b"
+    r"|(?:can|could|would|will) (?!you\b|we\b|I\b)|when (?:do|does|did|is|are|was|were|can|should|will)\b)",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(r"\W*(?:please|(?:can|could|would|will) (?:you|we|I))\b", re.IGNORECASE)
+
+
+def bar_of(prompt: str) -> float:
+    """Return the share of what a strong answer needs that is enough for a prompt."""
+    is_keywords = len(prompt.split()) < _FEWEST
+    return QUESTION if is_keywords or any(map(_is_question, _SENTENCES.split(prompt))) else TOLD
+
+
+def sentences_of(prompt: str) -> list[str]:
+    """Return the first sentences of a prompt that say something; none of a prompt that is a single one."""
+    found = [sentence for sentence in _SENTENCES.split(prompt) if sentence.strip()]
+    telling = [sentence.strip() for sentence in found if len(sentence.split()) > _FEWEST]
+    return telling[:_MOST] if len(found) > 1 else []
+
+
+def _is_question(sentence: str) -> bool:
+    ends_so = sentence.rstrip().endswith("?") and not _REQUEST.match(sentence)
+    return ends_so or _BEGINS_AS_QUESTION.match(sentence) is not None

@@ -1,0 +1,54 @@
+"""What a prompt asks of memory: whether it asks at all, and which of its sentences say something."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.domain.agents.asking import QUESTION, TOLD, bar_of, sentences_of
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "how do we retry a failed charge",
+        "Does hopper encrypt what it uploads?",
+        "can hopper encrypt files before upload",
+        "ok, so why is the lock never released",
+        "when does the settlement run",
+        "The retries stopped. Which timeout applies to them?",
+        "the worker is slow, do you know why?",
+    ],
+)
+def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
+    assert bar_of(prompt) == QUESTION
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "add a retry to the upload of photos",
+        "the upload fails since we changed the proxy",
+        "Can you add a retry to the upload?",
+        "please, could we have a retry here?",
+        "When I press the button nothing happens.",
+        "do the migration of the events table tonight",
+    ],
+)
+def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
+    assert bar_of(prompt) == TOLD
+
+
+def test_a_few_words_are_keywords_and_need_all_of_it() -> None:
+    assert bar_of("upload retry proxy timeout") == QUESTION
+    assert bar_of("upload retry proxy timeout photos") == TOLD
+
+
+def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> None:
+    said = [f"Sentence number {number} says something." for number in range(7)]
+    assert sentences_of(" ".join([said[0], "Thanks a lot!", *said[1:]])) == []
+    longer = [one.replace("something", "something else") for one in said]
+    assert sentences_of("\n".join(["Hi there.", *longer])) == longer[:5]
+
+
+def test_a_single_sentence_is_asked_as_the_whole_prompt_alone() -> None:
+    assert sentences_of("Add a retry to the upload of photos, version 1.2, please.") == []
