@@ -160,9 +160,26 @@ def test_a_text_that_goes_is_not_found_wherever_it_was(tmp_path: Path) -> None:
     assert list(scores(generation, "walrus")) == [140]
     assert generation.words.count == generation.catalog.count_rows()
     assert generation.verify() == []
-    removed(generation, 5)
+    assert generation.words.rows_with("walrus", 9) == [140]
+    removed(generation, 5, 140)
     assert (len(generation.delta), generation.delta.is_empty) == (0, False)
     assert 5 not in scores(generation, every)
+    assert (generation.words.rows_with("walrus", 9), scores(generation, "walrus")) == ([], {})
+    written(generation, [new_text(number, "as many again") for number in range(300, 430)])
+    assert generation.delta.is_empty
+    assert (generation.words.rows_with("walrus", 9), scores(generation, "walrus")) == ([], {})
+
+
+def test_no_words_are_in_no_text_and_a_rare_one_that_is_misspelt_counts_for_more(tmp_path: Path) -> None:
+    generation = made(tmp_path / "one", [*texts(140), new_text(140, "a singular walrus")])
+    written(generation, [new_text(141, "a singular heron")])
+    assert generation.words.rows_with("", 999) == []
+    for walrus, heron in (("walrus", "heron"), ("walrux", "herox")):
+        assert (list(scores(generation, walrus)), list(scores(generation, heron))) == ([140], [141])
+    often = max(scores(generation, "brokex").values())
+    assert scores(generation, "walrux")[140] > 2 * often
+    found = generation.words.search(generation.words.terms("walrus broker"), 9)
+    assert found.perfect == pytest.approx((1.2 + 1) * sum(found.rarity.values()))
 
 
 def test_another_process_sees_what_waits_and_what_was_folded(tmp_path: Path) -> None:

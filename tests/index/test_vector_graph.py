@@ -1,4 +1,9 @@
-"""A graph over many vectors finds the rows that looking at all finds, whatever was added, deleted or damaged since."""
+"""A graph over many vectors finds the rows that looking at all finds, whatever was added, deleted or damaged since.
+
+Mutants that make no difference: how thoroughly a graph is made, by how many threads, and whether it is made anew or
+continued, which takes longer and finds the same; `<` where as many vectors came after the graph as are wanted; a writer
+in bulk that adds no text; `None` for `False`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ from storekit import opened
 from engram.adapters.index import vector_graph, vectors
 from engram.adapters.index.vector_graph import GraphFile, make_graph, read_graph_file
 from engram.adapters.index.vectors import GraphCosines, VectorFile
+from engram.adapters.index.writer import GenerationWriter
 from engram.usecases.index import catch_up
 from engram.usecases.index.refresh import refresh
 from engram.usecases.index.vector_graph import graph_due
@@ -88,6 +94,27 @@ def test_rows_after_the_graph_are_found_and_deleted_ones_are_not(tmp_path: Path)
     assert share_found(file, ROWS, ROWS) >= 0.97
     newest = clustered(ROWS, 1)[-1]
     assert ROWS - 1 in file.cosines(newest, ROWS, ROWS).largest(1)
+
+
+def test_a_row_with_very_many_near_vectors_leaves_room_for_others(tmp_path: Path) -> None:
+    counts = [200, *[1] * (ROWS - 200)]
+    query = clustered(1, 8)[0]
+    every = clustered(sum(counts), 1)
+    every[:200] = query + 0.001 * every[:200]
+    file = VectorFile(str(tmp_path), WIDTH)
+    file.write(0, 0, every / np.linalg.norm(every, axis=1)[:, None], counts)
+    with_graph(file, len(counts), sum(counts))
+    found = file.cosines(query, len(counts), sum(counts)).largest(5)
+    assert 0 in found
+    assert len(found) >= 5
+
+
+def test_a_folder_in_place_of_its_file_is_no_graph(tmp_path: Path) -> None:
+    place = tmp_path / "graph-x.usearch"
+    place.mkdir()
+    file = GraphFile(place.name, place.stat().st_size, 0, ROWS, 320)
+    assert vector_graph.is_there(str(tmp_path), file)
+    assert not vector_graph.is_whole(str(tmp_path), file)
 
 
 def test_a_graph_is_continued_with_the_vectors_that_came_after_it(tmp_path: Path) -> None:
@@ -239,6 +266,19 @@ def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Pa
         assert second is not None
         assert Path(generation.folder, second.name).stat().st_size == second.size
         assert generation.verify() == []
+
+
+def test_a_graph_that_no_catalog_can_name_is_an_error(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store_with_graph(tmp_path / "store", home) as engram:
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert generation.graph_file is not None
+        Path(generation.folder, generation.graph_file.name).unlink()
+        monkeypatch.setattr(GenerationWriter, "commit", Mock(side_effect=OSError(28, "No space left")))
+        with pytest.raises(OSError, match="No space left"):
+            make_store_graph(engram.store)
 
 
 @pytest.mark.slow
