@@ -5,7 +5,7 @@ python=$1 file=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 wanted=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$(dirname "${BASH_SOURCE[0]}")/../engram/version.py")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export HOME=$work/home ENGRAM_BACKGROUND=none
+export HOME=$work/home ENGRAM_BACKGROUND=inline
 mkdir "$HOME" "$work/repository"
 "$python" -m venv "$work/venv"
 bin=$work/venv/bin
