@@ -149,6 +149,8 @@ def judged_store(folder: str, entries: int, lines: int) -> str:
         say(f"{entries:,} entries and {lines:,} judgements: generating the store")
         shutil.rmtree(root, ignore_errors=True)
         init(root)
+        for setting in ("gc.auto", "maintenance.auto"):  # nothing is packed while the store is copied
+            git(root, "config", setting, "0")
         made = [(path, without_accounts(lore)) for path, lore in generate.lore_files(entries, SEED)]
         write_lore(root, made)
         git(root, "add", "--all")
@@ -273,8 +275,6 @@ class Scene:
         say("syncs")
         hub, there = os.path.join(self._folder, "hub.git"), os.path.join(self._folder, "there")
         git(self._folder, "init", "-q", "--bare", "-b", git(self.here, "branch", "--show-current"), hub)
-        for setting in ("gc.auto", "maintenance.auto"):
-            git(self.here, "config", setting, "0")
         git(self.here, "remote", "add", "origin", hub)
         self._sync(self.here)
         git(self._folder, "clone", "-q", hub, there)

@@ -229,13 +229,14 @@ class GenerationWriter:
         from engram.adapters.index.words import terms_of
 
         generation, connection = self._generation, self._generation.catalog.connection
+        if self._words is None and (
+            len(self._new) + delta.count(connection) > delta.MOST
+            or not (self._bulk or generation.words_in_step())
+        ):
+            self._fold()
         if self._words is None:
             new = {row: terms_of(text) for row, text in self._new.items()}
-            if (
-                len(new) + delta.count(connection) > delta.MOST
-                or not (self._bulk or generation.words_in_step())
-                or generation.delta.is_off(list(new.values()))
-            ):
+            if generation.delta.is_off(list(new.values())):
                 self._fold()
             else:
                 delta.put(connection, new)

@@ -104,7 +104,8 @@ def finish_interrupted(store: Store) -> bool:
         later = {
             item.path for operation in waiting if operation.op not in names for item in operation.changes
         }
-        if all(path in later or _holds(store, path, found) for path, found in changes.items()):
+        algorithm = layout.hash_name(repo)
+        if all(path in later or _holds(store, path, found, algorithm) for path, found in changes.items()):
             done = advance(repo, head, new, _entries(changes), store.places.state)
     _remove_mark(store)
     return done
@@ -127,13 +128,14 @@ def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Updat
     in_the_way: list[str] = []
     wanted: list[tuple[str, objects.Entry | None, str | None]] = []
     kept: list[tuple[str, bytes | None]] = []
+    algorithm = layout.hash_name(store.repository)
     for path, found in merge.changes.items():
         after = None if path in merge.left_out else found.after
         if path in merge.left_out and found.before is None:
             continue
         keeps = path in uncommitted or is_left_to_git(path, store.places.folder)
         try:
-            raw, oid = _read(store, path)
+            raw, oid = _read(store, path, algorithm)
             readable = not (keeps and is_obstructed(store, path))
         except StoreError:
             raw, oid, readable = None, None, False
@@ -176,22 +178,22 @@ def _uncommitted(
     ]
 
 
-def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
+def _read(store: Store, path: str, algorithm: str) -> tuple[bytes | None, str | None]:
     """Return the bytes of a file in the work tree and the id they have in git; None twice where there is no file."""
     try:
         raw = store.files.read(path)
     except NotFoundError:
         return None, None
-    return raw, objects.blob_oid(raw, layout.hash_name(store.repository))
+    return raw, objects.blob_oid(raw, algorithm)
 
 
 def _oid(entry: objects.Entry | None) -> str | None:
     return entry.oid if entry else None
 
 
-def _holds(store: Store, path: str, found: Difference) -> bool:
+def _holds(store: Store, path: str, found: Difference, algorithm: str) -> bool:
     try:
-        return _read(store, path)[1] == _oid(found.after)
+        return _read(store, path, algorithm)[1] == _oid(found.after)
     except StoreError:
         return False
 
