@@ -1,4 +1,8 @@
-"""The catalog returns what was stored, and notices what others changed in its file."""
+"""The catalog returns what was stored, and notices what others changed in its file.
+
+Mutants that make no difference: a catalog or an index that is closed when nothing refers to it any more instead of
+before; how long a lock of SQLite is waited for, and how much of CURRENT is read, give or take a little.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Texts that wait beside the word index: found like those in it, with the same scores, and folded into it in the end."""
+"""Texts that wait beside the word index: found like those in it, with the same scores, and folded into it in the end.
+
+Mutants that make no difference: how many texts wait, give or take one.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed.
 
-Mutants that make no difference: the check numbers of vectors in an index that has none.
+Mutants that make no difference: the check numbers of vectors in an index that has none; a longer random mark.
 """
 
 from __future__ import annotations
