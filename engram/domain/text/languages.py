@@ -53,9 +53,7 @@ RUSSIAN = "russian"  # also of what else is written in Cyrillic letters: some en
 LANGUAGES = (*_FUNCTION_WORDS, RUSSIAN)
 _LEAST = 2  # different function words of a language
 _LEAST_SHARE = 0.15  # of all words of a text, repeated ones too
-_TIMES_ENGLISH = (
-    1.5  # times as many as the English ones, at least: a sentence in another language leaves code English
-)
+_TIMES_ENGLISH = 1.5  # as many as the English ones, at least: one sentence in it leaves code English
 _MOST_READ = 2000  # characters
 _WORD = re.compile(r"[^\W\d_]+")
 _CYRILLIC = re.compile("[\u0400-\u04ff]+")
