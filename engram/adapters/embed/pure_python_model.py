@@ -24,7 +24,7 @@ from engram.adapters.plain_numbers import products, unit_rows
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from engram.adapters.embed.model_files import TensorFile
     from engram.adapters.embed.protocols import PlainModel, Tokenizer
@@ -95,20 +95,22 @@ class PurePythonModel:
 
 
 class PlainNeural:
-    """The same for `neural`: the bundled vector and what the map makes of it, each times its factor."""
+    """The same for `neural`: the bundled vector and what the map makes of it, each times its factor, by the text."""
 
-    def __init__(self, bundled: PlainModel, mapping: QuestionMap, first: float, second: float) -> None:
+    def __init__(
+        self, bundled: PlainModel, mapping: QuestionMap, factors: Callable[[str], tuple[float, float]]
+    ) -> None:
         self.nearness = bundled.nearness
         self._bundled = bundled
         self._mapping = mapping
-        self._factors = first, second
+        self._factors = factors
 
     def direction(self, text: str) -> list[int]:
         """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
         static = self._bundled.direction(text)
         if not static:
             return []
-        first, second = self._factors
+        first, second = self._factors(text)
         return _quantised(static, first) + _quantised(self._mapping.of_direction(static), second)
 
 
