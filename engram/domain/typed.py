@@ -16,14 +16,23 @@ if TYPE_CHECKING:
 else:
     from _collections import _tuplegetter
 
-    def _first(made):
-        """The `__new__` of a value type until its first value: it makes way for one with named arguments.
+    _FEW = 10  # values, after which it pays to compile
 
-        Compiling that is most of what `collections.namedtuple` costs, and a command uses a third of the types it imports.
+    def _first(made):
+        """The `__new__` of a value type for its first values: it makes way for one with named arguments.
+
+        Compiling that is most of what `collections.namedtuple` costs, and a command makes one or two values of most types.
         """
+        fields, count = made._fields, 0
 
         def __new__(_cls, *values, **named):  # noqa: N807
-            names = ", ".join(made._fields)
+            nonlocal count
+            count += 1
+            given = dict(zip(fields, values, strict=False)) | named
+            found = made._field_defaults | given
+            if count <= _FEW and len(given) == len(values) + len(named) and found.keys() == {*fields}:
+                return tuple.__new__(_cls, map(found.get, fields))
+            names = ", ".join(fields)
             code = f"lambda _cls, {names}: _new(_cls, ({names},))" if names else "lambda _cls: _new(_cls)"
             new = eval(code, {"_new": tuple.__new__, "__builtins__": {}})  # noqa: S307 - names of fields only
             new.__name__, new.__qualname__ = "__new__", f"{made.__qualname__}.__new__"

@@ -82,8 +82,8 @@ def bundled_tokenizer(folder: str) -> Tokenizer:
     In scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
     """
     try:
-        with open(os.path.join(folder, VOCABULARY_FILE), encoding="utf-8") as file:
-            words = file.read().split("\n")
+        with open(os.path.join(folder, VOCABULARY_FILE), "rb") as file:
+            words = file.read().decode().split("\n")
     except (OSError, ValueError) as error:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
     vocabulary = Vocabulary(dict(zip(words, range(len(words)), strict=True)), BUNDLED_SPECIAL)

@@ -13,6 +13,7 @@ from math import log
 
 from engram.domain.exchange.markdown_blocks import FENCE, HEADING, TEXT, Block, scan
 from engram.domain.recall.budget import WHOLE, Excerpt
+from engram.domain.text.scripts import cjk_run
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.text.wording import stem
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -38,7 +39,6 @@ _MOST_TERMS = 200
 _MOST_PARTS = 300  # of which the nearness is asked: entries have ten to a hundred, a file written by hand may have any number
 
 _WORD = re.compile(r"[^\W_]+")
-_WIDE = re.compile("[\u3005-\u30fa\u30fc-\u30ff\u3400-\u9fff\uac00-\ud7a3]")  # CJK: no spaces between words
 _ABBREVIATED = "".join(
     rf"(?<!\b{one})"
     for one in (r"e\.g", r"i\.e", "cf", "vs", "approx", "resp", "etc", "Dr", "Mr", "Mrs", "No")
@@ -78,7 +78,7 @@ def terms(text: str) -> set[str]:
     """Return the stems of the words of a text; of a script without spaces each two letters that follow one another."""
     found = set()
     for word in _WORD.findall(text.lower()):
-        if _WIDE.search(word):
+        if not word.isascii() and cjk_run().search(word):  # no spaces between words
             found.update([word[at : at + 2] for at in range(max(1, len(word) - 1))])
         elif word not in STOP_WORDS:
             found.add(stem(word))
