@@ -122,7 +122,7 @@ class Engram(
             recorded = record_once(self.store, draft, key)
         else:
             recorded = recording.record(self.store, draft)
-        self._changed()
+        self._schedule_commit()
         return recorded
 
     def record_all(self, drafts: Sequence[recording.Draft]) -> builtins.list[Ingested]:
@@ -130,7 +130,7 @@ class Engram(
         from engram.usecases.recording.ingest import ingest
 
         done = ingest(self.store, drafts)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def query(
@@ -190,7 +190,7 @@ class Engram(
             scope=scope,
             again=again,
         )
-        self._changed()
+        self._schedule_commit()
         return judged
 
     def get(self, name: str) -> Shown:
@@ -225,12 +225,12 @@ class Engram(
         from engram.usecases.recording.edit import edit
 
         shown = edit(self.store, name, wanted, digest)
-        self._changed()
+        self._schedule_commit()
         return shown
 
     def edited(self) -> None:
         """Have committed what a use case wrote that has no method here."""
-        self._changed()
+        self._schedule_commit()
 
     def forget(self, *names: str, digest: str = "", key: str = "") -> builtins.list[Shown]:
         """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError, StaleError (see `Putting`)."""
@@ -240,7 +240,7 @@ class Engram(
         gone = (
             forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)
         )
-        self._changed()
+        self._schedule_commit()
         return gone
 
     def import_markdown(
@@ -261,7 +261,7 @@ class Engram(
 
         options = Options(category, words(tags), redact=redact, dry_run=dry_run, kind=kind)
         done = import_lore(self.store, os.path.expanduser(folder), options)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
@@ -358,7 +358,7 @@ class Engram(
             committer.stop(patience)
         self._committers.clear()
 
-    def _changed(self) -> None:
+    def _schedule_commit(self) -> None:
         """Have committed what was written, in each store that keeps a journal for git."""
         if not self._background:
             return

@@ -28,7 +28,7 @@ from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E
 from engram.domain import errors  # noqa: E402
 from engram.domain.entry.categories import ALIASES, Categories  # noqa: E402
 from engram.domain.recall.ranking import BY_BOTH, BY_WORDS  # noqa: E402
-from engram.domain.review.review import KINDS, allowed  # noqa: E402
+from engram.domain.review.review import KINDS, allowed_decisions  # noqa: E402
 from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -305,7 +305,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
 def review() -> str:
     """Every kind of review item with what can be decided about it."""
     rows = [
-        (f"`{kind}`", "; ".join(f"`{name}`: {what}" for name, what in allowed(kind).items()))
+        (f"`{kind}`", "; ".join(f"`{name}`: {what}" for name, what in allowed_decisions(kind).items()))
         for kind in KINDS
     ]
     return "\n".join(_table(("Kind", "What can be decided"), rows)) + "\n"

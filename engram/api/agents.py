@@ -42,7 +42,7 @@ class Teaming(Part):
 
         profile = AgentProfile(id, name, words(capabilities), default_scope, tuple(settings.items()), text)
         registered = register_agent(self.store, profile)
-        self._changed()
+        self._schedule_commit()
         return registered
 
     def team(self) -> list[KnownAgent]:
@@ -70,7 +70,7 @@ class Teaming(Part):
 
         where = store_of_agent(self.store, agent or self.store.caller.agent, scope)
         done = handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files))
-        self._changed()
+        self._schedule_commit()
         return done
 
     def handoffs(self, agent: str | None = None) -> list[Handoff]:
@@ -94,7 +94,7 @@ class Teaming(Part):
         from engram.usecases.agents.conversations import summarize
 
         done = summarize(self.store, summary, participants=words(participants), files=words(files), new=new)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def conversations(self, limit: int = 10) -> list[Conversation]:
@@ -128,7 +128,7 @@ class Teaming(Part):
             self.store, topic, max_tokens, agent=agent, scope=scope, take=take, most=most, sessions=sessions,
             entities=entities,
         )  # fmt: skip
-        self._changed()
+        self._schedule_commit()
         return found
 
     def observe(self, text: str, *, agent: str = "", files: Words = (), scope: str = "") -> Observed:
@@ -170,5 +170,5 @@ class Teaming(Part):
         from engram.usecases.upkeep.maintain import maintain
 
         done = maintain(self.store, dry_run=dry_run)
-        self._changed()
+        self._schedule_commit()
         return done

@@ -66,7 +66,7 @@ class Curating(Part):
         if dry_run:
             return preview(self.store, wanted, decision)
         done = decide(self.store, wanted, decision, days=days, result=result)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def ask_again(self, done: Decided) -> None:
@@ -86,7 +86,7 @@ class Curating(Part):
 
         raw = text.encode() if isinstance(text, str) else text
         found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
-        self._changed()
+        self._schedule_commit()
         return found
 
     def consolidate(
@@ -123,7 +123,7 @@ class Curating(Part):
         from engram.usecases.consolidation.consolidate import apply
 
         done = apply(self.store, plan)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> UsefulnessList:

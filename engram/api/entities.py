@@ -54,5 +54,5 @@ class Linking(Part):
 
         wanted = LinkRequest(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
         linked = link_entity(self.store, wanted)
-        self._changed()
+        self._schedule_commit()
         return linked

@@ -56,9 +56,9 @@ class Looking(Part):
 
     def surfaced(self, name: str, limit: int = 20) -> list[Surfaced]:
         """The last queries that an entry answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
-        from engram.usecases.recall.recall_log import surfaced
+        from engram.usecases.recall.recall_log import list_recalls
 
-        return surfaced(self.store, name, limit)
+        return list_recalls(self.store, name, limit)
 
     def configuration(self) -> list[Setting]:
         """Every setting: `.key`, the `.value` in force, its `.origin` (default, store, user). Raises ConfigError."""

@@ -19,7 +19,7 @@ class Part(ABC):
     store: Store
 
     @abstractmethod
-    def _changed(self) -> None:
+    def _schedule_commit(self) -> None:
         """Have committed what was written."""
 
 

@@ -141,7 +141,7 @@ class Sharing(Part):
         from engram.usecases.recording.promote import promote
 
         done = promote(self.store, names, to, dry_run=dry_run)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
@@ -169,7 +169,7 @@ class Sharing(Part):
         from engram.usecases.opening.scopes import reach
 
         done = undo(reach(self.store, scope), count, deed)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def redo(self, *, scope: str = "") -> Undone:
@@ -178,7 +178,7 @@ class Sharing(Part):
         from engram.usecases.opening.scopes import reach
 
         done = redo(reach(self.store, scope))
-        self._changed()
+        self._schedule_commit()
         return done
 
     def restore(self, name: str, at: str) -> Restored:
@@ -189,7 +189,7 @@ class Sharing(Part):
         from engram.usecases.history.restore import restore
 
         done = restore(self.store, name, at)
-        self._changed()
+        self._schedule_commit()
         return done
 
     @abstractmethod

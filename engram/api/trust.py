@@ -41,7 +41,7 @@ class Trusting(Part):
         from engram.usecases.review import trust
 
         rejected = trust.reject(self.store, names, everything=everything, delete=delete)
-        self._changed()
+        self._schedule_commit()
         return rejected
 
     def ignore(self, *sources: str) -> int:
@@ -52,9 +52,9 @@ class Trusting(Part):
 
     def heed(self, *sources: str) -> int:
         """Let such sources count again; how many. Raises NotFoundError for one that is not set aside, StoreError."""
-        from engram.usecases.judgements.set_aside import heed
+        from engram.usecases.judgements.set_aside import restore_sources
 
-        return heed(self.store, sources)
+        return restore_sources(self.store, sources)
 
     def ignored(self) -> list[Ignored]:
         """The sources that are set aside, by id. Raises StoreError, GitError."""

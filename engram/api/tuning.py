@@ -24,5 +24,5 @@ class Evolving(Part):
 
         done = evolve_store(self.store, apply=apply, revert=revert, user=user)
         if done.file:
-            self._changed()
+            self._schedule_commit()
         return done

@@ -68,7 +68,7 @@ class Putting(Part):
             from engram.usecases.recording.upsert import put
 
             done = put(self.store, lore_id, draft, digest=digest, new=new)
-        self._changed()
+        self._schedule_commit()
         return done
 
     def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
@@ -84,7 +84,7 @@ class Putting(Part):
             shown = edit_once(self.store, name, edit_of(changes), key, digest=digest)
         else:
             shown = patch(self.store, name, changes, digest)
-        self._changed()
+        self._schedule_commit()
         return shown
 
     def delta(self, since: datetime | str = "", limit: int | None = None) -> Delta:

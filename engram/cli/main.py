@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _speak_utf8()
     try:
-        code = _tell_version() if given[:1] in (["--version"], ["-V"]) else _run(given)
+        code = _print_version() if given[:1] in (["--version"], ["-V"]) else _run(given)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence(1)
         return 0
     except OSError as error:
-        return _unsaid(error)
+        return _report_unwritable(error)
 
 
 def _silence(stream: int) -> None:
@@ -58,7 +58,7 @@ def _silence(stream: int) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
-def _unsaid(error: OSError) -> int:
+def _report_unwritable(error: OSError) -> int:
     """The exit code where the answer could not be written, for example to a full disk."""
     _silence(1)
     try:
@@ -68,7 +68,7 @@ def _unsaid(error: OSError) -> int:
     return 1
 
 
-def _tell_version() -> int:
+def _print_version() -> int:
     from engram.version import __version__
 
     print(f"engram {__version__}")
@@ -82,9 +82,9 @@ def _run(given: list[str]) -> int:
 
     given = command_first(given)
     if given[:1] == ["hook"] and "--help" not in given and "-h" not in given:
-        from engram.hooks.process import guarded
+        from engram.hooks.process import run_guarded
 
-        return guarded(lambda: _dispatch(given, Output(json="--json" in given)), given)
+        return run_guarded(lambda: _dispatch(given, Output(json="--json" in given)), given)
     output = Output(json="--json" in given[: given.index("--")] if "--" in given else "--json" in given)
     try:
         return _dispatch(given, output)
@@ -98,17 +98,19 @@ def _run(given: list[str]) -> int:
         output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
         return EngramError.exit_code
     except KeyboardInterrupt:
-        output.error(_coded("interrupted", "Interrupted.", "What was acknowledged before is safe."))
+        output.error(_error_with_code("interrupted", "Interrupted.", "What was acknowledged before is safe."))
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
         message = f"An error that should not happen: {type(error).__name__}: {error}."
-        output.error(_coded("internal", message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is."))
+        output.error(
+            _error_with_code("internal", message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is.")
+        )
         return EngramError.exit_code
 
 
-def _coded(code: str, message: str, hint: str) -> EngramError:
+def _error_with_code(code: str, message: str, hint: str) -> EngramError:
     from engram.domain.errors import EngramError
 
     error = EngramError(message, hint)

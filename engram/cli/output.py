@@ -113,7 +113,7 @@ def shorten(text: str, width: int) -> str:
     return text[:kept].rstrip() + "…"
 
 
-def fitted(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """Exactly `width` columns: shortened, or with spaces behind it."""
     text = shorten(text, width)
     return text + " " * (width - cells(text))

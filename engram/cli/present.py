@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, age, bar, fitted
+from engram.cli.output import BOLD, CYAN, DIM, age, bar, pad
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
@@ -158,17 +158,17 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
     head += f"{two_decimals(hit.confidence)}  "
     if width >= _NARROW:
-        head += f"{fitted(hit.category, category)} "
+        head += f"{pad(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
-    who = f" {fitted(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDEST else ""
+    who = f" {pad(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDEST else ""
     tail = f"{who} {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []
     marks += ["disputed"] if hit.conflicts else []
     marks += ["past retention"] if is_past_retention(call, hit, now) else []
     title = f"({', '.join(marks)}) {safe_text(hit.title)}" if marks else safe_text(hit.title)
-    return head + fitted(title, room) + call.output.styled(tail, DIM)
+    return head + pad(title, room) + call.output.styled(tail, DIM)
 
 
 def is_past_retention(call: Call, hit: Hit, now: float) -> bool:

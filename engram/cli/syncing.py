@@ -22,7 +22,7 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
     """
     if not (call.arguments.yes or call.is_interactive):
         return
-    store = _opened(path)
+    store = _open_store(path)
     if store is None:
         return
     from engram.usecases.store import sync_consent
@@ -54,7 +54,7 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
 
 def allow_cloned(call: Call, path: str) -> None:
     """Let a store that a person cloned from its remote sync with it by itself: that is what they cloned it for."""
-    store = _opened(path)
+    store = _open_store(path)
     if store is None:
         return
     from engram.usecases.store import sync_consent
@@ -73,7 +73,7 @@ def allow_cloned(call: Call, path: str) -> None:
         store.close()
 
 
-def _opened(path: str | None) -> Store | None:
+def _open_store(path: str | None) -> Store | None:
     """Return the store at a path, or the one around here; None where there is none yet, or it cannot be opened."""
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.opening.open_store import is_first_run, open_store

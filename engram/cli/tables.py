@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import DIM, cells, fitted, shorten
+from engram.cli.output import DIM, cells, pad, shorten
 from engram.domain.explore.tables import format_cell
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -27,8 +27,8 @@ def show_table(output: Output, table: Table) -> None:
     """
     lines = [[safe_text(format_cell(cell)) for cell in line] for line in (table.columns, *table.rows)]
     columns = list(zip(*lines, strict=True))
-    dated = [_dated(column) for column in columns]
-    if _room(_wanted(columns)) <= output.width:
+    dated = [_shorten_times(column) for column in columns]
+    if _room(_column_widths(columns)) <= output.width:
         _show_rows(output, columns)
     elif table.rows and _room(_pieces(dated)) > output.width:
         _show_cells(output, columns)
@@ -41,9 +41,9 @@ def show_table(output: Output, table: Table) -> None:
 
 
 def _show_rows(output: Output, columns: list[tuple[str, ...]]) -> None:
-    widths = _widths(tuple(column[0] for column in columns), _wanted(columns), output.width)
+    widths = _widths(tuple(column[0] for column in columns), _column_widths(columns), output.width)
     for number, line in enumerate(zip(*columns, strict=True)):
-        text = _BETWEEN.join(map(fitted, line, widths)).rstrip()
+        text = _BETWEEN.join(map(pad, line, widths)).rstrip()
         output.line(text if number else output.styled(text, DIM))
 
 
@@ -55,16 +55,16 @@ def _show_cells(output: Output, columns: list[tuple[str, ...]]) -> None:
             output.line()
         for column in columns:
             value = shorten(column[row], max(output.width - indent, _READABLE))
-            output.line((output.styled(fitted(column[0], indent), DIM) + value).rstrip())
+            output.line((output.styled(pad(column[0], indent), DIM) + value).rstrip())
 
 
-def _wanted(columns: list[tuple[str, ...]]) -> list[int]:
+def _column_widths(columns: list[tuple[str, ...]]) -> list[int]:
     return [max(map(cells, column)) for column in columns]
 
 
 def _pieces(columns: list[tuple[str, ...]]) -> list[int]:
     """The widths below which nothing can be read: of each cell a piece, of ids all."""
-    wanted = zip(columns, _wanted(columns), strict=True)
+    wanted = zip(columns, _column_widths(columns), strict=True)
     return [width if column[0] in _IDS else min(width, _READABLE) for column, width in wanted]
 
 
@@ -72,7 +72,7 @@ def _room(widths: list[int]) -> int:
     return sum(widths) + len(_BETWEEN) * (len(widths) - 1)
 
 
-def _dated(column: tuple[str, ...]) -> tuple[str, ...]:
+def _shorten_times(column: tuple[str, ...]) -> tuple[str, ...]:
     """A column of times as dates; any other as it is."""
     values = [cell for cell in column[1:] if cell]
     times = values and all(

@@ -65,7 +65,7 @@ def scope_names(settings: Settings) -> tuple[str, ...]:
     return (*BUILT_IN_SCOPES, *settings.teams())
 
 
-def checked_scope(settings: Settings, name: str) -> str:
+def check_scope(settings: Settings, name: str) -> str:
     """Return the scope of that name, also where another program's word for it is given. Raises UsageError."""
     known, teams = scope_names(settings), settings.teams()
     if name in known:
@@ -82,7 +82,7 @@ def checked_scope(settings: Settings, name: str) -> str:
     raise UsageError(f"'{name[:60]}' is not a scope.", f"Scopes here: {', '.join(known)}.")
 
 
-def checked_team_name(name: str) -> str:
+def check_team_name(name: str) -> str:
     """`name`, if a team's scope may be called so. Raises UsageError."""
     if name in BUILT_IN_SCOPES:
         raise UsageError(f"The name {name} is taken.", f"{', '.join(BUILT_IN_SCOPES)} are always there.")

@@ -218,7 +218,7 @@ def check(name: str, value: object, where: str) -> object:
     return value
 
 
-def parsed(key: Key, text: str) -> object:
+def parse_value(key: Key, text: str) -> object:
     """Parse a value given as text: texts as they are, other types as JSON or a list with commas. Raises ConfigError."""
     import json
 
@@ -244,7 +244,7 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     return found
 
 
-def renamed(values: Mapping[str, object]) -> dict[str, object]:
+def replace_aliases(values: Mapping[str, object]) -> dict[str, object]:
     """Return the checked values with older names replaced; the newer name wins, and of several older ones a false."""
     found = {name: value for name, value in values.items() if name not in ALIASES}
     for old, name in ALIASES.items():

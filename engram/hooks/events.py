@@ -74,8 +74,8 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    said = (_answers(store, text, payload.cwd), _asked_before(store))
-    return Reply("\n\n".join(part for part in said if part))
+    texts = (_answers(store, text, payload.cwd), _pending_question(store))
+    return Reply("\n\n".join(part for part in texts if part))
 
 
 def _answers(store: Store, text: str, working: str) -> str:
@@ -97,7 +97,7 @@ def _answers(store: Store, text: str, working: str) -> str:
     return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 
-def _asked_before(store: Store) -> str:
+def _pending_question(store: Store) -> str:
     """Return the question that the end of a turn left for this prompt, where it costs no turn of its own; "" for none."""
     memory, session = HookMemory(store.state), store.caller.session
     if not memory.marked(LEFT, session):
@@ -302,7 +302,9 @@ def _question(store: Store) -> str:
     memory, session = HookMemory(store.state), store.caller.session
     recalled = memory.marked(RECALLED, session)
     open_ = [
-        ref for ref in store.session_state.refs(session) if ref.id in recalled and not _judged(store, ref.id)
+        ref
+        for ref in store.session_state.refs(session)
+        if ref.id in recalled and not _is_judged(store, ref.id)
     ][:_MOST_ASKED]
     now = store.clock.now().timestamp()
     if not open_ or not memory.is_on_disk or not memory.mark(ASKED, session, "feedback", now):
@@ -315,7 +317,7 @@ def _question(store: Store) -> str:
     return f"{QUESTION}\n{named}"
 
 
-def _judged(store: Store, lore_id: str) -> bool:
+def _is_judged(store: Store, lore_id: str) -> bool:
     from engram.domain.entry.confidence import KINDS
 
     return any(store.state.has_judged(store.caller.session, lore_id, kind) for kind in KINDS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from engram.adapters.agents.transcript import patched
+from engram.adapters.agents.transcript import files_of_patch
 from engram.domain.agents.fence import remove_hook_context
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -119,7 +119,7 @@ def read_input(stream: BinaryIO) -> Input:
 
 def parse(given: Input) -> Payload | None:
     """Return the payload, or None where these bytes are no JSON object."""
-    found = _parted(given) if given.tail else _decoded(given.head)
+    found = _parse_parts(given) if given.tail else _decode(given.head)
     if not isinstance(found, dict):
         return None
     texts = {name: _text(found, places, is_output=name in _OUTPUTS) for name, places in _TEXTS.items()}
@@ -139,22 +139,22 @@ def parse(given: Input) -> Payload | None:
     )
 
 
-def _decoded(raw: bytes) -> object:
+def _decode(raw: bytes) -> object:
     try:
         return json.loads(raw.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
 
 
-def _parted(given: Input) -> object:
+def _parse_parts(given: Input) -> object:
     """Return what head and tail say; the head alone where the two are not parts of one long text, as they mostly are."""
     closing = _closing(given.head)
     ends = (b'"', b"", b'":null', b":null", b"null", b'"":null')
     for cut in range(_ESCAPE):  # the half of an escape may stand at the end
         head = given.head[: len(given.head) - cut]
-        found = next((found for end in ends if (found := _decoded(head + end + closing)) is not None), None)
+        found = next((found for end in ends if (found := _decode(head + end + closing)) is not None), None)
         if found is not None:
-            joined = (_decoded(head + _CUT + given.tail[start:]) for start in range(_ESCAPE))
+            joined = (_decode(head + _CUT + given.tail[start:]) for start in range(_ESCAPE))
             return next((one for one in joined if one is not None), found)
     return None
 
@@ -174,7 +174,7 @@ def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
     """Return the files that a tool is called for, those of a patch included."""
     named = [_value(found, place) for place in _FILES]
     files = [name[:1000] for name in named if isinstance(name, str) and name]
-    return tuple(dict.fromkeys([*files, *patched(command)]))[:_MOST_FILES]
+    return tuple(dict.fromkeys([*files, *files_of_patch(command)]))[:_MOST_FILES]
 
 
 def _text(found: dict[str, object], places: tuple[str, ...], *, is_output: bool) -> str:

@@ -53,7 +53,7 @@ class Deadline:
         self._done.acquire()
         _thread.start_new_thread(self._watch, (seconds,))
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """What was to be done is done."""
         self._done.release()
 
@@ -68,7 +68,7 @@ class Deadline:
             os._exit(0)
 
 
-def guarded(run: Callable[[], int], arguments: list[str]) -> int:
+def run_guarded(run: Callable[[], int], arguments: list[str]) -> int:
     """Run a hook; whatever happens in it is no trouble of the agent's, and a line in the activity log.
 
     ENGRAM_TRACEBACK lets errors through.
@@ -87,7 +87,7 @@ def guarded(run: Callable[[], int], arguments: list[str]) -> int:
         return 0
     finally:
         _deadline = None
-        deadline.call_off()
+        deadline.cancel()
 
 
 def _note_failure(call: Call, error: Exception) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from engram.domain.errors import ValidationError
 from engram.domain.text.safe_text import safe_json, safe_text
-from engram.http.problems import ProblemError, of_shape, refused
+from engram.http.problems import ProblemError, of_shape, refusal
 from engram.mcp.memory import Caller
 from engram.usecases.store.judgements import plain_name
 
@@ -47,7 +47,7 @@ def caller_of(request: Request) -> Caller:
     return Caller(session, agent, _nobody_listens, "http", client)
 
 
-def sent_by(request: Request, source_id: str) -> None:
+def note_sender(request: Request, source_id: str) -> None:
     """Note whom the body names as the client that sends the request."""
     request.state.client = plain_name(source_id)
 
@@ -64,14 +64,14 @@ async def body_of(request: Request, *kinds: str) -> Any:
     """The JSON of a request, which may be of these media types too. Raises ProblemError where it has none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, *kinds):
-        raise refused(415, "not-json", "The body must be JSON.", f"Send Content-Type: {JSON}.")
+        raise refusal(415, "not-json", "The body must be JSON.", f"Send Content-Type: {JSON}.")
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError):  # a decoding error is one, too
-        raise refused(400, "not-json", "The body is not JSON.", "Send one JSON document in UTF-8.") from None
+        raise refusal(400, "not-json", "The body is not JSON.", "Send one JSON document in UTF-8.") from None
 
 
-def shaped(model: type[M], body: Any, at: str = "") -> M:
+def parse_body(model: type[M], body: Any, at: str = "") -> M:
     """The body as the shape it should have. Raises ProblemError with each place where it has not."""
     try:
         return model.model_validate(body)
@@ -90,7 +90,7 @@ def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
             raise ProblemError(
                 422, ValidationError(field[:200], message, f"It may have: {', '.join(known)}.")
             )
-    return shaped(tool.fn_metadata.arg_model, body, at).model_dump_one_level()
+    return parse_body(tool.fn_metadata.arg_model, body, at).model_dump_one_level()
 
 
 class Json(JSONResponse):

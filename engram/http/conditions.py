@@ -54,7 +54,7 @@ async def write(
     )
 
 
-def expected(request: Request) -> str:
+def expected_digest(request: Request) -> str:
     """The digest that If-Match asks for; "" without it. Raises ValidationError where it names several."""
     given = request.headers.get(MATCH_HEADER, "").strip()
     if given in ("", ANY):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?:[0-9A-HJKMNP-TV-Z]{4,26}|L[1-9][0-9]{0,8})", re.IGNORECASE)
 
 
-def checked_name(request: Request) -> str:
+def name_in_path(request: Request) -> str:
     """The name in the path. Raises NotFoundError for what names no lore."""
     name = str(request.path_params["id"])
     if not _NAME.fullmatch(name):

@@ -51,7 +51,7 @@ class ProblemError(Exception):
         self.where, self.headers = where, dict(headers or {})
 
 
-def refused(
+def refusal(
     status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
 ) -> ProblemError:
     """A request that is not let through."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 
 from engram.domain.errors import UsageError
-from engram.http.calls import MERGE_PATCH, Json, body_of, shaped, work
-from engram.http.conditions import Reply, entity_tag, expected, lore_json, must_be_new, write
-from engram.http.names import checked_name
+from engram.http.calls import MERGE_PATCH, Json, body_of, parse_body, work
+from engram.http.conditions import Reply, entity_tag, expected_digest, lore_json, must_be_new, write
+from engram.http.names import name_in_path
 from engram.http.shapes import Changes, RelationTo, Syncing, Tidying, Whole
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 async def put(request: Request) -> Response:
     """Make the lore with this id what is sent: made where there is none (201), else replaced."""
     name = str(request.path_params["id"])
-    wanted = shaped(Whole, await body_of(request))
-    digest, new = expected(request), must_be_new(request)
+    wanted = parse_body(Whole, await body_of(request))
+    digest, new = expected_digest(request), must_be_new(request)
 
     def do(engram: Engram) -> Reply:
         from engram.usecases.recording.patch import FIELDS
@@ -42,10 +42,10 @@ async def put(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Change the fields that are given (a JSON merge patch: null takes a value away, lists are replaced)."""
-    name = checked_name(request)
-    wanted = shaped(Changes, await body_of(request, MERGE_PATCH))
+    name = name_in_path(request)
+    wanted = parse_body(Changes, await body_of(request, MERGE_PATCH))
     changes = {field: getattr(wanted, field) for field in sorted(wanted.model_fields_set)}
-    digest = expected(request)
+    digest = expected_digest(request)
 
     def do(engram: Engram) -> Reply:
         relations = changes.get("relations")
@@ -63,8 +63,8 @@ def _pairs(relations: list[RelationTo]) -> list[tuple[str, str]]:
 
 async def delete(request: Request) -> Response:
     """Delete an entry; where there is git, its history keeps it."""
-    name = checked_name(request)
-    digest = expected(request)
+    name = name_in_path(request)
+    digest = expected_digest(request)
 
     def do(engram: Engram) -> Reply:
         from engram.usecases.store.store import DEDICATED
@@ -78,7 +78,7 @@ async def delete(request: Request) -> Response:
 
 async def consolidate(request: Request) -> Response:
     """Plan what would tidy the store up, rehearsed on past queries; with `apply` do it, as one commit."""
-    wanted = shaped(Tidying, await body_of(request) if await request.body() else {})
+    wanted = parse_body(Tidying, await body_of(request) if await request.body() else {})
 
     def do(engram: Engram) -> Reply:
         from engram.usecases.consolidation.plan_json import applied_json, plan_json
@@ -92,7 +92,7 @@ async def consolidate(request: Request) -> Response:
 
 async def sync(request: Request) -> Response:
     """Commit what waits, fetch, merge by field, push; meanwhile other requests are answered."""
-    wanted = shaped(Syncing, await body_of(request) if await request.body() else {})
+    wanted = parse_body(Syncing, await body_of(request) if await request.body() else {})
     path = await work(request, lambda engram: engram.path, index=False)
     done = await to_thread.run_sync(_sync, path, dict(wanted))
     return Json({**done.as_dict(), "ok": not done.errors})

@@ -14,7 +14,7 @@ from engram.domain.explore.metrics import CONTENT_TYPE, prometheus
 from engram.domain.text.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
 from engram.http.conditions import entity_tag, is_known, lore_json
-from engram.http.names import checked_name
+from engram.http.names import name_in_path
 from engram.http.problems import ProblemError
 from engram.mcp.tools.core import TOOLS
 from engram.operations.description import HTTP, TEXTS, WHOLE, Operation
@@ -66,7 +66,7 @@ async def listing(request: Request) -> Response:
 
 async def one(request: Request) -> Response:
     """An entry by id, the start of one, or session ref."""
-    name = checked_name(request)
+    name = name_in_path(request)
 
     def do(engram: Engram) -> Shown:
         from engram.usecases.store import activity_log
@@ -84,7 +84,7 @@ async def one(request: Request) -> Response:
     )
 
 
-async def changed(request: Request) -> Response:
+async def list_changes(request: Request) -> Response:
     """What changed in this clone since a cursor or a time: entries that came or are different, ids that went."""
     options = _query_arguments(request, DELTA)
 

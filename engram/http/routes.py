@@ -95,7 +95,7 @@ _TOOLS = [
 RESOURCES = (
     Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
     Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
-    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
+    Resource("GET", "/lore/delta", reading.list_changes, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
     Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
     Resource(
         "POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE

@@ -46,7 +46,7 @@ def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: 
     routes = [Route(path, _one_of(found), methods=list(found)) for path, found in by_path.items()]
     app = Starlette(
         routes=[*routes, Route(DOCUMENT, _document), Route("/openapi.json", _document)],
-        exception_handlers={HTTPException: _not_served},
+        exception_handlers={HTTPException: _handle_unserved},
     )
     app.state.memory = memory
     return Entrance(app, rules, token, limits, _refusal, PUBLIC)
@@ -56,7 +56,7 @@ def serve_api(memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     log_to_stderr("serve")
-    heap.keep_small()
+    heap.limit_arenas()
     rules = serving.transport_rules(address)
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)
@@ -77,7 +77,7 @@ def _one_of(resources: dict[str, Resource]) -> Handler:
         except EngramError as error:
             return problems.response(problems.of_engram(error), request.url.path)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not end a connection without a word
-            return _unexpected(request, error)
+            return _handle_unexpected(request, error)
 
     return handle
 
@@ -96,7 +96,7 @@ def _check_parameters(request: Request, resource: Resource) -> None:
 
 
 def _refusal(refused: RefusedError, path: str) -> Response:
-    problem = problems.refused(refused.status, refused.code, refused.message, refused.hint, refused.headers)
+    problem = problems.refusal(refused.status, refused.code, refused.message, refused.hint, refused.headers)
     return problems.response(problem, path)
 
 
@@ -104,18 +104,18 @@ async def _document(_request: Request) -> Response:
     return JSONResponse(openapi.document())
 
 
-async def _not_served(request: Request, error: Exception) -> Response:
+async def _handle_unserved(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentence = _SENTENCES.get(error.status_code, f"{error.detail}.")
     code = "not-found" if error.status_code == 404 else "not-allowed"
-    problem = problems.refused(error.status_code, code, sentence, f"See {DOCUMENT}.", error.headers)
+    problem = problems.refusal(error.status_code, code, sentence, f"See {DOCUMENT}.", error.headers)
     return problems.response(problem, request.url.path)
 
 
-def _unexpected(request: Request, error: Exception) -> Response:
+def _handle_unexpected(request: Request, error: Exception) -> Response:
     """An error that should not happen; the line on standard error says which."""
     sys.stderr.write(f"engram serve: {type(error).__name__}: {error}\n")
-    problem = problems.refused(
+    problem = problems.refusal(
         500, "internal", f"An error that should not happen: {type(error).__name__}.", "Please report it."
     )
     return problems.response(problem, request.url.path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engram.adapters.files.durable import atomic
 from engram.domain.entry import times
 from engram.domain.errors import ValidationError
-from engram.http.calls import arguments_of, body_of, sent_by, shaped
+from engram.http.calls import arguments_of, body_of, note_sender, parse_body
 from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
 from engram.http.shapes import Batch, FeedbackList, Sent
@@ -32,9 +32,9 @@ async def take_in(request: Request) -> Response:
     """One entry, or several as `{"lore": […]}` or a list: each is accepted, merged or rejected on its own."""
     body = await body_of(request)
     several = isinstance(body, list) or (isinstance(body, dict) and "lore" in body)
-    batch = shaped(Batch, {"lore": body} if isinstance(body, list) else body) if several else None
+    batch = parse_body(Batch, {"lore": body} if isinstance(body, list) else body) if several else None
     items, source_id = (batch.lore, batch.source_id) if batch else ([body], "")
-    sent_by(request, source_id)
+    note_sender(request, source_id)
     read = [_read(item, f"lore[{number}]" if several else "", source_id) for number, item in enumerate(items)]
     drafts = [one for one in read if isinstance(one, Draft)]
     for one in read:
@@ -71,7 +71,9 @@ def _read(item: Any, at: str, source_id: str) -> Draft | ProblemError:
     """An entry that was sent as a draft; in a batch a wrong one stops no other."""
     try:
         own = item if isinstance(item, dict) else {}
-        sent = shaped(Sent, {name: own[name] for name in Sent.model_fields if own.get(name) is not None}, at)
+        sent = parse_body(
+            Sent, {name: own[name] for name in Sent.model_fields if own.get(name) is not None}, at
+        )
         rest = {
             name: value for name, value in own.items() if name not in Sent.model_fields and value is not None
         }
@@ -125,8 +127,8 @@ async def feedback(request: Request) -> Response:
     """Judge lore: lists of refs or ids by outcome, or one by one."""
     body = await body_of(request)
     if isinstance(body, dict) and "feedback" in body:
-        listed = shaped(FeedbackList, body)
-        sent_by(request, listed.source_id)
+        listed = parse_body(FeedbackList, body)
+        note_sender(request, listed.source_id)
         judgements: dict[str, Any] = {
             name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES
         }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
 
-from engram.domain.agents.captured_notes import LEAD, as_lines, marked
+from engram.domain.agents.captured_notes import LEAD, as_lines, heading_of
 from engram.domain.agents.framing import QUOTE
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry.categories import short_name
@@ -25,7 +25,7 @@ def with_captured(engram: Engram, result: CallToolResult, question: str) -> Call
     notes = [note_of(engram.store, lore) for lore in found]
     lines = [LEAD, *(line for note in notes for line in as_lines(note, QUOTE))]
     rows = [
-        {"ref": "", "about": f"{short_name(lore.category)} · {marked(note)}", "text": lore.content}
+        {"ref": "", "about": f"{short_name(lore.category)} · {heading_of(note)}", "text": lore.content}
         for lore, note in zip(found, notes, strict=True)
     ]
     data = dict(result.structured_content or {})

@@ -23,7 +23,7 @@ from engram.domain.review.review import (
     JUNK,
     STALE,
     WEAK,
-    allowed,
+    allowed_decisions,
     check_decision,
 )
 from engram.mcp.tools.tool import answer
@@ -119,7 +119,7 @@ def would(plan: Plan) -> str:
     return ", ".join(f"{kind} {count} ({EFFECTS[kind]})" for kind, count in counts.items() if count)
 
 
-def planned(plan: Plan, *, declined: bool = False) -> CallToolResult:
+def present_plan(plan: Plan, *, declined: bool = False) -> CallToolResult:
     """A plan that was only looked at."""
     if not plan.steps and not plan.withheld:
         return answer("Nothing to tidy up.", Tidied(applied=False))
@@ -135,7 +135,7 @@ def planned(plan: Plan, *, declined: bool = False) -> CallToolResult:
     return answer("\n".join(lines), data)
 
 
-def applied(engram: Engram, plan: Plan) -> CallToolResult:
+def apply_plan(engram: Engram, plan: Plan) -> CallToolResult:
     """Do a plan, and say what was done."""
     done = engram.apply(plan)
     undo = _UNDO if engram.store.places.owns_branch else ""
@@ -144,7 +144,7 @@ def applied(engram: Engram, plan: Plan) -> CallToolResult:
     return answer(f"Done: {summary}. {undo}".rstrip(), data)
 
 
-def promoted(done: Sequence[Promoted]) -> CallToolResult:
+def present_promotion(done: Sequence[Promoted]) -> CallToolResult:
     """What became of lore that were copied to another scope."""
     rows = [Copied(id=one.lore.id, status=one.status, scope=one.to) for one in done]
     lines = [
@@ -154,7 +154,7 @@ def promoted(done: Sequence[Promoted]) -> CallToolResult:
     return answer("\n".join(lines), Promotion(promoted=rows))
 
 
-def changed(shown: Shown) -> CallToolResult:
+def present_change(shown: Shown) -> CallToolResult:
     """An entry after a change."""
     lore = shown.lore
     tags = [neutralize(tag, is_checked=False) for tag in lore.tags]
@@ -176,16 +176,16 @@ def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
 
 def decision_of(engram: Engram, item: str, decision: str) -> str:
     """What a decision means, after `this would`. Raises NotFoundError, AmbiguousError, UsageError."""
-    found = _named(engram, item)
+    found = _find_item(engram, item)
     title = neutralize(found.title, is_checked=False)
-    return f"{decision} {found.id}: {allowed(found.kind)[_checked(found, decision)]} (“{title}”)"
+    return f"{decision} {found.id}: {allowed_decisions(found.kind)[_check_decision(found, decision)]} (“{title}”)"
 
 
-def decided(engram: Engram, item: str, decision: str) -> CallToolResult:
+def apply_decision(engram: Engram, item: str, decision: str) -> CallToolResult:
     """Decide, and say what was done."""
-    found = _named(engram, item)
-    done = engram.decide(found, _checked(found, decision))
-    what = f"{decision}: {allowed(found.kind)[decision]}"
+    found = _find_item(engram, item)
+    done = engram.decide(found, _check_decision(found, decision))
+    what = f"{decision}: {allowed_decisions(found.kind)[decision]}"
     return answer(f"{found.id} {what}.", Reviewed(decided=what, lore=list(done.lore)))
 
 
@@ -199,7 +199,7 @@ def _step_text(step: PlannedStep) -> str:
 
 
 def _waits(item: Item) -> Waits:
-    decisions = {name: what for name, what in allowed(item.kind).items() if name != EDIT}
+    decisions = {name: what for name, what in allowed_decisions(item.kind).items() if name != EDIT}
     return Waits(
         id=item.id, kind=item.kind, lore=list(item.lore), title=neutralize(item.title, is_checked=False),
         why=neutralize(item.why, is_checked=False), proposal=item.proposal, decisions=decisions,
@@ -212,7 +212,7 @@ def _waits_text(item: Waits) -> str:
     return f"{head}\n{quote(item.title)}\n{quote(item.why)}\n{ways}"
 
 
-def _named(engram: Engram, name: str) -> Item:
+def _find_item(engram: Engram, name: str) -> Item:
     from engram.usecases.review.review import find_item
 
     found = find_item(engram.store, name)
@@ -221,7 +221,7 @@ def _named(engram: Engram, name: str) -> Item:
     return found
 
 
-def _checked(item: Item, decision: str) -> str:
+def _check_decision(item: Item, decision: str) -> str:
     check_decision(item, "" if decision == EDIT else decision)
     return decision
 

@@ -11,12 +11,12 @@ import sys
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 
 
-def keep_small() -> None:
+def limit_arenas() -> None:
     """One heap for all threads, which mostly wait for one another anyway; nothing where the C library is another one."""
     _call("mallopt", _ARENA_MAX, 1)
 
 
-def give_back() -> None:
+def trim() -> None:
     """What is free goes back to the system."""
     _call("malloc_trim", 0)
 

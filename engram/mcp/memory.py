@@ -190,7 +190,7 @@ class Memory:
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without
                     engram.refresh(job.step)
-                heap.give_back()
+                heap.trim()
             return work(engram)
 
 

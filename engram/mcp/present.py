@@ -57,16 +57,16 @@ _INSIDE = frozenset(
 )
 
 
-def found(engram: Engram, answered: Answer) -> CallToolResult:
+def present_answer(engram: Engram, answered: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
-    return listed(engram, answered, [*answered.notes, *_steps(answered)], _NOTHING, answered.query)
+    return present_entries(engram, answered, [*answered.notes, *_steps(answered)], _NOTHING, answered.query)
 
 
-def listed(
+def present_entries(
     engram: Engram, answered: Answer | Found, notes: Sequence[str], nothing: str, question: str = ""
 ) -> CallToolResult:
     """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is the text where there is none."""
-    fitted = recalled(engram, answered, question, notes)
+    fitted = frame_answer(engram, answered, question, notes)
     remember(engram.store, fitted.items, is_recalled=bool(question))
     strength = "" if answered.strength == ranking.STRONG else answered.strength
     rows = [
@@ -94,7 +94,9 @@ def _steps(answered: Answer) -> list[str]:
     ]
 
 
-def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Sequence[str] = ()) -> Fitted:
+def frame_answer(
+    engram: Engram, answered: Answer | Found, question: str, notes: Sequence[str] = ()
+) -> Fitted:
     """The lore of an answer as an agent gets it, within the tokens of `recall.budget`, `notes` included."""
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
@@ -110,7 +112,7 @@ def recalled(engram: Engram, answered: Answer | Found, question: str, notes: Seq
     )
 
 
-def recorded(engram: Engram, done: Recorded) -> CallToolResult:
+def present_recorded(engram: Engram, done: Recorded) -> CallToolResult:
     """What was recorded or known and where, and what says nearly the same, whole, with what can be done about it."""
     lore, known = done.lore, done.status == KNOWN
     did = "Known already:" if known else "Recorded"
@@ -154,7 +156,7 @@ def _readable_text(engram: Engram, lore_id: str, text: str) -> str:
     return neutralize(text, lines=True, is_checked=trust.is_checked)
 
 
-def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
+def entry_data(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of an entry that says something, as data."""
     trust, counts = _readable(shown, engram)
     fields = as_dict(shown.lore, shown.path, counts)
@@ -184,11 +186,11 @@ def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
 
     texts = [whole_text(one, engram) for one in shown]
     activity_log.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
-    data = results.Whole(notice=NOTICE, lore=[whole(one, engram) for one in shown])
+    data = results.Whole(notice=NOTICE, lore=[entry_data(one, engram) for one in shown])
     return answer("\n\n".join([NOTICE, *texts]), data)
 
 
-def judged(done: Sequence[Judged]) -> CallToolResult:
+def present_feedback(done: Sequence[Judged]) -> CallToolResult:
     """What entries came to by feedback."""
     from engram.usecases.recording.feedback import describe
 
@@ -210,7 +212,7 @@ def readable(engram: Engram, name: str) -> Shown:
     return shown
 
 
-def named(found: Sequence[Lore]) -> str:
+def format_titles(found: Sequence[Lore]) -> str:
     """Lore by their titles, for a question."""
     titles = "; ".join(f"“{neutralize(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
     return titles + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
@@ -242,7 +244,7 @@ def status(state: dict[str, Any]) -> CallToolResult:
     if git["conflicts"]:
         notes.append(f"disputed entries, which a person settles with `engram review`: {git['conflicts']}")
     if git["remotes"]:
-        notes.append(_synced(git["sync"], git["auto"]))
+        notes.append(_describe_sync(git["sync"], git["auto"]))
     data = results.Status(
         store=store["path"], scope=scope, placement=store["placement"], lore_count=state["lore_count"],
         by_category=state["by_category"], strategy=index.get("strategy", "scan"), pending=git["pending"],
@@ -257,7 +259,7 @@ def status(state: dict[str, Any]) -> CallToolResult:
     return answer("\n".join(lines), data)
 
 
-def _synced(last: dict[str, Any], auto: dict[str, Any]) -> str:
+def _describe_sync(last: dict[str, Any], auto: dict[str, Any]) -> str:
     """When this clone last exchanged lore with its remote, whether it does so by itself, and what waits."""
     when = f"last synced {last['succeeded']}" if last["succeeded"] else "never synced"
     failed = f"; failed {last['at']}: {last['error']['message']}" if last["error"] else ""

@@ -13,7 +13,7 @@ from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use
-from engram.mcp.resources import shown_to
+from engram.mcp.resources import session_refs
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -36,7 +36,7 @@ async def recall(
 
     def work(engram: Engram) -> str:
         answered = engram.query(task, categories=category or (), tags=tag or ())
-        fitted = present.recalled(engram, answered, task)
+        fitted = present.frame_answer(engram, answered, task)
         known = present.as_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
 
@@ -49,7 +49,7 @@ async def reflect(
     """End a task: judge the lore that was shown, write down what was learned."""
 
     def work(engram: Engram) -> str:
-        shown = [neutralize(f"> {ref.name} · {ref.title}", is_checked=False) for ref in shown_to(engram)]
+        shown = [neutralize(f"> {ref.name} · {ref.title}", is_checked=False) for ref in session_refs(engram)]
         text = _REFLECT.format(shown="\n".join(shown) or "> nothing")
         return f"{text}\n\nOutcome: {outcome}" if outcome else text
 

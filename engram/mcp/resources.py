@@ -48,7 +48,7 @@ async def session() -> str:
     """The lore that this session was shown, with its refs."""
 
     def work(engram: Engram) -> str:
-        rows = [_line(ref.name, ref.title, ref.id) for ref in shown_to(engram)]
+        rows = [_line(ref.name, ref.title, ref.id) for ref in session_refs(engram)]
         return "\n".join([NOTICE, *rows] if rows else ["This session was not shown any lore yet."]) + "\n"
 
     return await _read(work, index=False)
@@ -63,7 +63,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     server.resource("lore://{id}", name="lore", title="One entry", mime_type=MARKDOWN)(one)
 
 
-def shown_to(engram: Engram) -> list[Any]:
+def session_refs(engram: Engram) -> list[Any]:
     """The refs of the calling session, in order."""
     return engram.store.session_state.refs(engram.store.caller.session)
 

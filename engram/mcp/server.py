@@ -28,7 +28,7 @@ session should know, one lesson each, no secrets."""
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     """A server on a memory, with the tools of these sets."""
     log_to_stderr()
-    heap.keep_small()
+    heap.limit_arenas()
     server: MCPServer[Any] = MCPServer(
         "engram",
         title="Engram",

@@ -36,7 +36,7 @@ class Tables(BaseModel):
     tables: list[Rows]
 
 
-def shown(tables: Sequence[Table]) -> CallToolResult:
+def present_tables(tables: Sequence[Table]) -> CallToolResult:
     """The answer of a tool that gives tables."""
     safe = [harmless_table(table) for table in tables]
     data = Tables(notice=NOTICE, tables=[as_rows(table) for table in safe])

@@ -65,11 +65,11 @@ def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
     """The server of an app whose requests pass an `Entrance`; proxies that are not named are not believed."""
     import uvicorn
 
-    from engram.serving.connections import limited
+    from engram.serving.connections import connection_class
 
     config = uvicorn.Config(
         app,
-        http=limited(limits),
+        http=connection_class(limits),
         ws="none",
         log_config=None,
         access_log=False,
@@ -139,7 +139,7 @@ def token_of(state: str) -> tuple[str, str]:
     path = os.path.join(state, http_token.NAME)
     place = TOKEN_VARIABLE if given else path
     try:
-        token = given or _made(path)
+        token = given or _create_token(path)
     except OSError as error:
         raise StoreError(
             f"The token file {path} cannot be used: {error.strerror}.", f"Set {TOKEN_VARIABLE} instead."
@@ -152,7 +152,7 @@ def token_of(state: str) -> tuple[str, str]:
     return token, place
 
 
-def _made(path: str) -> str:
+def _create_token(path: str) -> str:
     """The token in the file, which is made where there is none."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -100,7 +100,7 @@ class Connection(H11Protocol):
             self._timer = None
 
 
-def limited(limits: Limits) -> type[Connection]:
+def connection_class(limits: Limits) -> type[Connection]:
     """The kind of connections of one server."""
 
     class Limited(Connection):

@@ -75,7 +75,7 @@ class Entrance:
             await self._answer(refused, scope["path"])(scope, receive, send)
             return
         if body is not None:
-            await self._app(scope, _once(body, receive), send)
+            await self._app(scope, _replay_body(body, receive), send)
 
     async def _check(self, scope: Scope, *, known: bool) -> None:
         wait = self._rates[known].wait(scope["client"][0] if scope.get("client") else "")
@@ -135,7 +135,7 @@ async def _read(scope: Scope, receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-def _once(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """What gives the body that was read already, then what else comes."""
     given = False
 

@@ -20,7 +20,7 @@ from engram.domain.admission.credit import (
     Confirmation,
     Counted,
     Limit,
-    counted,
+    credit_of,
     in_effect,
     limit_of,
     limit_raised,
@@ -169,9 +169,9 @@ def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
     from engram.mcp import present
 
     lore_id, a = claim(clones), clones["a"]
-    framed = present.recalled(a, a.query(THEIRS), THEIRS).items
+    framed = present.frame_answer(a, a.query(THEIRS), THEIRS).items
     assert [(one.confidence, one.tier, one.trust) for one in framed] == [(0.7, "unconfirmed", "foreign")]
-    data = present.whole(a.get(lore_id), a)
+    data = present.entry_data(a.get(lore_id), a)
     assert (data["confidence"], data["here"], data["tier"], "pinned" in data) == (
         1.0,
         0.7,
@@ -428,20 +428,20 @@ def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tu
 )
 def test_a_model_hears_trusted_only_of_what_others_judged(fields: dict[str, Any], state: str) -> None:
     limit = limit_of(None, "d", is_own=fields["source_id"] == OWN)._replace(confidence=700)
-    found = counted(lore(**fields), limit, {OWN}, TODAY)
+    found = credit_of(lore(**fields), limit, {OWN}, TODAY)
     assert found.state == state
     assert in_effect(lore(**fields), found).thousandths == found.confidence
 
 
 def test_who_confirmed_it_here_need_not_wait_for_the_judgement_of_others() -> None:
-    found = counted(lore(source_id=OTHER, prior=900), Limit(900, NOTHING, True), {OWN}, TODAY)
+    found = credit_of(lore(source_id=OTHER, prior=900), Limit(900, NOTHING, True), {OWN}, TODAY)
     assert (found.state, found.is_confirmed, found.is_judged) == ("authoritative", True, True)
 
 
 @pytest.mark.parametrize("claimed", [False, True])
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_pin_counts_where_it_is_both_claimed_and_allowed(claimed: bool, allowed: bool) -> None:
-    found = counted(
+    found = credit_of(
         lore(source_id=OTHER, pinned=claimed, prior=900),
         Limit(800, ALL if allowed else NOTHING),
         {OWN},

@@ -147,7 +147,7 @@ def test_a_judgement_confirms_or_withdraws_by_the_sum_of_this_clones_votes(
     judged = lore(source_id=OTHER, votes={alone.store.source: vote})
     if before:
         credit.confirm(alone.store, judged)
-    credit.judged(alone.store, judged, kind)
+    credit.confirm_by_feedback(alone.store, judged, kind)
     assert credit.of(alone.store, judged).is_confirmed is (before if confirmed is None else confirmed)
 
 
@@ -174,7 +174,7 @@ def test_an_edit_confirms_what_is_claimed_in_it_or_was_confirmed_before(
     if digest is not None:
         known = text_digest(searchable(before)) if digest == "before" else digest
         notes.confirm({before.id: Confirmation(known, 800, NOTHING)})
-    credit.edited(alone.store, before, after, is_claimed=is_claimed)
+    credit.confirm_by_edit(alone.store, before, after, is_claimed=is_claimed)
     found = notes.confirmations([after.id]).get(after.id)
     assert (found and found.confidence) == confidence
     if confidence == 900:

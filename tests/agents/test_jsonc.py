@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.agents.edits import Entry, HookEntries, Items, applied, is_our_hook, removed
+from engram.adapters.agents.edits import Entry, HookEntries, Items, apply_edit, is_our_hook, remove_edit
 from engram.adapters.agents.jsonc import Document
 from engram.adapters.agents.refusal import CannotEditError
 
@@ -90,15 +90,15 @@ def test_what_is_parsed_is_what_json_says(text: str) -> None:
 @given(written(), st.sampled_from(EDITS))
 def test_an_edit_keeps_all_else_happens_once_and_goes_away_again(text: str, edit: Any) -> None:
     try:
-        after = applied(text, edit)
+        after = apply_edit(text, edit)
     except CannotEditError:
         return
-    assert applied(after, edit) == after, "a second time changes nothing"
+    assert apply_edit(after, edit) == after, "a second time changes nothing"
     assert without(plain(after), edit) == without(plain(text), edit), "the data of others are the same"
     # Every byte of the user's, comments and gaps too, is still there and in its order.
     rest = iter(after)
     assert all(sign in rest for sign in text if not sign.isspace())
-    gone = removed(after, edit, text)
+    gone = remove_edit(after, edit, text)
     assert plain(gone) == plain(text)
     assert [sign for sign in gone if not sign.isspace()] == [sign for sign in text if not sign.isspace()]
 
@@ -108,11 +108,11 @@ def test_several_edits_go_away_in_any_order(text: str, edits: list[Any]) -> None
     try:
         after = text
         for edit in edits:
-            after = applied(after, edit)
+            after = apply_edit(after, edit)
     except CannotEditError:
         return
     for edit in edits:
-        after = removed(after, edit, text)
+        after = remove_edit(after, edit, text)
     assert plain(after) == plain(text)
 
 
@@ -132,11 +132,11 @@ def test_a_text_that_is_broken_is_refused_or_read_but_never_raises_anything_else
 @pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_real_files_come_back_byte_for_byte(path: Path, edit: Any, ending: str) -> None:
     text = path.read_text("utf-8").replace("\n", ending)
-    after = applied(text, edit)
+    after = apply_edit(text, edit)
     assert after != text
-    assert applied(after, edit) == after
+    assert apply_edit(after, edit) == after
     assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
-    assert removed(after, edit, text) == text
+    assert remove_edit(after, edit, text) == text
 
 
 @pytest.mark.parametrize(
@@ -154,20 +154,20 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 )
 def test_something_else_in_the_place_of_servers_is_refused(text: str) -> None:
     with pytest.raises(CannotEditError):
-        applied(text, SERVER)
+        apply_edit(text, SERVER)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 3}'])
 def test_something_else_in_the_place_of_hooks_is_refused(text: str) -> None:
     with pytest.raises(CannotEditError):
-        applied(text, HOOKS)
+        apply_edit(text, HOOKS)
 
 
 def test_an_entry_of_an_older_version_is_renewed_in_its_place() -> None:
     old = (
         '{\n  "mcpServers": {\n    "engram": {"command": "/old", "mine": 1}, // first\n    "z": {}\n  }\n}\n'
     )
-    after = applied(old, SERVER)
+    after = apply_edit(old, SERVER)
     assert plain(after)["mcpServers"]["engram"] == {"mine": 1, **SERVER.value}
     assert list(plain(after)["mcpServers"]) == ["engram", "z"]
     assert "// first" in after
@@ -179,10 +179,10 @@ def test_a_hook_of_an_older_version_is_renewed_and_a_double_one_goes() -> None:
     old = json.dumps(
         {"hooks": {"Stop": [{"hooks": [theirs, ours]}, {"hooks": [ours]}], "Gone": [{"hooks": [ours]}]}}
     )
-    found = plain(applied(old, HOOKS))["hooks"]
+    found = plain(apply_edit(old, HOOKS))["hooks"]
     assert found["Stop"] == [{"hooks": [theirs, HOOKS.events["Stop"]]}]
     assert found["Gone"] == []
-    assert plain(removed(old, HOOKS, ""))["hooks"] == {"Stop": [{"hooks": [theirs]}], "Gone": []}
+    assert plain(remove_edit(old, HOOKS, ""))["hooks"] == {"Stop": [{"hooks": [theirs]}], "Gone": []}
 
 
 @pytest.mark.parametrize(

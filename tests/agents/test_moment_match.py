@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engram.domain.agents.moment_match import Event, described, fitting, matches_path
+from engram.domain.agents.moment_match import Event, fitting, matches_path, parse_event
 from engram.domain.agents.signals import commands_of
 
 
@@ -133,4 +133,4 @@ def test_an_event_in_words_is_a_command_a_file_a_tool_or_an_error() -> None:
         ("mcp__x__y", "tool: mcp__*"),
         ("ERROR: deadlock detected", "error: deadlock detected"),
     ):
-        assert fitting(described(line), [moment]), line
+        assert fitting(parse_event(line), [moment]), line

@@ -13,7 +13,7 @@ from apikit import cli, ok
 from connectkit import files, formats_first, furnish, make_project, run
 from effort import sampled
 
-from engram.adapters.agents.edits import Entry, TomlTable, YamlEntry, applied, siblings
+from engram.adapters.agents.edits import Entry, TomlTable, YamlEntry, apply_edit, siblings
 from engram.adapters.agents.hosts import HOSTS
 from engram.adapters.agents.parts import READ_ONLY_TOOLS, Wish, server_part
 from engram.adapters.agents.servers import is_ours
@@ -58,7 +58,7 @@ def add_server(agent: str, name: str, value: dict[str, Any]) -> None:
         edit = edit._replace(values=value)
     path = config(agent)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(applied(path.read_text("utf-8") if path.exists() else "", edit), "utf-8")
+    path.write_text(apply_edit(path.read_text("utf-8") if path.exists() else "", edit), "utf-8")
 
 
 def test_all_agents_with_an_mcp_server_are_tested() -> None:

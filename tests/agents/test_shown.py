@@ -10,7 +10,7 @@ from apikit import SetClock, opened, plain
 from mcp_kit import QUEUE, inside, ok
 
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.usecases.agents.auto_recall import NO_ROOM, by_files, by_text, put_before
+from engram.usecases.agents.auto_recall import NO_ROOM, by_files, by_text, frame_unseen
 from engram.usecases.agents.brief import brief
 
 ASKED = "must queue consumers be idempotent, and why do brokers deliver twice?"
@@ -70,7 +70,7 @@ def test_one_passage_of_a_long_entry_withholds_no_other(root: Path) -> None:
         lore = engram.record(long, category="fact").lore
 
         def put(question: str) -> str:
-            return put_before(engram.store, [lore], 120, question=question, above=True).text
+            return frame_unseen(engram.store, [lore], 120, question=question, above=True).text
 
         first = put("prepared statements of asyncpg with PgBouncer")
         assert POOL in first
@@ -84,13 +84,13 @@ def test_one_passage_of_a_long_entry_withholds_no_other(root: Path) -> None:
 def test_what_did_not_fit_is_named_by_its_title_and_may_still_be_shown(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         found = [engram.record(titled(number, 700), category="fact").lore for number in range(2)]
-        put = put_before(engram.store, found, 250)
+        put = frame_unseen(engram.store, found, 250)
         assert put.shown == (found[0].id,)
         assert [(one.why, one.ids) for one in put.withheld] == [(NO_ROOM, (found[1].id,))]
         assert "recall_get has them:\n    L2 Lesson 1 about the queue." in put.text
         memory = HookMemory(engram.store.state)
         assert memory.marked(SHOWN, engram.store.caller.session) == {found[0].id}
-        assert put_before(engram.store, found, 250).shown == (found[1].id,)
+        assert frame_unseen(engram.store, found, 250).shown == (found[1].id,)
 
 
 def test_only_what_recall_showed_is_asked_about_later(root: Path) -> None:

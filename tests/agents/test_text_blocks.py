@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.agents.edits import Block, TomlTable, YamlEntry, applied, removed
+from engram.adapters.agents.edits import Block, TomlTable, YamlEntry, apply_edit, remove_edit
 from engram.adapters.agents.refusal import CannotEditError
 
 CONFIGS = Path(__file__).parents[1] / "data/agents/configs"
@@ -35,25 +35,25 @@ yaml_lines = st.sampled_from(
 @pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_real_files_come_back_byte_for_byte(name: str, edit: TomlTable, ending: str) -> None:
     text = (CONFIGS / name).read_text("utf-8").replace("\n", ending)
-    after = applied(text, edit)
-    assert applied(after, edit) == after
+    after = apply_edit(text, edit)
+    assert apply_edit(after, edit) == after
     assert ("\n" in after.replace("\r\n", "")) == (ending == "\n")
-    assert removed(after, edit) == text
+    assert remove_edit(after, edit) == text
 
 
 @given(st.lists(toml_lines, max_size=8).map("\n".join))
 def test_any_toml_keeps_its_data_or_is_refused(text: str) -> None:
     try:
-        after = applied(text, TABLE)
+        after = apply_edit(text, TABLE)
     except CannotEditError:
         return
-    assert applied(after, TABLE) == after
+    assert apply_edit(after, TABLE) == after
     before, now = tomllib.loads(text), tomllib.loads(after)
     assert now["mcp_servers"].pop("engram") == TABLE.values
     if "mcp_servers" not in before:
         del now["mcp_servers"]
     assert now == before
-    gone = removed(after, TABLE)
+    gone = remove_edit(after, TABLE)
     assert tomllib.loads(gone) == before
     assert gone.rstrip("\n") == text.rstrip("\n")
 
@@ -61,14 +61,14 @@ def test_any_toml_keeps_its_data_or_is_refused(text: str) -> None:
 @given(st.lists(yaml_lines, max_size=8).map("\n".join))
 def test_any_yaml_keeps_its_data_or_is_refused(text: str) -> None:
     try:
-        after = applied(text, ENTRY)
+        after = apply_edit(text, ENTRY)
     except CannotEditError:
         return
-    assert applied(after, ENTRY) == after
+    assert apply_edit(after, ENTRY) == after
     before, now = yaml.safe_load(text) or {}, yaml.safe_load(after)
     assert now["extensions"]["engram"] == ENTRY.values
     try:
-        gone = removed(after, ENTRY)
+        gone = remove_edit(after, ENTRY)
     except CannotEditError:
         return
     left = yaml.safe_load(gone) or {}
@@ -87,25 +87,25 @@ def test_any_yaml_keeps_its_data_or_is_refused(text: str) -> None:
 )
 def test_any_text_keeps_its_lines_or_is_refused(text: str) -> None:
     try:
-        after = applied(text, BLOCK)
+        after = apply_edit(text, BLOCK)
     except CannotEditError:
         return
-    assert applied(after, BLOCK) == after
+    assert apply_edit(after, BLOCK) == after
     if "engram:begin" not in text:
-        assert removed(after, BLOCK).rstrip("\n") == text.rstrip("\n")
+        assert remove_edit(after, BLOCK).rstrip("\n") == text.rstrip("\n")
 
 
 def test_values_that_a_person_added_to_our_table_stay() -> None:
     old = '[mcp_servers.engram]\ncommand = "/old"\ntool_timeout_sec = 90 # mine\n\n[z]\na = 1\n'
-    after = applied(old, TABLE)
+    after = apply_edit(old, TABLE)
     assert tomllib.loads(after)["mcp_servers"]["engram"] == {"tool_timeout_sec": 90, **TABLE.values}
     assert "# mine" in after
-    assert removed(after, TABLE).lstrip("\n") == "[z]\na = 1\n"
+    assert remove_edit(after, TABLE).lstrip("\n") == "[z]\na = 1\n"
 
 
 def test_tables_below_ours_go_with_it_and_others_stay() -> None:
     text = '[a]\nx = 1\n\n[mcp_servers.engram]\ncommand = "x"\n[mcp_servers.engram.env]\nA = "b"\n\n# about b\n[b]\n'
-    assert removed(text, TABLE) == "[a]\nx = 1\n\n# about b\n[b]\n"
+    assert remove_edit(text, TABLE) == "[a]\nx = 1\n\n# about b\n[b]\n"
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_tables_below_ours_go_with_it_and_others_stay() -> None:
 )
 def test_what_is_not_simple_is_refused(text: str, edit: TomlTable) -> None:
     with pytest.raises(CannotEditError):
-        applied(text, edit)
+        apply_edit(text, edit)
 
 
 def test_an_inline_table_of_ours_is_refused_to_be_taken_out() -> None:
     with pytest.raises(CannotEditError):
-        removed('mcp_servers = { engram = { command = "x" }, b = { command = "y" } }\n', TABLE)
+        remove_edit('mcp_servers = { engram = { command = "x" }, b = { command = "y" } }\n', TABLE)

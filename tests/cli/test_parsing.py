@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, TIDES, cli, ok, plain
 
-from engram.cli.output import cells, fitted, shorten
+from engram.cli.output import cells, pad, shorten
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
@@ -235,7 +235,7 @@ def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> N
     assert len(rows) == 2
     assert {cells(line[: line.index(" now")]) for line in rows} == {cells(rows[0][: rows[0].index(" now")])}
     assert max(map(cells, rows)) <= 120
-    assert fitted("日本語", 4) == "日… "
+    assert pad("日本語", 4) == "日… "
     assert shorten("日本語", 6) == "日本語"
 
 

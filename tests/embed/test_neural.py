@@ -21,7 +21,7 @@ from engram.adapters.embed.minilm_question import QuestionReader, question_token
 from engram.adapters.embed.neural import MAPPED_TRUST, READ_TRUST, BundledHalf, NeuralEmbedder
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
 from engram.adapters.embed.question_map import MAP_FILE, read_map
-from engram.adapters.index.vectors import quantised
+from engram.adapters.index.vectors import quantise
 from engram.usecases.index import freshness
 from engram.usecases.index.refresh import refresh
 
@@ -105,7 +105,7 @@ def test_entries_have_the_bundled_cosines_before_and_after_they_are_read(tmp_pat
     assert there == [False, False, False]
     assert [bool(one) for one in tokens] == [True, True, True]
     assert np.linalg.norm(unread, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
-    meanwhile = neural.meanwhile(neural.identity)
+    meanwhile = neural.substitute_for(neural.identity)
     assert isinstance(meanwhile, BundledHalf)
     assert meanwhile.trust == neural.bundled.trust
     assert neural.trust == MAPPED_TRUST
@@ -168,14 +168,14 @@ def test_without_the_extra_and_the_setting_nothing_of_it_is_imported(tmp_path: P
 @installed
 def test_a_mapped_question_is_the_same_without_numpy(tmp_path: Path) -> None:
     neural = embedder(tmp_path)
-    meanwhile = neural.meanwhile(neural.identity)
+    meanwhile = neural.substitute_for(neural.identity)
     assert meanwhile is not None
     question = "what happens when a card is declined"
     for asked in (neural, meanwhile):
         plain = asked.without_numpy()
         assert plain is not None
         for text in (question, f"{question} in {question}, {question}"):
-            wanted = quantised(asked.embed_one(text).copy())
+            wanted = quantise(asked.embed_one(text).copy())
             assert plain.direction(text) == pytest.approx(wanted.tolist(), abs=2)
         assert plain.direction("漢字") == []
     assert embedder(tmp_path, symmetric=True).without_numpy() is None

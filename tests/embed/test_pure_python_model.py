@@ -11,7 +11,7 @@ import pytest
 from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.provider import BundledEmbedder, open_embedder
 from engram.adapters.embed.pure_python_model import PurePythonModel
-from engram.adapters.index.vectors import VectorFile, quantised
+from engram.adapters.index.vectors import VectorFile, quantise
 from engram.adapters.plain_numbers import products, unit_rows
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_directions_and_cosines_of_texts_are_the_same(
 ) -> None:
     for text in (QUESTION, *TEXTS):
         asked = embedder.embed_one(text)
-        assert plain.direction(text) == (quantised(asked).tolist() if asked.any() else [])
+        assert plain.direction(text) == (quantise(asked).tolist() if asked.any() else [])
     one, *rest = embedder.embed([QUESTION, *TEXTS])
     cosines = pure_python_cosine.similarities(embedder._file, plain._tokenizer, QUESTION, TEXTS)
     assert cosines == pytest.approx([float(one @ other) for other in rest], abs=1e-5)
@@ -80,13 +80,13 @@ def test_the_nearest_rows_of_an_index_are_the_same(tmp_path: Path) -> None:
     query = vectors[5] + vectors[90]
     query /= np.linalg.norm(query)
     wanted = file.cosines(query, 400, sum(counts))
-    found = file.plain_cosines(quantised(query).tolist(), 400, sum(counts))
+    found = file.plain_cosines(quantise(query).tolist(), 400, sum(counts))
     assert found.of(range(400)) == pytest.approx(wanted.of(np.arange(400)).tolist(), abs=1e-6)
     for count in (1, 10, 399, 500):
         best = sorted(range(400), key=lambda row: -found.of([row])[0])[:count]
         assert set(best) <= set(found.largest(count))
     with pytest.raises(ValueError, match=r"order|short"):
-        file.plain_cosines(quantised(query).tolist(), 400, sum(counts) + 1)
+        file.plain_cosines(quantise(query).tolist(), 400, sum(counts) + 1)
 
 
 def test_products_are_exact() -> None:

@@ -6,7 +6,7 @@ import pytest
 from codec_kit import CATEGORIES, NOW, PLAIN, read, refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
-from engram.domain.entry.moments import MOST, moment_of, stated
+from engram.domain.entry.moments import MOST, moment_of, parse_moments
 from engram.domain.errors import ValidationError
 from engram.domain.merge.entry_merge import merge, version_of
 from engram.domain.merge.merge import in_order
@@ -54,13 +54,13 @@ def test_moments_that_cannot_be_are_refused_with_what_to_write(fields: str, reas
 
 
 def test_what_somebody_states_is_checked_for_its_kind_and_kept_once() -> None:
-    assert stated(["command: git  push", " COMMAND: git push ", "error: x:y"]) == (
+    assert parse_moments(["command: git  push", " COMMAND: git push ", "error: x:y"]) == (
         "command: git push",
         "error: x:y",
     )
     for wrong in ("git push", "comand: git push", "command:"):
         with pytest.raises(ValidationError, match="is not a moment"):
-            stated([wrong])
+            parse_moments([wrong])
     assert moment_of("later: x") is not None
 
 

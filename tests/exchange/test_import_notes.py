@@ -13,7 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram.adapters.files.foreign.interchange import read_rows
-from engram.adapters.files.foreign.tool_notes import hashtags, linked, observed, read_note, without_index
+from engram.adapters.files.foreign.tool_notes import (
+    hashtags,
+    names_linked,
+    observed_categories,
+    read_note,
+    without_index,
+)
 from engram.domain.errors import UsageError
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.agents.brief import brief
@@ -514,4 +520,4 @@ def test_whatever_a_note_holds_it_is_read(text: str) -> None:
     note = read_note(text)
     assert note.text.strip() == note.text
     assert all(isinstance(value, str) for value in note.head.values())
-    without_index(note.text), linked(note.text), hashtags(note.text), observed(note.text)
+    without_index(note.text), names_linked(note.text), hashtags(note.text), observed_categories(note.text)

@@ -19,7 +19,7 @@ from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.recall import budget
 from engram.domain.recall.fusion import K, fuse
-from engram.mcp.tools import SETS, chosen_sets
+from engram.mcp.tools import SETS, choose_sets
 from engram.usecases.explore.explore import KEYS
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ async def test_cells_are_data_that_nobody_here_stands_in_for(root: Path) -> None
 
 @pytest.mark.parametrize("name", SETS)
 async def test_a_set_costs_an_agent_what_the_page_says(root: Path, name: str) -> None:
-    async with inside(root, sets=chosen_sets(name)) as client:
+    async with inside(root, sets=choose_sets(name)) as client:
         listed = (await client.list_tools()).tools
     said = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     cost = budget.tokens(json.dumps(said, separators=(",", ":")))

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from engram.adapters.git.read import objects
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.layout import Repository, read_head
-from engram.adapters.git.write.commits import Commit, commit_all, landed
+from engram.adapters.git.write.commits import Commit, commit_all, has_landed
 from engram.domain.errors import GitError
 
 LORE = "lore/2026/01/02/a-title--01J0000000000000000000000A.md"
@@ -146,7 +146,7 @@ def test_commits_that_change_nothing_are_left_out(plain: Repository) -> None:
     head = read_head(plain).oid
     same = change("same", ("lore/old.md", b"old\n"), ("lore/never.md", None))
     assert commit_all(plain, [same], "OP1", state_folder(plain)) == head
-    assert not landed(plain, "OP1")
+    assert not has_landed(plain, "OP1")
     again = change("2", ("lore/old.md", b"new\n"))
     commit(plain, same._replace(changes=same.changes[:1]), change("1", ("lore/old.md", b"new\n")), again)
     assert git(plain, "log", "--format=%s").splitlines() == ["1", "by hand"]
@@ -156,7 +156,7 @@ def test_nothing_to_do_on_a_branch_without_commits_is_no_commit(tmp_path: Path) 
     repo = make_repository(tmp_path / "new")
     assert commit_all(repo, [], "OP1", state_folder(repo)) == ""
     assert commit_all(repo, [change("x", ("a", None))], "OP1", state_folder(repo)) == ""
-    assert not landed(repo, "OP1")
+    assert not has_landed(repo, "OP1")
 
 
 def test_a_file_made_and_deleted_in_one_go_leaves_two_commits_and_no_file(plain: Repository) -> None:
@@ -266,12 +266,12 @@ def test_a_commit_is_refused_while_a_person_is_at_work(
 def test_whether_an_operation_landed_is_known_from_its_trailer(plain: Repository) -> None:
     commit(plain, change("x", (LORE, b"1")), marker="OP1")
     git(plain, "commit", "-q", "--allow-empty", "-m", "Engram-Op: OP10 in a subject\n\nx Engram-Op: OP11")
-    assert landed(plain, "OP1")
-    assert not landed(plain, "OP")
-    assert not landed(plain, "OP10")
-    assert not landed(plain, "OP11")
-    assert landed(plain, "OP1", depth=2)
-    assert not landed(plain, "OP1", depth=1)
+    assert has_landed(plain, "OP1")
+    assert not has_landed(plain, "OP")
+    assert not has_landed(plain, "OP10")
+    assert not has_landed(plain, "OP11")
+    assert has_landed(plain, "OP1", depth=2)
+    assert not has_landed(plain, "OP1", depth=1)
 
 
 def test_an_operation_that_came_in_by_a_merge_is_known(plain: Repository) -> None:
@@ -279,7 +279,7 @@ def test_an_operation_that_came_in_by_a_merge_is_known(plain: Repository) -> Non
     commit(plain, change("x", (LORE, b"1")), marker="SIDE")
     git(plain, "checkout", "-q", "main")
     git(plain, "merge", "-q", "--no-ff", "--no-edit", "side")
-    assert landed(plain, "SIDE")
+    assert has_landed(plain, "SIDE")
 
 
 def test_300_commits_in_one_go(plain: Repository) -> None:

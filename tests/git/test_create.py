@@ -12,7 +12,7 @@ from storekit import wait_until
 from engram.adapters.git.run.layout import MAIN, read_head
 from engram.adapters.git.write import maintain as maintenance
 from engram.adapters.git.write.commits import commit_all
-from engram.adapters.git.write.create import init, never_convert
+from engram.adapters.git.write.create import disable_conversion, init
 from engram.adapters.git.write.maintain import loose_objects, maintain
 from engram.domain.errors import StoreError
 
@@ -52,7 +52,7 @@ def test_attributes_that_are_there_stay(tmp_path: Path) -> None:
     (folder / ".gitattributes").write_text("*.png binary")
     repo = init(str(folder), "memory")
     assert (folder / ".gitattributes").read_text() == "*.png binary\nmemory/** -text\n"
-    assert not never_convert(repo, "memory")
+    assert not disable_conversion(repo, "memory")
     assert git(repo, "check-attr", "text", "memory/2026/x.md").endswith("text: unset")
 
 

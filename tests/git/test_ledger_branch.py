@@ -44,7 +44,10 @@ def test_differences_are_blob_ids_by_path_and_blobs_are_read_by_them(tmp_path: P
     second = ledger_branch.write(
         repo, first, {"a/x": b"1\n3\n", "b": None, "c": b"4\n"}, PERSON, MOMENT, "two\n"
     )
-    whole, change = ledger_branch.changed(repo, None, first), ledger_branch.changed(repo, first, second)
+    whole, change = (
+        ledger_branch.changed_blobs(repo, None, first),
+        ledger_branch.changed_blobs(repo, first, second),
+    )
     assert whole.keys() == {"a/x", "b"}
     assert change.keys() == {"a/x", "b", "c"}
     assert change["b"] is None

@@ -93,7 +93,7 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
         wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
         assert {
             oid
-            for oid in differences.introduced(repo, differences.outgoing(repo, since, "HEAD"))
+            for oid in differences.introduced_blobs(repo, differences.outgoing(repo, since, "HEAD"))
             if oid.strip("0")
         } == wanted
 

@@ -26,7 +26,7 @@ from gitkit import (
 
 from engram.adapters.git.run.layout import Repository, read_head
 from engram.adapters.git.write import commits, staging
-from engram.adapters.git.write.commits import commit_all, landed
+from engram.adapters.git.write.commits import commit_all, has_landed
 from engram.adapters.git.write.staging import sync_index
 from engram.domain.errors import GitError
 
@@ -111,7 +111,7 @@ def killed(repo: Repository, kill: str) -> None:
 @pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS.keys())
 def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill: str) -> None:
     killed(repo, kill)
-    if not landed(repo, "OP1"):
+    if not has_landed(repo, "OP1"):
         commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
     sync_index(repo, state_folder(repo), patience=0)
     assert git(repo, "log", "--format=%s").splitlines() == ["work", "by hand"]
@@ -186,4 +186,4 @@ def test_what_the_index_holds_is_not_loaded_to_write(repo: Repository) -> None:
     with pytest.raises(GitError, match="damaged"):
         commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
     assert read_head(repo) == head
-    assert commits.landed(repo, "OP1") is False
+    assert commits.has_landed(repo, "OP1") is False

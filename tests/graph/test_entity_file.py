@@ -25,7 +25,7 @@ from engram.domain.graph.entity_rules import (
     OWN_KEYS,
     free_slug,
     key_of,
-    named,
+    match_name,
     resolve_relationships,
     slug_of,
     the_one,
@@ -173,9 +173,9 @@ def test_a_name_means_what_is_called_just_so_before_what_is_called_nearly_so() -
         Entity("go-2", "GO", "company"),
         Entity("zk", "ZooKeeper", "tool", ("keeper",)),
     ]
-    assert named(known, "GO") == ("go-2",)
-    assert named(known, "go") == ("go",)
-    assert named(known, "gO") == ("go", "go-2")
+    assert match_name(known, "GO") == ("go-2",)
+    assert match_name(known, "go") == ("go",)
+    assert match_name(known, "gO") == ("go", "go-2")
     assert the_one(known, "Keeper").slug == "zk"
     assert the_one(known, "nobody") is None
     with pytest.raises(AmbiguousError, match="go, go-2"):

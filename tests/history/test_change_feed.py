@@ -88,7 +88,7 @@ def do(store: Engram, root: Path, step: Step, number: int) -> None:
         file.rename(root / "broken" / file.name)  # gone, and something that is no lore in its place
         file.write_text(f"---\nid: [broken {number}\n---\n", "utf-8")
     elif step.deed == "new index":
-        store.store.index.damaged("for the test")
+        store.store.index.mark_damaged("for the test")
     elif step.deed == "touch":
         file.touch()
 

@@ -401,7 +401,7 @@ def test_an_agent_that_does_not_listen_at_prompts_is_asked_as_it_stops(root: Pat
 
 
 def test_what_the_agent_asked_for_itself_is_asked_about(root: Path) -> None:
-    from engram.mcp.present import found as as_found
+    from engram.mcp.present import present_answer as as_found
 
     with opened(root, session="s1", agent=CLAUDE) as engram:
         as_found(engram, engram.query(PROMPT))

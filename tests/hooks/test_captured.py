@@ -13,7 +13,7 @@ from hookkit import answer, text_of
 from mcp_kit import inside
 from mcp_kit import ok as called
 
-from engram.domain.agents.captured_notes import CapturedNote, fenced
+from engram.domain.agents.captured_notes import CapturedNote, fence
 from engram.domain.agents.leaks import leaks_of_fence
 from engram.domain.entry.lore import PENDING
 from engram.usecases.agents import session_capture
@@ -74,7 +74,7 @@ def ends(root: Path, rows: list[dict[str, Any]], name: str = "one") -> None:
 
 def waiting(root: Path) -> list[Any]:
     with opened(root, clock=Clock()) as engram:
-        return captured.captured(engram.store)
+        return captured.list_captured(engram.store)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_at_most_two_come_at_a_time_and_they_go_after_two_weeks(root: Path) -> N
         assert "captured yesterday, not confirmed" in with_captured(engram.store, "", PROMPT)
         clock.advance(days=13)
         assert matching(engram.store, PROMPT) == []
-        assert captured.captured(engram.store) == []
+        assert captured.list_captured(engram.store) == []
 
 
 def test_what_it_says_cannot_close_the_fence_or_speak_for_somebody(root: Path) -> None:
@@ -224,5 +224,5 @@ def test_what_a_session_found_out_again_is_captured_once(root: Path) -> None:
 
 @pytest.mark.parametrize("poison", corpus(), ids=[row["name"] for row in corpus()])
 def test_no_text_of_a_red_team_gets_through_a_captured_note(poison: dict[str, Any]) -> None:
-    shown = fenced([CapturedNote(poison["text"], "FACT", "captured 3 days ago")])
+    shown = fence([CapturedNote(poison["text"], "FACT", "captured 3 days ago")])
     assert leaks_of_fence(shown) == []

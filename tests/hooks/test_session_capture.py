@@ -50,7 +50,7 @@ def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
         return [
             {"content": lore.content, "category": lore.category, "status": lore.status,
              "type": lore.type, "agent": lore.agent, "files": lore.files}
-            for lore in [*captured.captured(engram.store), *filed]
+            for lore in [*captured.list_captured(engram.store), *filed]
         ]  # fmt: skip
 
 
@@ -353,7 +353,7 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
     assert "Split the export" in sent
     assert "Root cause" not in sent
     with opened(root) as engram:
-        assert [lore.content for lore in captured.captured(engram.store)] == [CAUSE]
+        assert [lore.content for lore in captured.list_captured(engram.store)] == [CAUSE]
 
 
 @pytest.mark.slow

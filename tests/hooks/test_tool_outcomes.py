@@ -130,7 +130,7 @@ def test_what_tools_came_to_is_private_expires_and_waits_for_nobody(tmp_path: Pa
     clock = SetClock(Clock().now())
     clock.advance(days=captured.DAYS + 1)
     with opened(root, clock=clock) as engram:
-        assert captured.captured(engram.store) == []
+        assert captured.list_captured(engram.store) == []
 
 
 def test_with_capture_off_nothing_is_kept_of_tools(tmp_path: Path) -> None:

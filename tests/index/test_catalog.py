@@ -31,7 +31,7 @@ from engram.adapters.index.catalog import (
     set_vector_checks,
     waiting,
 )
-from engram.adapters.index.catalog_check import damaged
+from engram.adapters.index.catalog_check import find_damage
 from engram.adapters.index.row_details import Link, put_tokens
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import Tally, Vote
@@ -67,7 +67,7 @@ def test_entries_come_back_as_they_were_put(catalog: Catalog, new: bool) -> None
     assert (hit.title, hit.created_at, hit.vector_check) == ("Note 1", NOW.timestamp(), 1)
     assert tags_of(catalog) == [("lore/1.md", "a"), ("lore/1.md", "b"), ("lore/2.md", "a")]
     assert catalog.problems() == [Problem("lore/bad.md", 3, "no id", "add it")]
-    assert damaged(catalog.connection) == []
+    assert find_damage(catalog.connection) == []
 
 
 def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog) -> None:
@@ -75,7 +75,7 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
     catalog.put([entry(1, "c")])
     catalog.put([entry(2, "d")._replace(row=7)])
     assert tags_of(catalog) == [("lore/1.md", "c"), ("lore/2.md", "d")]
-    assert damaged(catalog.connection) == []
+    assert find_damage(catalog.connection) == []
     catalog.remove(["lore/1.md", "lore/2.md"])
     assert catalog.connection.execute("SELECT count(*) FROM row_tags").fetchone() == (0,)
 
@@ -97,9 +97,9 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
 def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
     catalog.put([entry(1, "a"), entry(2, "b")])
     catalog.touch([(5, 6, 7, 8, "lore/1.md")])  # seen again: no damage
-    assert damaged(catalog.connection) == []
+    assert find_damage(catalog.connection) == []
     catalog.connection.execute(change)
-    [damage] = damaged(catalog.connection)
+    [damage] = find_damage(catalog.connection)
     assert "1.md" in damage or "row 9" in damage
 
 
@@ -254,7 +254,7 @@ def test_of_files_with_one_id_the_first_path_has_it_and_the_others_are_a_problem
         )
     ]
     assert [line.row for line in catalog.texts(["active"])] == [1, 3]
-    assert damaged(catalog.connection) == []
+    assert find_damage(catalog.connection) == []
     catalog.remove(["lore/1.md"])
     assert catalog.duplicate_ids() == []
     catalog.shadow_duplicates([lore_id])
@@ -355,7 +355,7 @@ def test_only_meaning_fades_by_a_hundredth_for_each_full_month(catalog: Catalog)
         catalog.fade(day)
         found = [hit.confidence for hit in catalog.select("1", (), "ORDER BY row")]
         assert found == [faded, 0 if faded < 800 else 5, 800]
-        assert damaged(catalog.connection) == []
+        assert find_damage(catalog.connection) == []
 
 
 def test_what_is_believed_here_is_kept_only_where_it_differs(catalog: Catalog) -> None:
@@ -391,7 +391,7 @@ def test_texts_wait_for_their_vectors_until_these_are_there(catalog: Catalog) ->
     set_vector_checks(catalog, {2: 17, 3: 18})
     assert count_waiting(catalog) == 1
     assert [check for _, check, _ in sorted(catalog.vector_checks())] == [WAITING, 17, 18, 4]
-    assert damaged(catalog.connection) == []
+    assert find_damage(catalog.connection) == []
 
 
 def test_importance_is_stored_until_the_graph_changes(catalog: Catalog) -> None:

@@ -241,7 +241,7 @@ def test_without_a_writable_database_state_is_kept_in_memory(tmp_path: Path) -> 
     said: list[str] = []
     database = StateDatabase(str(tmp_path / "no" / "such" / "folder"), said.append)
     assert database.surface("session", [("A", "title"), ("B", "title")], 1.0) == {"A": "L1", "B": "L2"}
-    database.judged("session", "A", "helpful", 1.0)
+    database.record_feedback("session", "A", "helpful", 1.0)
     assert database.has_judged("session", "A", "helpful")
     assert [ref.name for ref in database.refs("session")] == ["L1", "L2"]
     database.close()

@@ -139,10 +139,10 @@ def test_damage_that_one_process_sees_does_not_cost_the_newer_index_of_another(t
         generation = old.store.index.look()
         assert generation is not None
         new.store.index.look()
-        new.store.index.damaged("for the test")
+        new.store.index.mark_damaged("for the test")
         new.refresh()
         current = generation_of(root)
-        old.store.index.damaged("what it had open is gone")
+        old.store.index.mark_damaged("what it had open is gone")
         assert generation_of(root) == current
         assert ask(old) == FOUND
 

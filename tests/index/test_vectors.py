@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters import numeric
-from engram.adapters.index.vectors import Cosines, VectorFile, quantised
+from engram.adapters.index.vectors import Cosines, VectorFile, quantise
 
 WIDTH = 32
 
@@ -99,7 +99,7 @@ def test_vectors_that_were_still_to_be_made_take_their_places(tmp_path: Path) ->
     assert list(checks) == [1, 3]
     assert file.damaged(list(checks.items()), 4, 8) == []
     stored = np.fromfile(file.path, "int8").reshape(-1, WIDTH)
-    assert (stored[[1, 2, 3, 6, 7]] == quantised(every[[1, 2, 3, 6, 7]].copy())).all()
+    assert (stored[[1, 2, 3, 6, 7]] == quantise(every[[1, 2, 3, 6, 7]].copy())).all()
     assert not stored[[0, 4, 5]].any()
     for row, wrong in ((0, every[:2]), (1, every[:2]), (3, every[:3])):
         with pytest.raises(ValueError, match=f"row {row} has another number of vectors"):
@@ -259,7 +259,7 @@ def test_vectors_are_on_the_disk_before_anybody_counts_on_them(
 
 def test_rounding_keeps_the_vectors_it_is_given() -> None:
     vectors = np.array([[0.0, 0.5, -0.5, 1.0, -1.0]], "float32")
-    assert quantised(vectors).tolist() == [[0, 112, -112, 127, -127]]
+    assert quantise(vectors).tolist() == [[0, 112, -112, 127, -127]]
     assert vectors[0, 3] == 1
 
 

@@ -16,7 +16,7 @@ from engram.adapters.files import config_file, places
 from engram.adapters.git.run import process
 from engram.domain.errors import ConfigError, GitError
 from engram.domain.judgements import ledger
-from engram.domain.settings import check, key_named, parsed
+from engram.domain.settings import check, key_named, parse_value
 from engram.usecases.judgements.commit_own import (
     COMMIT_SECONDS,
     commit_if_due,
@@ -242,7 +242,7 @@ def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Pa
     key = key_named("judgements.publish")
     assert not key.counts_in_a_store("true")
     assert key.counts_in_a_store("false")
-    assert check("judgements.publish", True, "file") == parsed(key, "true") == "true"
+    assert check("judgements.publish", True, "file") == parse_value(key, "true") == "true"
     for name in ("", "a b", "-x", "a..b", "a//b", "a.lock", "engram/lore", "HEAD", "x~1", ".a/b"):
         with pytest.raises(ConfigError):
             check("judgements.branch", name, "file")

@@ -115,7 +115,7 @@ def edited(root: Path, file: str, **more: Any) -> Any:
 def kept(root: Path) -> list[Any]:
     """The captured entries."""
     with opened(root, clock=Clock()) as engram:
-        return captured.captured(engram.store)
+        return captured.list_captured(engram.store)
 
 
 def worked_off(root: Path, session: str = "s1") -> None:

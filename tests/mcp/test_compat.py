@@ -10,7 +10,7 @@ from apikit import SECRET, opened, plain
 from mcp_kit import answering, inside, refused, text
 
 from engram.domain.errors import UsageError
-from engram.mcp.tools import COMPAT, SETS, chosen_sets, tools_of
+from engram.mcp.tools import COMPAT, SETS, choose_sets, tools_of
 from engram.mcp.tools.compat import SHARED, SOURCES, rows_of
 
 if TYPE_CHECKING:
@@ -325,14 +325,14 @@ async def test_lore_that_waits_is_under_no_name(tmp_path: Path) -> None:
 
 
 def test_the_names_of_one_memory_can_be_chosen_alone() -> None:
-    assert chosen_sets("core,compat:mem0") == ("core", "compat:mem0")
-    assert COMPAT not in chosen_sets("all")
-    assert set(chosen_sets("all,compat")) == set(SETS)
+    assert choose_sets("core,compat:mem0") == ("core", "compat:mem0")
+    assert COMPAT not in choose_sets("all")
+    assert set(choose_sets("all,compat")) == set(SETS)
     for spoken, hint in (
         ("compat:", "Memories: surreal, "),
         ("compat:memo", "Memories: surreal, "),
         ("core:mem0", "Tool sets: "),
     ):
         with pytest.raises(UsageError, match="There is no tool set") as told:
-            chosen_sets(spoken)
+            choose_sets(spoken)
         assert told.value.hint.startswith(hint)

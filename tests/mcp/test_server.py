@@ -19,7 +19,7 @@ from engram.domain.errors import UsageError
 from engram.domain.recall import budget
 from engram.mcp import folders
 from engram.mcp.server import INSTRUCTIONS
-from engram.mcp.tools import chosen_sets, tools_of
+from engram.mcp.tools import choose_sets, tools_of
 from engram.mcp.tools.schema import compact
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ def test_a_schema_loses_words_but_no_field() -> None:
 
 
 def test_tool_sets_are_chosen_by_name() -> None:
-    assert chosen_sets(" core, CORE ") == ("core",)
-    assert [tool.name for tool in tools_of(chosen_sets("all"))][: len(CORE)] == list(CORE)
+    assert choose_sets(" core, CORE ") == ("core",)
+    assert [tool.name for tool in tools_of(choose_sets("all"))][: len(CORE)] == list(CORE)
     for wrong in ("wisdom", "core,wisdom", "", ","):
         with pytest.raises(UsageError) as error:
-            chosen_sets(wrong)
+            choose_sets(wrong)
         assert "core, " in error.value.hint
 
 

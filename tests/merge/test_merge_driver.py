@@ -14,7 +14,7 @@ from apikit import QUEUE, SetClock, cli, dedicated, git, lore_files, ok, opened
 
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.run.layout import find_repository
-from engram.adapters.git.write.merge_driver import command_line, configure, configured, merged_heads
+from engram.adapters.git.write.merge_driver import command_line, configure, configured_command, merged_heads
 from engram.domain.entry.categories import Categories
 from engram.domain.merge.merge import reference_time
 from engram.usecases.merge.install_driver import driver_command, install_merge_driver
@@ -245,7 +245,7 @@ def test_the_command_survives_odd_paths(tmp_path: Path, folder: str) -> None:
     repo = find_repository(str(root))
     assert repo is not None
     configure(repo, command_line((str(program), "-P", "-m", "engram"), str(tmp_path / folder)))
-    said = configured(repo).replace("%%", "%").removesuffix(" %O %A %B %P")
+    said = configured_command(repo).replace("%%", "%").removesuffix(" %O %A %B %P")
     assert shlex.split(said)[1:] == [str(program), "-P", "-m", "engram", "merge-driver"]
     probe = said.replace("-m engram merge-driver", "-c 'import os; print(os.environ[\"PYTHONPATH\"])'")
     ran = subprocess.run(["sh", "-c", probe], capture_output=True, text=True, check=True)
@@ -289,7 +289,7 @@ def test_in_somebodys_repository_git_is_told_only_on_request(tmp_path: Path) -> 
     assert not (tmp_path / ".gitattributes").exists()
     repo = find_repository(str(tmp_path))
     assert repo is not None
-    assert configured(repo) == ""
+    assert configured_command(repo) == ""
     assert install_merge_driver(repo, root=str(tmp_path)) == ("attributes", "command")
     assert install_merge_driver(repo, root=str(tmp_path)) == ()
 

@@ -26,7 +26,7 @@ from engram.domain.merge.settlements import (
     conflict_key,
     latest,
     merge_settlements,
-    unsettled,
+    open_conflicts,
 )
 
 HERS = "# Redelivery\n\nThe broker sends twice.\n\nConsumers must be idempotent."
@@ -148,7 +148,7 @@ def test_the_same_version_written_again_later_is_a_new_conflict() -> None:
     lore, _ = merged(ours, with_changes(DISPUTED, conflicts=(again,)))
     assert lore.conflicts == (again,)
     (item,) = settled(KEPT, "Ann")["settled"]
-    assert unsettled([again._replace(at=item.at)], [item]) == ()
+    assert open_conflicts([again._replace(at=item.at)], [item]) == ()
 
 
 def test_fields_that_were_settled_differently_are_in_conflict_again() -> None:

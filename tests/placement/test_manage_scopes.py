@@ -16,7 +16,7 @@ from sync_kit import bare
 import engram
 from engram.adapters.files import config_file, places
 from engram.domain.errors import ConfigError, NotFoundError, StoreError, UsageError
-from engram.domain.scopes import checked_team_name
+from engram.domain.scopes import check_team_name
 from engram.domain.settings import is_team_name
 from engram.usecases.recording.edit import Edit
 
@@ -134,7 +134,7 @@ def test_the_file_of_a_pulled_store_adds_no_scope(tmp_path: Path) -> None:
 )
 def test_a_name_that_no_scope_can_have_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
-        checked_team_name(name)
+        check_team_name(name)
 
 
 @given(st.text(max_size=45))

@@ -228,7 +228,7 @@ def test_judgements_of_others_come_along(tmp_path: Path, start: str, to: str) ->
 def test_what_is_judged_after_a_kill_comes_along_too(tmp_path: Path) -> None:
     case = Case(tmp_path, "in-tree")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moving.source, "give_up", die)
+        patch.setattr(moving.source, "remove_left", die)
         with pytest.raises(KilledError):
             cli(*case.words("dedicated"), cwd=case.code)
     ok("feedback", "--incorrect", "L1", cwd=case.code)
@@ -362,8 +362,8 @@ STEPS: dict[str, tuple[Any, str]] = {
     "before the private state": (move_source, "carry_state"),
     "before the last rename": (os, "rename"),
     "before the hidden work tree is in place": (hidden_tree, "move_into_place"),
-    "before the old place is given up": (moving.source, "give_up"),
-    "while it is given up": (move_source, "_deleted"),
+    "before the old place is given up": (moving.source, "remove_left"),
+    "while it is given up": (move_source, "_delete"),
     "before the end": (moving.copying, "forget"),
 }
 KILLS = [(start, to, step) for start, to in WAYS for step in STEPS if "hidden" not in step or to == "branch"]
@@ -409,7 +409,7 @@ def test_a_kill_leaves_a_store_and_the_same_command_ends_the_move(
 def test_what_somebody_writes_after_a_kill_is_not_deleted(tmp_path: Path) -> None:
     case = Case(tmp_path, "in-tree")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moving.source, "give_up", die)
+        patch.setattr(moving.source, "remove_left", die)
         with pytest.raises(KilledError):
             cli(*case.words("branch"), cwd=case.code)
     late = record(case.code, MORE)

@@ -79,7 +79,7 @@ def only(root: Path) -> tuple[Lore, list[tuple[str, str, str]]]:
     with opened(root, clock=Clock()) as store:
         store.refresh()
         (shown,) = store.list(limit=None).lore
-        assert captured.captured(store.store) == []
+        assert captured.list_captured(store.store) == []
         lines = judgements.lines_of(store.store, [shown.lore.id, *shown.lore.merged_from])
         return shown.lore, [(line.kind, line.source, line.agent) for line in lines]
 

@@ -242,7 +242,7 @@ def test_the_cursor_outlives_a_restart_a_new_index_and_files_that_break(root: Pa
     paths[made[0]].write_text("---\nid: [broken\n---\n")
     paths[made[1]].unlink()
     with opened(root, clock=SetClock(START.replace(day=6))) as store:
-        store.store.index.damaged("for the test")
+        store.store.index.mark_damaged("for the test")
         told = store.delta(cursor)
         assert (told.lore, told.deleted_ids) == ((), (made[1],)), (
             "who deletes while the index is made anew is noticed"

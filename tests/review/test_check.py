@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.domain.entry.text_links import text_links
-from engram.domain.review.annotations import annotation, logged
+from engram.domain.review.annotations import annotation, log_line
 
 TWIN = "Make every handler of a queue consumer idempotent, because brokers deliver twice."
 
@@ -219,7 +219,7 @@ def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, 
     head, _, data = said.removeprefix("::").partition("::")
     properties = head.removeprefix("error ").split(",")
     assert [one.partition("=")[0] for one in properties] == ["file", *(["line"] if line else []), "title"]
-    assert data.replace("%25", "%").replace("%0D", "\r").replace("%0A", "\n") == logged(message)
+    assert data.replace("%25", "%").replace("%0D", "\r").replace("%0A", "\n") == log_line(message)
     assert ":" not in head
 
 

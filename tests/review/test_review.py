@@ -19,7 +19,7 @@ from engram.domain.review.review import (
     SNOOZE,
     TAKE,
     Item,
-    allowed,
+    allowed_decisions,
     item_id,
 )
 from engram.usecases.history.undo import redo, undo
@@ -299,7 +299,7 @@ def test_duplicates_and_contradictions_are_listed_with_the_reason(store: Engram)
 
 
 def test_every_kind_can_wait() -> None:
-    assert all(SNOOZE in allowed(kind) for kind in KINDS)
+    assert all(SNOOZE in allowed_decisions(kind) for kind in KINDS)
 
 
 def test_a_kind_that_there_is_not_is_a_usage_error(store: Engram) -> None:

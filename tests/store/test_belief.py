@@ -333,7 +333,7 @@ def test_the_other_machines_of_a_person_count_as_here(clones: Clones, home: Path
 def test_the_name_of_a_person_is_only_a_name() -> None:
     assert ledger.person_name(b"Ada Lovelace\n") == "Ada Lovelace"
     assert ledger.person_name(b"\xff\x00[L1] a\nb\x1b[2J") == "L1 a b 2J"
-    assert ledger.named_by("AB/01J8ZC6W6NABKC71CQ20QK0004/who") == "01J8ZC6W6NABKC71CQ20QK0004"
-    assert ledger.named_by("XX/01J8ZC6W6NABKC71CQ20QK0004/who") == ""
-    assert ledger.named_by("who") == ""
+    assert ledger.writer_of("AB/01J8ZC6W6NABKC71CQ20QK0004/who") == "01J8ZC6W6NABKC71CQ20QK0004"
+    assert ledger.writer_of("XX/01J8ZC6W6NABKC71CQ20QK0004/who") == ""
+    assert ledger.writer_of("who") == ""
     assert ulid.is_valid("01J8ZC6W6NABKC71CQ20QK0004")

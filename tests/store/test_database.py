@@ -77,7 +77,7 @@ def test_every_table_can_be_written_where_a_later_version_has_added_columns(tmp_
         HookMemory(state).mark("shown", "session", name, 1.0)
         LearnedMoments(state).learn(name, ["error: boom"], 1.0)
         MomentCounts(state).count([name], is_new=True)
-        state.judged("session", name, "helpful", 1.0)
+        state.record_feedback("session", name, "helpful", 1.0)
         state.put_aside(name, "mark", None)
         state.surface(name, [(name, "title")], 1.0)
         state.live.add(LiveEntry(1.0, "session", "query", "", "none", (), (), 1.0))

@@ -15,7 +15,7 @@ from engram.adapters.agents.hosts import host_named
 from engram.adapters.agents.parts import Wish, server_part
 from engram.adapters.agents.servers import is_ours
 from engram.adapters.git.run.layout import find_repository
-from engram.adapters.git.write.merge_driver import configured
+from engram.adapters.git.write.merge_driver import configured_command
 from engram.usecases.merge.install_driver import install_merge_driver
 from engram.usecases.store.own_command import own_command
 
@@ -82,6 +82,6 @@ def test_git_merges_by_such_an_environment(cached: Path, monkeypatch: pytest.Mon
     repository = find_repository(str(root))
     assert repository is not None
     install_merge_driver(repository)
-    command = configured(repository).replace(" %O %A %B %P", " --help")
+    command = configured_command(repository).replace(" %O %A %B %P", " --help")
     ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=root)
     assert (ran.returncode, "merge" in ran.stdout) == (0, True), ran.stderr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, done, read_batch
+from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, forget_batch, read_batch
 from engram.domain.errors import ConflictError, StoreError
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ def test_a_journal_is_taken_as_a_batch_and_waits_until_git_has_it(folder: Folder
     assert journal.batches() == [earlier, later]
     assert journal.waiting() == [second, first]
     assert read_batch(later) == [first]
-    done(later)
-    done(earlier)
+    forget_batch(later)
+    forget_batch(earlier)
     assert journal.is_empty()
     (folder.state / "journal.jsonl").touch()
     assert journal.is_empty()

@@ -19,7 +19,7 @@ from engram_tui.browse import screen as browse
 from engram_tui.browse.queries import Matches
 from engram_tui.inbox import screen as inbox
 from engram_tui.widgets.entry_list import EntryList
-from engram_tui.widgets.rows import sorted_rows
+from engram_tui.widgets.rows import sort_rows
 
 
 def files(store: engram.Engram) -> list[Path]:
@@ -140,7 +140,7 @@ async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store:
         await user.press("enter", "s")
         await user.sees_text("all entries · newest first")
         assert user.browse.matches is not None
-        assert user.titles() == [row.title for row in sorted_rows(user.browse.matches.rows, "created")]
+        assert user.titles() == [row.title for row in sort_rows(user.browse.matches.rows, "created")]
         assert sorted(user.titles()) == sorted(found)
 
 

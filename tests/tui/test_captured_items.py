@@ -50,7 +50,7 @@ async def test_an_accepted_one_becomes_an_entry(store: engram.Engram) -> None:
         await user.press("e")  # there is no file to edit yet
         await user.press("i")
         await user.sees(lambda: TEXT in texts(store))
-        assert captured.captured(store.store) == []
+        assert captured.list_captured(store.store) == []
 
 
 async def test_a_rejected_one_leaves_the_queue_and_comes_back_when_that_is_undone(

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from engram_tui.widgets.entry_list import EntryList, fitted
+from engram_tui.widgets.entry_list import EntryList, fit
 from engram_tui.widgets.rows import Row
 
 MANY = 100_000
@@ -147,7 +147,7 @@ async def test_every_line_is_as_wide_as_the_list(width: int) -> None:
 
 
 def test_text_that_does_not_fit_ends_in_an_ellipsis() -> None:
-    assert fitted("abc", 5) == "abc  "
-    assert fitted("abcdef", 4) == "abc…"
-    assert fitted("日本語", 4) == "日 …"
-    assert fitted("abc", 0) == ""
+    assert fit("abc", 5) == "abc  "
+    assert fit("abcdef", 4) == "abc…"
+    assert fit("日本語", 4) == "日 …"
+    assert fit("abc", 0) == ""

@@ -19,10 +19,10 @@ from engram_tui.browse.queries import read_page
 from engram_tui.inbox.inbox_list import titles_of
 from engram_tui.shell.frame import heading_line
 from engram_tui.shell.store_watch import Heading, short_path
-from engram_tui.widgets.format import age, bar, fraction, helped, short_category
+from engram_tui.widgets.format import age, bar, format_helpful, fraction, short_category
 from engram_tui.widgets.markdown_pane import is_light, nesting
 from engram_tui.widgets.preview import body_of
-from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, row_of_shown, sorted_rows, with_rows
+from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, row_of_shown, sort_rows, with_rows
 
 ROWS = [
     Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),
@@ -60,7 +60,7 @@ def test_ages_are_written_in_their_largest_unit(seconds: float, words: str) -> N
 )  # fmt: skip
 def test_found_rows_sort_as_lists_do(order: str, ids: str) -> None:
     assert order in SORT_NAMES
-    assert "".join(row.id for row in sorted_rows(ROWS, order)) == ids
+    assert "".join(row.id for row in sort_rows(ROWS, order)) == ids
 
 
 def test_a_category_of_the_store_s_own_is_readable_too() -> None:
@@ -166,7 +166,7 @@ def test_an_entry_that_took_in_another_is_confirmed_though_it_never_helped() -> 
     moment = datetime(2026, 3, 4, 12, tzinfo=UTC)
     lore = Lore("ID", "Retry.", "FACT", moment, moment)
     now = moment.timestamp() + 7_200
-    assert helped(lore, now) == "not validated yet"
-    assert helped(lore._replace(last_validated=moment), now) == "confirmed 2 h ago"
+    assert format_helpful(lore, now) == "not validated yet"
+    assert format_helpful(lore._replace(last_validated=moment), now) == "confirmed 2 h ago"
     judged = lore._replace(last_validated=moment, votes={"A": Vote(80, 0, 3)})
-    assert helped(judged, now) == "✓3, last 2 h ago"
+    assert format_helpful(judged, now) == "✓3, last 2 h ago"

@@ -260,7 +260,7 @@ def test_own_judgements_are_removed_before_the_search(small: Engram) -> None:
         RankingTrial(small.store, replayer)
         asked = replayer.shown(["queue consumer patterns", "tide tables in local time"])
     votes = judgements.own_votes(small.store)
-    never = [settings_search._unjudged(hit, votes.get(hit.id, Vote())) for hit in hits(small)]
+    never = [settings_search._without_own_vote(hit, votes.get(hit.id, Vote())) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]
     assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (
         plain_standings

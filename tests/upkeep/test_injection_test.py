@@ -253,8 +253,8 @@ def test_what_became_pending_since_the_index_was_made_is_not_injected(root: Path
     ]
     with opened(root, clock=Clock()) as engram:
         paths = [str(file.relative_to(root))]
-        assert len(auto_recall.loaded(engram.store, paths)) == 1
+        assert len(auto_recall.load_active(engram.store, paths)) == 1
         file.write_text(
             file.read_text("utf-8").replace("category: FACT", "category: FACT\nstatus: pending"), "utf-8"
         )
-        assert auto_recall.loaded(engram.store, paths) == []
+        assert auto_recall.load_active(engram.store, paths) == []

@@ -108,7 +108,7 @@ class FirstRun(App[str | None]):
             self._ask_where()
         elif name == JOIN:
             prompt = Prompt("Join", hint="git@example.org:team/lore.git", explain="The address of the store:")
-            self.push_screen(prompt, self._addressed)
+            self.push_screen(prompt, self._handle_address)
         elif name == DEMO:
             self._work("creating a demonstration …", self._demonstrate)
         else:
@@ -126,7 +126,7 @@ class FirstRun(App[str | None]):
         listed.highlighted = 0
         self._ask_question("Where should it be? esc goes back.")
 
-    def _addressed(self, url: str | None) -> None:
+    def _handle_address(self, url: str | None) -> None:
         if url and url.strip():
             name = (
                 url.strip()
@@ -138,9 +138,9 @@ class FirstRun(App[str | None]):
             )
             target = os.path.join(self._folder, name or "lore")
             prompt = Prompt("Join", target, explain="The folder for its clone:")
-            self.push_screen(prompt, partial(self._placed, url.strip()))
+            self.push_screen(prompt, partial(self._handle_place, url.strip()))
 
-    def _placed(self, url: str, path: str | None) -> None:
+    def _handle_place(self, url: str, path: str | None) -> None:
         if path and path.strip():
             self._work(f"joining {url} …", partial(_join, url, os.path.expanduser(path.strip())))
 
@@ -174,13 +174,13 @@ class FirstRun(App[str | None]):
             try:
                 path = make()
             except EXPECTED as error:
-                self.call_from_thread(self._failed, describe_error(error))
+                self.call_from_thread(self._handle_failure, describe_error(error))
             else:
                 self.call_from_thread(self.exit, path)
 
         self.run_worker(run, thread=True, exit_on_error=False)
 
-    def _failed(self, line: str) -> None:
+    def _handle_failure(self, line: str) -> None:
         listed = self.query_one(OptionList)
         listed.disabled = False
         listed.focus()

@@ -26,7 +26,7 @@ DUMB = ("dumb", "unknown")  # values of TERM that say that a terminal cannot mov
 
 
 @contextmanager
-def uncollected_start() -> Iterator[None]:
+def delay_collection() -> Iterator[None]:
     """Within this no garbage is collected in the first seconds: it takes a sixth of the time to the first paint.
 
     What exists then stays until the end, so it is exempt from later collections.

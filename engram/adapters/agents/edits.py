@@ -80,18 +80,18 @@ Edit = Entry | HookEntries | Items | TomlTable | YamlEntry | Block | Owned
 OWNED_MARK = "engram connect"
 
 
-def applied(text: str, edit: Edit) -> str:
+def apply_edit(text: str, edit: Edit) -> str:
     """Return the text with the change; the same text where it is there already. Raises CannotEditError."""
     return str(_APPLY[type(edit)](text, edit))
 
 
-def removed(text: str, edit: Edit, before: str | None = None) -> str:
+def remove_edit(text: str, edit: Edit, before: str | None = None) -> str:
     """Return the text without the change. Raises CannotEditError.
 
     What the text `before` had stays, be it empty objects and lists; None where that is not known.
     """
     if isinstance(edit, Entry | HookEntries | Items):
-        return _pruned(_REMOVE[type(edit)](text, edit), edit, before)
+        return _prune_empty(_REMOVE[type(edit)](text, edit), edit, before)
     return str(_REMOVE[type(edit)](text, edit))
 
 
@@ -118,7 +118,7 @@ def _remove_entry(text: str, edit: Entry) -> str:
 def _apply_items(text: str, edit: Items) -> str:
     for value in edit.values:
         node = Document(text).find(edit.keys)
-        if node is None or value not in _listed(node.plain()):
+        if node is None or value not in _as_list(node.plain()):
             text = Document(text).append(edit.keys, value)
     return text
 
@@ -127,7 +127,7 @@ def _remove_items(text: str, edit: Items) -> str:
     if not text:
         return text
     node = Document(text).find(edit.keys)
-    found = _listed(node.plain()) if node is not None else []
+    found = _as_list(node.plain()) if node is not None else []
     for at in reversed(range(len(found))):
         if found[at] in edit.values:
             text = Document(text).without([*edit.keys, at])
@@ -146,11 +146,11 @@ def _apply_hooks(text: str, edit: HookEntries) -> str:
             text = _without_ours(text, event, keep=1)
             text = Document(text).put(places[0], dict(wanted))
         else:
-            text = Document(text).append(["hooks", event], _grouped(edit, event, wanted))
+            text = Document(text).append(["hooks", event], _hook_group(edit, event, wanted))
     return text
 
 
-def _grouped(edit: HookEntries, event: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
+def _hook_group(edit: HookEntries, event: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
     if edit.matchers is None:
         return wanted
     matcher = edit.matchers.get(event, "")
@@ -181,11 +181,11 @@ def _ours(text: str, event: str) -> list[list[str | int]]:
     """Return where our commands stand in the list of an event, in groups or by themselves."""
     node = Document(text).find(["hooks", event])
     found: list[list[str | int]] = []
-    for at, item in enumerate(_listed(node.plain()) if node is not None else []):
+    for at, item in enumerate(_as_list(node.plain()) if node is not None else []):
         if is_our_hook(item):
             found.append(["hooks", event, at])
         elif isinstance(item, dict):
-            inner = [n for n, one in enumerate(_listed(item.get("hooks"))) if is_our_hook(one)]
+            inner = [n for n, one in enumerate(_as_list(item.get("hooks"))) if is_our_hook(one)]
             found += [["hooks", event, at, "hooks", n] for n in inner]
     return found
 
@@ -197,11 +197,11 @@ def is_our_hook(item: object) -> bool:
     return any(_OURS.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
 
 
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _pruned(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
+def _prune_empty(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
     """Return the text without the objects and lists that are empty now and that `before` did not have."""
     if not text:
         return text
@@ -277,12 +277,12 @@ _REMOVE: Mapping[type, Callable[[str, Any], str]] = {
 
 def snippet(edit: Edit) -> str:
     """Return what a person would put into the file by hand."""
-    return applied("", edit)
+    return apply_edit("", edit)
 
 
 def is_there(text: str, edit: Edit) -> bool:
     """Return whether the text has the change, be it of another version or for another Python."""
     try:
-        return bool(text) and removed(text, edit, text) != text
+        return bool(text) and remove_edit(text, edit, text) != text
     except CannotEditError:
         return False

@@ -71,7 +71,7 @@ class Document:
         self._at = 0
         self.root = self._value(0)
         if self._at < len(self._tokens):
-            raise self._refused(self._tokens[self._at][1])
+            raise self._syntax_error(self._tokens[self._at][1])
         if self.root.kind != OBJECT:
             raise CannotEditError("it does not hold an object")
 
@@ -92,7 +92,7 @@ class Document:
             at = node.child(key)
             if at is None:
                 if node.kind != OBJECT or not isinstance(key, str):
-                    raise CannotEditError(f"{_named(keys[:depth])} is not an object")
+                    raise CannotEditError(f"{_format_path(keys[:depth])} is not an object")
                 for missing in reversed(keys[depth + 1 :]):
                     value = {str(missing): value}
                 return self._insert(node, value, key)
@@ -107,7 +107,7 @@ class Document:
         if node is None:
             return self.put(keys, [value])
         if node.kind != ARRAY:
-            raise CannotEditError(f"{_named(keys)} is not a list")
+            raise CannotEditError(f"{_format_path(keys)} is not a list")
         return self._insert(node, value, None)
 
     def without(self, keys: Keys) -> str:
@@ -125,7 +125,7 @@ class Document:
             return self._insert_inline(node, name + json.dumps(value, ensure_ascii=False))
         outer = self._indent_of(node.start)
         indent = self._indent_of(node.children[0].start) if node.children else outer + self._unit()
-        body = self._end_of_line() + indent + name + self._rendered(value, indent)
+        body = self._end_of_line() + indent + name + self._render(value, indent)
         rest = self.text[last : node.end - 1]
         closing = "" if "\n" in rest else self._end_of_line() + outer
         if not node.children:
@@ -145,7 +145,7 @@ class Document:
 
     def _replace(self, node: Node, value: object) -> str:
         indent = self._indent_of(node.start)
-        return self.text[: node.start] + self._rendered(value, indent) + self.text[node.end :]
+        return self.text[: node.start] + self._render(value, indent) + self.text[node.end :]
 
     def _remove(self, node: Node, at: int) -> str:
         child = node.children[at]
@@ -161,7 +161,7 @@ class Document:
                 text = text[: node.start + 1] + text[close:]
         return text
 
-    def _rendered(self, value: object, indent: str) -> str:
+    def _render(self, value: object, indent: str) -> str:
         lines = json.dumps(value, indent=self._unit(), ensure_ascii=False).split("\n")
         return (self._end_of_line() + indent).join(lines)
 
@@ -188,7 +188,7 @@ class Document:
         while at < len(self.text):
             match = _TOKEN.match(self.text, at)
             if match is None:
-                raise self._refused(at)
+                raise self._syntax_error(at)
             at = match.end()
             if match.lastgroup != "space":
                 self._ends.append(at)
@@ -203,11 +203,11 @@ class Document:
         if word in ("{", "["):
             return self._container(word, start, depth)
         if kind == "mark":
-            raise self._refused(start)
+            raise self._syntax_error(start)
         try:
             return Node(SCALAR, start, end, json.loads(word, parse_constant=_refuse_constant))
         except ValueError:
-            raise self._refused(start) from None
+            raise self._syntax_error(start) from None
 
     def _container(self, opening: str, start: int, depth: int) -> Node:
         closing = {"{": "}", "[": "]"}[opening]
@@ -215,7 +215,7 @@ class Document:
         keys = set[str]()
         while self._peek() != closing:
             if children and children[-1].comma < 0:
-                raise self._refused(self._tokens[self._at][1])
+                raise self._syntax_error(self._tokens[self._at][1])
             key, at = "", self._tokens[self._at][1]
             if opening == "{":
                 key = self._key()
@@ -231,12 +231,12 @@ class Document:
     def _key(self) -> str:
         kind, start, end = self._next()
         if kind != "text" or self._peek() != ":":
-            raise self._refused(start)
+            raise self._syntax_error(start)
         self._next()
         try:
             return str(json.loads(self.text[start:end]))
         except ValueError:
-            raise self._refused(start) from None
+            raise self._syntax_error(start) from None
 
     def _peek(self) -> str:
         if self._at >= len(self._tokens):
@@ -252,7 +252,7 @@ class Document:
     def _line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
 
-    def _refused(self, offset: int) -> CannotEditError:
+    def _syntax_error(self, offset: int) -> CannotEditError:
         return CannotEditError(f"line {self._line(offset)} is not JSON")
 
 
@@ -260,5 +260,5 @@ def _refuse_constant(word: str) -> object:
     raise ValueError(word)
 
 
-def _named(keys: Keys) -> str:
+def _format_path(keys: Keys) -> str:
     return ".".join(map(str, keys)) or "the whole"

@@ -81,7 +81,7 @@ def parts(host: Host, wish: Wish) -> list[Part]:
     session = resolve(host.session, wish.project) if host.session and wish.rules else ""
     if session:
         found.append(Part(RULES, session, Owned(guides.session_rules(), kept=True)))
-        found.append(Part(RULES, _beside(session), Owned(guides.UNTRACKED)))
+        found.append(Part(RULES, _ignore_file(session), Owned(guides.UNTRACKED)))
     return found + _guides(host, wish)
 
 
@@ -95,7 +95,7 @@ def server_part(host: Host, wish: Wish) -> Part | None:
 
 def project_of(host: Host, path: str) -> str:
     """Return the project that a file lies in, where it is one that this agent has in projects."""
-    for place in filter(None, (host.rules, host.session, _beside(host.session))):
+    for place in filter(None, (host.rules, host.session, _ignore_file(host.session))):
         below = os.path.normpath(place.removeprefix("{project}"))
         if place.startswith("{project}") and path.endswith(below):
             return path[: -len(below)]
@@ -113,7 +113,7 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
     """Claude Code's plugin, whole, in a folder of its own: manifest, server, hooks, commands, skill."""
     hooks = _hooks(host, "groups", wish)
     assert isinstance(hooks, HookEntries)
-    manifest = {**guides.MANIFEST, "mcpServers": {SERVER_NAME: _plain(host, wish)}}
+    manifest = {**guides.MANIFEST, "mcpServers": {SERVER_NAME: _server_entry(host, wish)}}
     files = {
         ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
         "hooks/hooks.json": snippet(hooks._replace(extra={"description": guides.WRITTEN})),
@@ -133,7 +133,7 @@ def hook_command(wish: Wish, hook: Hook, agent: str) -> str:
     )
 
 
-def _beside(session: str) -> str:
+def _ignore_file(session: str) -> str:
     """Return what keeps git from the folder of a session's rules: they are for this machine alone."""
     return os.path.join(os.path.dirname(session), ".gitignore") if session else ""
 
@@ -151,7 +151,7 @@ def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
     if server.format == TOML:
         approved = {tool: {"approval_mode": "approve"} for tool in READ_ONLY_TOOLS}
         more = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
-        return TomlTable(".".join((*server.keys, wish.server)), {**_plain(host, wish), **more})
+        return TomlTable(".".join((*server.keys, wish.server)), {**_server_entry(host, wish), **more})
     if server.format == YAML:
         return YamlEntry(server.keys[0], wish.server, _extension(host, wish))
     keys = (*server.keys, "servers") if host.name == "opencode" and _is_second(path) else server.keys
@@ -181,17 +181,17 @@ def _environment(host: Host) -> dict[str, object]:
     return {AGENT_VARIABLE: host.name}
 
 
-def _plain(host: Host, wish: Wish) -> dict[str, object]:
+def _server_entry(host: Host, wish: Wish) -> dict[str, object]:
     program, *arguments = _run(wish)
     return {"command": program, "args": [*arguments, "mcp"], "env": _environment(host)}
 
 
-def _typed(host: Host, wish: Wish) -> dict[str, object]:
-    return {"type": "stdio", **_plain(host, wish)}
+def _server_with_type(host: Host, wish: Wish) -> dict[str, object]:
+    return {"type": "stdio", **_server_entry(host, wish)}
 
 
 def _local(host: Host, wish: Wish) -> dict[str, object]:
-    return {"type": "local", **_plain(host, wish), "tools": ["*"]}
+    return {"type": "local", **_server_entry(host, wish), "tools": ["*"]}
 
 
 def _command_list(host: Host, wish: Wish) -> dict[str, object]:
@@ -201,14 +201,14 @@ def _command_list(host: Host, wish: Wish) -> dict[str, object]:
 
 
 def _extension(host: Host, wish: Wish) -> dict[str, object]:
-    plain = _plain(host, wish)
+    plain = _server_entry(host, wish)
     return {
         "enabled": True, "type": "stdio", "name": wish.server, "cmd": plain["command"], "args": plain["args"],
         "envs": plain["env"], "timeout": 300,
     }  # fmt: skip
 
 
-_FORMS = {"plain": _plain, "typed": _typed, "local": _local, "command-list": _command_list}
+_FORMS = {"plain": _server_entry, "typed": _server_with_type, "local": _local, "command-list": _command_list}
 
 
 # --- hooks
@@ -220,7 +220,7 @@ def _hooks(host: Host, form: str, wish: Wish) -> Edit:
         return Owned(_OWNED[host.name](host, wish))
     if form == "groups":
         unit = 1000 if host.name == "gemini-cli" else 1
-        events = {hook.native: _grouped(host, hook, wish, unit) for hook in hooks}
+        events = {hook.native: _hook_entry(host, hook, wish, unit) for hook in hooks}
         return HookEntries(events, {hook.native: hook.matcher for hook in hooks})
     if form == "flat":
         flat = {
@@ -234,7 +234,7 @@ def _hooks(host: Host, form: str, wish: Wish) -> Edit:
     return HookEntries(lines)
 
 
-def _grouped(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]:
+def _hook_entry(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]:
     entry: dict[str, object] = {"type": "command", "command": hook_command(wish, hook, host.name)}
     entry["timeout"] = hook.seconds * unit
     if hook.detached and host.name == "claude-code":
@@ -252,7 +252,7 @@ def _copilot_file(host: Host, wish: Wish) -> str:
 
 
 def _goose_file(host: Host, wish: Wish) -> str:
-    events = {hook.native: _grouped(host, hook, wish, 1) for hook in HOOKS[host.name]}
+    events = {hook.native: _hook_entry(host, hook, wish, 1) for hook in HOOKS[host.name]}
     return snippet(HookEntries(events, {}, {"description": guides.WRITTEN}))
 
 

@@ -18,7 +18,7 @@ _MODULE = ["-m", "engram", "mcp"]
 _PORTABLE = ["engram", "mcp"]
 
 
-def chosen_name(servers: Mapping[str, object], recorded: str = "") -> str:
+def choose_name(servers: Mapping[str, object], recorded: str = "") -> str:
     """Return the name of the entry that connecting wrote; where there is none, the first name that is free.
 
     `servers` are all entries by name; `recorded` is the name that an earlier connection is known to have used ("" for none).

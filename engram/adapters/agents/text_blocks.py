@@ -23,7 +23,7 @@ def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
     found = _toml_at(text, name)
     if found is None:
         lines = [f"[{name}]", *(f"{key} = {_toml_value(value)}" for key, value in values.items())]
-        after = _separated(text) + _ended(text).join(lines) + _ended(text)
+        after = _end_with_blank_line(text) + _line_end(text).join(lines) + _line_end(text)
     elif all(found.get(key) == value for key, value in values.items()):
         return text
     else:
@@ -157,12 +157,12 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
     if not found and section in _yaml(text):
         raise CannotEditError(f"{section} is empty: take that line away first")
     if not found:
-        head = _separated(text, blank=False)
-        after = head + _yaml_lines([f"{section}:"], "  ", name, values, _ended(text))
+        head = _end_with_blank_line(text, blank=False)
+        after = head + _yaml_lines([f"{section}:"], "  ", name, values, _line_end(text))
     else:
         end, indent = _yaml_section(text, section)
-        before = text[:end] if text[:end].endswith("\n") else text[:end] + _ended(text)
-        after = before + _yaml_lines([], indent, name, values, _ended(text)) + text[end:]
+        before = text[:end] if text[:end].endswith("\n") else text[:end] + _line_end(text)
+        after = before + _yaml_lines([], indent, name, values, _line_end(text)) + text[end:]
     expected = {**_yaml(text), section: {**(found or {}), name: dict(values)}}
     if _yaml(after) != expected:
         raise CannotEditError(f"{name} cannot be added to {section}")
@@ -240,11 +240,11 @@ def _yaml_lines(
 
 def put_block(text: str, lines: str) -> str:
     """Return a text with a block between markers, at its end or where it was."""
-    end_of_line = _ended(text)
+    end_of_line = _line_end(text)
     block = end_of_line.join([BEGIN, *lines.strip("\n").split("\n"), END]) + end_of_line
     _check_markers(text)
     if BEGIN not in text:
-        return _separated(text) + block
+        return _end_with_blank_line(text) + block
     start, stop = text.index(BEGIN), text.index(END) + len(END)
     return text[:start] + block.rstrip("\r\n") + text[stop:]
 
@@ -261,13 +261,13 @@ def _check_markers(text: str) -> None:
         raise CannotEditError(f"its markers {BEGIN} and {END} do not fit together")
 
 
-def _separated(text: str, *, blank: bool = True) -> str:
+def _end_with_blank_line(text: str, *, blank: bool = True) -> str:
     """Return a text to which lines can be added: ended, and with a blank line."""
     if not text:
         return ""
-    ended = text if text.endswith("\n") else text + _ended(text)
-    return ended + _ended(text) * blank
+    ended = text if text.endswith("\n") else text + _line_end(text)
+    return ended + _line_end(text) * blank
 
 
-def _ended(text: str) -> str:
+def _line_end(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"

@@ -38,17 +38,17 @@ class Transcript(NamedTuple):
 
 def read(path: str) -> Transcript:
     """Return the transcript at `path`; an empty one where there is none that can be read."""
-    prompts, said, files = list[str](), list[str](), list[str]()
+    prompts, replies, files = list[str](), list[str](), list[str]()
     for role, kind, text in _parts(lines(path)):
         if kind == "file":
             files.append(text)
         elif role == "assistant":
-            said.append(text)
+            replies.append(text)
         elif role == "user" and not (text := remove_hook_context(text)).lstrip().startswith(
             "<"
         ):  # the program's own
             prompts.append(text)
-    return Transcript(tuple(prompts[-_MOST:]), tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
+    return Transcript(tuple(prompts[-_MOST:]), tuple(replies[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
 
 
 def turns(raw: bytes) -> list[tuple[str, str, str]]:
@@ -120,20 +120,20 @@ def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, s
     if isinstance(text, str) and block.get("type", "text") in _TEXTS:
         yield role, "text", text
     else:
-        for path in changed_by(block):
+        for path in files_changed_by(block):
             yield role, "file", path
 
 
-def changed_by(block: dict[str, object]) -> list[str]:
+def files_changed_by(block: dict[str, object]) -> list[str]:
     """Return the files that a call of a tool changes; none for a call that changes none."""
     given = block.get("input") or block.get("args") or block.get("arguments")
-    return _changed(given) if block.get("name") in CHANGING else []
+    return _files_of_arguments(given) if block.get("name") in CHANGING else []
 
 
-def _changed(given: object) -> list[str]:
+def _files_of_arguments(given: object) -> list[str]:
     """Return the files that a call of a tool changes, from its arguments."""
     if isinstance(given, str):
-        return patched(given)
+        return files_of_patch(given)
     named = (
         [given.get(name) for name in ("file_path", "notebook_path", "path")]
         if isinstance(given, dict)
@@ -142,7 +142,7 @@ def _changed(given: object) -> list[str]:
     return [path for path in named if isinstance(path, str) and path][:1]
 
 
-def patched(patch: str) -> list[str]:
+def files_of_patch(patch: str) -> list[str]:
     """Return the files that a patch in the form of `apply_patch` changes."""
     lines = patch.splitlines() if patch.startswith("*** Begin Patch") else []
     return [line.removeprefix(mark).strip() for line in lines for mark in _PATCHED if line.startswith(mark)]

@@ -49,7 +49,7 @@ def _of_block(by_agent: bool, block: dict[str, object], commands: dict[str, str]
         command = given.get("command") if isinstance(given, dict) else None
         if block.get("name") in _SHELLS and isinstance(command, str):
             commands[call] = command
-        for file in transcript.changed_by(block):
+        for file in transcript.files_changed_by(block):
             yield Step(CHANGED, file)
     elif kind == "tool_result" and call in commands:
         output = _output(block.get("content"))

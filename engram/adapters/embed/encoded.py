@@ -68,7 +68,7 @@ class EncodedEmbedder:
         """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
         slices, known, missing = self._cached(texts, parts)
         if missing:
-            known |= self._made(missing, patient=True)
+            known |= self._make_vectors(missing, patient=True)
         return self._rows(slices, known)[0]
 
     def embed_available(
@@ -78,13 +78,13 @@ class EncodedEmbedder:
         slices, known, missing = self._cached(texts, parts)
         if 0 < len(missing) <= most:
             with contextlib.suppress(EmbeddingUnavailableError):
-                known |= self._made(missing, patient=False)
+                known |= self._make_vectors(missing, patient=False)
         return *self._rows(slices, known), []
 
     def without_numpy(self) -> None:
         """Return None: what makes these vectors takes longer than numpy."""
 
-    def meanwhile(self, model: str) -> None:
+    def substitute_for(self, model: str) -> None:
         """Return None: there are no other vectors."""
 
     def nearness(
@@ -129,9 +129,9 @@ class EncodedEmbedder:
         self.cache.keep_only(self._asked)
 
     def _question(self, text: str) -> NDArray[np.float32]:
-        known = self._known([[text]])
+        known = self._read_cached([[text]])
         if text.strip() and text not in known:
-            known[text] = self._encoded([text], patient=False)[0]
+            known[text] = self._encode([text], patient=False)[0]
         return known.get(text, numpy_module().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
 
     def _cached(
@@ -139,18 +139,18 @@ class EncodedEmbedder:
     ) -> tuple[list[list[str]], dict[str, NDArray[np.float32]], list[str]]:
         """Return the slices of texts, the cached vectors of those that have one, and the others, each once."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
-        known = self._known(slices)
+        known = self._read_cached(slices)
         pieces = dict.fromkeys(piece for pieces in slices for piece in pieces if piece.strip())
         return slices, known, [piece for piece in pieces if piece not in known]
 
-    def _made(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
+    def _make_vectors(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
         """Make the vectors of pieces and cache them; return them by piece."""
-        rows = self._encoded(pieces, patient=patient)
+        rows = self._encode(pieces, patient=patient)
         packed = rows.astype("<f2")
         self.cache.keep({text_key(p): packed[i].tobytes() for i, p in enumerate(pieces)})
         return dict(zip(pieces, packed.astype("float32"), strict=True))  # as read back from the cache
 
-    def _encoded(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
+    def _encode(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
         """Return unit rows of pieces from the encoder. Raises EmbeddingError if their length is not the expected one."""
         rows = self._ask(pieces, patient=patient)
         if rows.shape != (len(pieces), self.dimensions):
@@ -161,7 +161,7 @@ class EncodedEmbedder:
             )
         return units(numpy_module().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
 
-    def _known(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
+    def _read_cached(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
         """Return the cached pieces with their vectors."""
         keys = {piece: text_key(piece) for pieces in slices for piece in pieces if piece.strip()}
         self._asked.update(keys.values())

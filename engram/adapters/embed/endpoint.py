@@ -76,7 +76,7 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         raise EmbeddingError(
             "The embedding provider 'endpoint' has no embedding.model.", "Name the model to ask for."
         )
-    return endpoint._replace(url=url, model=endpoint.model.strip(), key=_checked_key(endpoint.key.strip()))
+    return endpoint._replace(url=url, model=endpoint.model.strip(), key=_check_key(endpoint.key.strip()))
 
 
 class EndpointEncoder:
@@ -97,13 +97,13 @@ class EndpointEncoder:
         """
         rows: list[list[float]] = []
         for batch in _batches(texts):
-            rows += self._tried(batch) if patient else self._ask(batch, self._endpoint.timeout)
+            rows += self._encode_with_retries(batch) if patient else self._ask(batch, self._endpoint.timeout)
         lengths = {len(row) for row in rows}
         if len(lengths) != 1 or 0 in lengths:
             raise self._strange("vectors of different lengths, or none")
         return numpy_module().array(rows, dtype="float32")  # type: ignore[no-any-return]
 
-    def _tried(self, batch: list[str]) -> list[list[float]]:
+    def _encode_with_retries(self, batch: list[str]) -> list[list[float]]:
         """Return the vectors of a batch, with a longer pause after each temporary failure."""
         wait = _FIRST_PAUSE
         for left in reversed(range(_TRIES)):
@@ -160,7 +160,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
     return batches
 
 
-def _checked_key(key: str) -> str:
+def _check_key(key: str) -> str:
     """Return the key if a header can hold it. Raises EmbeddingError."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EmbeddingError(

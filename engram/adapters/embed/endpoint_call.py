@@ -47,10 +47,10 @@ def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
             return json.loads(_read(answer, deadline))
     except HTTPError as error:
         with error:
-            raise _refused(url, error, key) from None
+            raise _status_error(url, error, key) from None
     except (URLError, OSError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise _gone(url, str(reason) or type(reason).__name__) from None
+        raise _unreachable_error(url, str(reason) or type(reason).__name__) from None
     except (ValueError, RecursionError):
         raise RefusalError(
             f"{url} did not answer with JSON.",
@@ -82,7 +82,7 @@ def _read(answer: Any, deadline: float) -> bytes:
     return b"".join(parts)
 
 
-def _gone(url: str, why: str) -> RefusalError:
+def _unreachable_error(url: str, why: str) -> RefusalError:
     return RefusalError(
         f"The embedding endpoint {url} cannot be reached: {why[:_MAX_REASON]}.",
         "It is tried again in a while; `engram reindex` tries now.",
@@ -90,7 +90,7 @@ def _gone(url: str, why: str) -> RefusalError:
     )
 
 
-def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
+def _status_error(url: str, error: HTTPError, key: str) -> RefusalError:
     """Return the error for an HTTP status, with the endpoint's own words if they help, and never the key."""
     reason = ""
     with contextlib.suppress(Exception):
@@ -111,11 +111,11 @@ def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
         f"The embedding endpoint {url} answered {error.code}{words}.",
         hint,
         passes=passes,
-        retry_after=_after(error),
+        retry_after=_retry_after(error),
     )
 
 
-def _after(error: HTTPError) -> float:
+def _retry_after(error: HTTPError) -> float:
     """Return the seconds in a Retry-After header; 0 without one (or with a date)."""
     try:
         return max(0.0, float(error.headers.get("Retry-After", "0")))

@@ -14,7 +14,7 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.model_files import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.onnx_encoder import OnnxEncoder
 from engram.adapters.embed.onnx_folder import MEAN, OnnxFolder
-from engram.adapters.embed.tokenizing import Vocabulary, packed_id
+from engram.adapters.embed.tokenizing import Vocabulary, pack_id
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def transformer_vocabulary(bundled_folder: str) -> Vocabulary:
     with open(os.path.join(bundled_folder, VOCABULARY_FILE), encoding="utf-8") as file:
         words = file.read().split("\n")
     ids = dict(zip(words[words.index(_FIRST_WORD) :], range(_FIRST, _END), strict=False))
-    return Vocabulary(ids, tuple(_SPECIAL), unknown=packed_id(_UNKNOWN))
+    return Vocabulary(ids, tuple(_SPECIAL), unknown=pack_id(_UNKNOWN))
 
 
 def _check(weights: str) -> None:

@@ -74,7 +74,7 @@ class NeuralEmbedder:
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
         """Return vectors of texts and of their parts, read by both models: unit rows or zeros. Raises EmbeddingError."""
         read = self.transformer.embed_parts(texts, parts)
-        return _joined(self.bundled.embed_parts(texts, parts), read, _HALF, _HALF)
+        return _join_halves(self.bundled.embed_parts(texts, parts), read, _HALF, _HALF)
 
     def embed_available(
         self,
@@ -88,7 +88,7 @@ class NeuralEmbedder:
         unread = ~read.any(axis=1)
         if unread.any():
             read[unread] = units(self._question_map().of(static[unread]))
-        return _joined(static, read, _HALF, _HALF), there, tokens
+        return _join_halves(static, read, _HALF, _HALF), there, tokens
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a question, (dimensions,), whose product with an entry's is their cosine. Raises EmbeddingError."""
@@ -106,7 +106,7 @@ class NeuralEmbedder:
 
         return PlainNeural(plain, self._question_map(), _mapped_factors)
 
-    def meanwhile(self, model: str) -> Embedder | None:
+    def substitute_for(self, model: str) -> Embedder | None:
         """Return what asks an index of this identity by the bundled vectors alone; None for that of another model."""
         if model == self.identity:
             return BundledHalf(self)
@@ -171,7 +171,7 @@ def _question(
     static: NDArray[np.float32], read: NDArray[np.float32], factors: tuple[float, float]
 ) -> NDArray[np.float32]:
     """Return a question's vector, whose product with an entry's is the cosine of both models that the factors make."""
-    return _joined(static[None], read[None], *factors)[0]  # type: ignore[no-any-return]
+    return _join_halves(static[None], read[None], *factors)[0]  # type: ignore[no-any-return]
 
 
 def _mapped_factors(text: str) -> tuple[float, float]:
@@ -194,7 +194,7 @@ def _factors(share: float, gain: float = 1.0) -> tuple[float, float]:
     return gain * share / _HALF, gain * (1 - share) / _HALF
 
 
-def _joined(
+def _join_halves(
     static: NDArray[np.float32], read: NDArray[np.float32], first: float, second: float
 ) -> NDArray[np.float32]:
     """Return rows of both halves, each times its factor."""

@@ -43,11 +43,13 @@ class OnnxEncoder:
         rows: dict[int, NDArray[np.float32]] = {}
         for start in range(0, len(order), _BATCH):
             part = order[start : start + _BATCH]
-            rows.update(zip(part, self._pooled(session, [encoded[number] for number in part]), strict=True))
+            rows.update(
+                zip(part, self._pool_batch(session, [encoded[number] for number in part]), strict=True)
+            )
         stacked: NDArray[np.float32] = numpy_module().stack([rows[number] for number in range(len(texts))])
         return stacked
 
-    def _pooled(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
+    def _pool_batch(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
         """Return the vectors of a few tokenised texts, (texts, dimensions)."""
         np = numpy_module()
         width = max(1, *(len(one.ids) for one in encoded))

@@ -50,7 +50,7 @@ class Embedder(Protocol):
     def without_numpy(self) -> PlainModel | None:
         """Return what asks one question without numpy; None where that is no quicker, or not to be had. Raises EmbeddingError."""
 
-    def meanwhile(self, model: str) -> Embedder | None:
+    def substitute_for(self, model: str) -> Embedder | None:
         """Return what asks an index of the model with this identity while most of its entries lack vectors; None for nothing."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -78,7 +78,7 @@ class StaticEmbedder:
         """Return None: the table of another model is not read without numpy."""
         return None
 
-    def meanwhile(self, model: str) -> None:
+    def substitute_for(self, model: str) -> None:
         """Return None: entries get their vectors at once."""
 
     def share(self, other: Embedder) -> None:

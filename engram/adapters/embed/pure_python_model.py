@@ -47,7 +47,7 @@ class PurePythonModel:
     def direction(self, text: str) -> list[int]:
         """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
         rows = list(map(self._vector, self._tokenizer.ids(text)))
-        return _quantised(list(map(sum, zip(*rows, strict=True)))) if rows else []
+        return _quantise(list(map(sum, zip(*rows, strict=True)))) if rows else []
 
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
@@ -111,10 +111,10 @@ class PlainNeural:
         if not static:
             return []
         first, second = self._factors(text)
-        return _quantised(static, first) + _quantised(self._mapping.of_direction(static), second)
+        return _quantise(static, first) + _quantise(self._mapping.of_direction(static), second)
 
 
-def _quantised(vector: Sequence[float], length: float = 1.0) -> list[int]:
+def _quantise(vector: Sequence[float], length: float = 1.0) -> list[int]:
     """Return the direction of a vector, of this length, in numbers of one byte; zeros for zeros."""
     own = sum(map(mul, vector, vector)) ** 0.5
     factor = SCALE * length / own if own else 0.0

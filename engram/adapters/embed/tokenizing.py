@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ID_FORMAT: Final = "i"  # the code of a packed token id for `memoryview` and numpy: four bytes
 
 
-def packed_id(token_id: int) -> bytes:
+def pack_id(token_id: int) -> bytes:
     """Return a token id as a C int. (The standard `array` module would cost 0.3 ms at start-up.)"""
     return token_id.to_bytes(4, byteorder)
 
@@ -53,7 +53,7 @@ class LibraryTokenizer:
 
     def packed(self, text: str) -> bytes:
         """Return the same as C ints, one after the other."""
-        return b"".join(map(packed_id, self.ids(text)))
+        return b"".join(map(pack_id, self.ids(text)))
 
 
 def load_library(path: str) -> Library:
@@ -235,6 +235,6 @@ class _WordCache(dict[str, bytes]):
                     break
             else:
                 return unknown
-            found += packed_id(ids[rest[:end]])
+            found += pack_id(ids[rest[:end]])
             rest, lead = prefix + rest[end:], len(prefix)
         return found

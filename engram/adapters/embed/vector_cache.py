@@ -55,15 +55,15 @@ class VectorCache:
 
     def found(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the cached vectors of these keys."""
-        return self._tried(lambda database: self._found(database, keys), {})
+        return self._run(lambda database: self._found(database, keys), {})
 
     def keep(self, vectors: Mapping[bytes, bytes]) -> None:
         """Store vectors by key."""
-        self._tried(lambda database: self._keep(database, vectors), None)
+        self._run(lambda database: self._keep(database, vectors), None)
 
     def keep_only(self, keys: Collection[bytes]) -> None:
         """Delete this model's vectors of other texts, and all but the newest two of the other models."""
-        self._tried(lambda database: self._keep_only(database, keys), None)
+        self._run(lambda database: self._keep_only(database, keys), None)
 
     @property
     def dimensions(self) -> int:
@@ -121,16 +121,16 @@ class VectorCache:
 
     def _model(self, columns: str) -> tuple[Any, ...] | None:
         query = f"SELECT {columns} FROM models WHERE number = ?"  # noqa: S608
-        found: tuple[Any, ...] | None = self._tried(
+        found: tuple[Any, ...] | None = self._run(
             lambda database: database.execute(query, (self._number,)).fetchone(), None
         )
         return found
 
     def _set(self, column: str, value: object) -> None:
         query = f"UPDATE models SET {column} = ? WHERE number = ?"  # noqa: S608
-        self._tried(lambda database: database.execute(query, (value, self._number)), None)
+        self._run(lambda database: database.execute(query, (value, self._number)), None)
 
-    def _tried(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+    def _run(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
         """Return the result of `work`; a damaged file is replaced, and one that cannot be used is empty."""
         for _ in (1, 2):
             try:

@@ -77,7 +77,9 @@ def read(path: str) -> dict[str, object]:
 
 def parse(raw: bytes, path: str) -> dict[str, object]:
     """Return the checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
-    return settings.renamed({name: _checked(name, value, path) for name, value in _flat(raw, path).items()})
+    return settings.replace_aliases(
+        {name: _check_value(name, value, path) for name, value in _flat(raw, path).items()}
+    )
 
 
 def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
@@ -86,10 +88,10 @@ def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, Co
     wrong: dict[str, ConfigError] = {}
     for name, value in _flat(raw, path).items():
         try:
-            values[name] = _checked(name, value, path)
+            values[name] = _check_value(name, value, path)
         except ConfigError as error:
             wrong[name] = error
-    return settings.renamed(values), wrong
+    return settings.replace_aliases(values), wrong
 
 
 def _read_file(path: str) -> bytes:
@@ -126,7 +128,7 @@ def _read_start(path: str) -> bytes:
         os.close(handle)
 
 
-def _checked(name: str, value: object, path: str) -> object:
+def _check_value(name: str, value: object, path: str) -> object:
     """Return the value, checked for its key and for what no file or path can hold. Raises ConfigError."""
     value = settings.check(name, value, path)
     if name == "store.folder":
@@ -227,12 +229,12 @@ def change_all(path: str, values: Mapping[str, object]) -> None:
     if os.path.basename(path) != places.CONFIG_NAME:
         path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
     raw = atomic.read(path) if os.path.exists(path) else b""
-    content = changed(raw, values, path)
+    content = set_values(raw, values, path)
     secret = any(settings.key_named(name).secret for name in parse(content, path))
     atomic.write(path, content, "config", 0o600 if secret else 0o644)
 
 
-def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
+def set_values(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
     """Return a configuration file's bytes with these keys set (None: removed). Raises ConfigError that names `path`."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -249,7 +251,7 @@ def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
         if value is None:
             _remove(document, tables, key)
         else:
-            _section(document, tables, path)[key] = _checked(name, value, path)
+            _section(document, tables, path)[key] = _check_value(name, value, path)
     try:
         return tomlkit.dumps(document).encode()
     except UnicodeEncodeError:

@@ -289,7 +289,7 @@ class Catalog:
         """Insert or replace files; `new` says that none of them is known."""
         if not new:
             self._forget_beside([(entry.path,) for entry in entries])
-        self.connection.executemany(_INSERT, map(_checked_values, entries))
+        self.connection.executemany(_INSERT, map(_row_values, entries))
         tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
         row_details.put_names(
@@ -381,7 +381,7 @@ class Catalog:
 
     def linked(self, rows: Sequence[int]) -> list[Link]:
         """Return each of these rows with each entry related to it in either direction."""
-        return row_details.linked(self.connection, rows)
+        return row_details.read_links(self.connection, rows)
 
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
         """Return the lines of entries that meet a condition written in Engram's code (never a user's text)."""
@@ -462,7 +462,7 @@ class Catalog:
             )
 
 
-def _checked_values(entry: Entry) -> tuple[Any, ...]:
+def _row_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
     return (*values, line_check(values, entry.tags, row_details.names(entry.lore, entry.markup)))
 

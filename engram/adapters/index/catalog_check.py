@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _ROW = COLUMNS.index("row")
 
 
-def damaged(connection: sqlite3.Connection) -> list[str]:
+def find_damage(connection: sqlite3.Connection) -> list[str]:
     """Return what differs from what was written, structure and contents; reads everything. Raises sqlite3.Error."""
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if answer != "ok":
@@ -26,7 +26,7 @@ def damaged(connection: sqlite3.Connection) -> list[str]:
         if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
     ]
     wrong += [f"the tags of row {row}" for row in tags] + [f"the names of row {row}" for row in named]
-    wrong += row_details.damaged(connection) + delta.damaged(connection)
+    wrong += row_details.find_damage(connection) + delta.find_damage(connection)
     query = (
         "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
     )

@@ -77,7 +77,7 @@ class Delta:
         if len(self._texts) < len(self._packed):
             for row, packed in self._packed.items():
                 if row not in self._texts:
-                    terms = unpacked(packed)
+                    terms = unpack(packed)
                     length = sum(terms.values())
                     self._texts[row] = terms, rounded_length(length)
                     self._tokens += length
@@ -162,7 +162,7 @@ def take(connection: sqlite3.Connection) -> tuple[dict[int, dict[str, int]], lis
     gone = [row for (row,) in connection.execute("SELECT row FROM stale ORDER BY row")]
     connection.execute("DELETE FROM delta")
     connection.execute("DELETE FROM stale")
-    return {row: unpacked(packed) for row, packed in texts}, gone
+    return {row: unpack(packed) for row, packed in texts}, gone
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -171,7 +171,7 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def damaged(connection: sqlite3.Connection) -> list[str]:
+def find_damage(connection: sqlite3.Connection) -> list[str]:
     """Return the rows whose waiting terms differ from what was written, or belong to no entry."""
     import zlib
 
@@ -185,7 +185,7 @@ def damaged(connection: sqlite3.Connection) -> list[str]:
     ]
 
 
-def unpacked(packed: bytes) -> dict[str, int]:
+def unpack(packed: bytes) -> dict[str, int]:
     """Return the terms that `put` packed. Raises ValueError, EOFError or TypeError if they are damaged."""
     found = marshal.loads(packed)  # noqa: S302  # of this index's own catalog
     if not isinstance(found, dict):

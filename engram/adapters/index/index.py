@@ -244,19 +244,19 @@ class Generation:
 
     def verify(self) -> list[str]:
         """Read everything and return what is damaged (empty: nothing). Takes seconds for 100,000 entries."""
-        from engram.adapters.index.catalog_check import damaged
+        from engram.adapters.index.catalog_check import find_damage
 
         found = []
         with damage_noticed():
-            found += [f"catalog.db: {what}" for what in damaged(self.catalog.connection)]
+            found += [f"catalog.db: {what}" for what in find_damage(self.catalog.connection)]
             for name, (_, expected) in self._words_files.items():
                 if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
                     if name == _MANAGED and self._lists_all_words():
                         continue  # a writer that did not commit has added its files to the list
                     found.append(f"words/{name}: contents changed since they were written")
             if self.vectors is not None:
-                found += self._damaged_vectors(self.vectors)
-                found += self._damaged_graph()
+                found += self._find_damaged_vectors(self.vectors)
+                found += self._check_graph()
         return found
 
     def _lists_all_words(self) -> bool:
@@ -268,7 +268,7 @@ class Generation:
             return False
         return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
 
-    def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
+    def _find_damaged_vectors(self, vectors: VectorFile) -> list[str]:
         from engram.adapters.index.catalog import WAITING
 
         found = self.catalog.vector_checks()
@@ -276,7 +276,7 @@ class Generation:
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
         return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
 
-    def _damaged_graph(self) -> list[str]:
+    def _check_graph(self) -> list[str]:
         """Report a graph with other bytes than were written; one that is gone is made again in the background."""
         file = self.graph_file
         if file is None or not file.expansion:
@@ -373,7 +373,7 @@ class Index:
         except (sqlite3.Error, OSError):
             return True
 
-    def damaged(self, why: str) -> None:
+    def mark_damaged(self, why: str) -> None:
         """Stop using the current generation because it is broken; the next refresh rebuilds it."""
         if self._generation is not None:
             self._condemn(os.path.basename(self._generation.folder), why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 
 
-def give_back() -> None:
+def trim() -> None:
     """Return freed memory to the system with glibc; do nothing with other C libraries."""
     with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
         import ctypes  # 4 ms of start-up, only after building a large index

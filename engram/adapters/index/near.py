@@ -43,7 +43,9 @@ def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Fo
         _keep_nearest(cosines, floor)
         rows, others = np.nonzero(cosines >= floor)
         parts.append((block[rows], others, cosines[rows, others]))
-    return _once(*(np.concatenate(column) for column in zip(*parts, strict=True))) if parts else _none()
+    return (
+        _deduplicate(*(np.concatenate(column) for column in zip(*parts, strict=True))) if parts else _none()
+    )
 
 
 def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
@@ -98,7 +100,7 @@ def _keep_nearest(cosines: numpy.ndarray, floor: float) -> None:
         cosines[row][cosines[row] < least] = -1
 
 
-def _once(one: numpy.ndarray, other: numpy.ndarray, nearness: numpy.ndarray) -> Found:
+def _deduplicate(one: numpy.ndarray, other: numpy.ndarray, nearness: numpy.ndarray) -> Found:
     numpy = numpy_module()
     first, second = numpy.minimum(one, other), numpy.maximum(one, other)
     _, places = numpy.unique(

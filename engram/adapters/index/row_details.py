@@ -124,7 +124,7 @@ def has_links(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM row_links)").fetchone()[0])
 
 
-def linked(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Link]:
+def read_links(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Link]:
     """Return each of these rows with each entry related to it in either direction, by row and id."""
     found: set[tuple[int, str, int, str]] = set()
     for start in range(0, len(rows), _PART):
@@ -146,7 +146,7 @@ _NAMING = (
 )
 
 
-def damaged(connection: sqlite3.Connection) -> list[str]:
+def find_damage(connection: sqlite3.Connection) -> list[str]:
     """Return the rows whose tokens differ from what was written, or belong to no entry."""
     import zlib
 

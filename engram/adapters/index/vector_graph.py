@@ -125,7 +125,7 @@ def make_graph(
     One of the first vectors of these, `before`, is continued if it is whole. `token` makes the name unique. Raises OSError.
     """
     np = numpy_module()
-    index = _opened(folder, before, vectors.shape[1])
+    index = _open_graph(folder, before, vectors.shape[1])
     first = before.slots if before is not None and len(index) else 0
     for start in range(first, len(vectors), _AT_ONCE):
         part = vectors[start : start + _AT_ONCE]
@@ -165,7 +165,7 @@ def _expansion(index: Index, vectors: numpy.ndarray) -> int:
     return 0
 
 
-def _opened(folder: str, before: GraphFile | None, width: int) -> Index:
+def _open_graph(folder: str, before: GraphFile | None, width: int) -> Index:
     """Return a graph to continue, or an empty one."""
     from usearch.index import Index
 

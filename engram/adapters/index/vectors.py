@@ -57,7 +57,7 @@ class VectorFile:
         Row `row + i` gets the next `counts[i]` of them. Returns a check number for each row.
         """
         numpy = numpy_module()
-        data = memoryview(quantised(vectors).tobytes())
+        data = memoryview(quantise(vectors).tobytes())
         ends = numpy.cumsum([0, *counts])
         _write_at(self.path, slot * self.width, data)
         _write_at(self.starts_path, row * START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
@@ -73,7 +73,7 @@ class VectorFile:
         checks = {}
         with open(self.path, "r+b") as file:
             for row, found in vectors.items():
-                data = quantised(found.copy()).tobytes()
+                data = quantise(found.copy()).tobytes()
                 if len(data) != (edges[row + 1] - edges[row]) * self.width:
                     raise ValueError(f"row {row} has another number of vectors")
                 file.seek(edges[row] * self.width)
@@ -121,7 +121,7 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        vectors, asked, edges = self._vectors[:slots], quantised(query), self._edges_of(rows, slots)
+        vectors, asked, edges = self._vectors[:slots], quantise(query), self._edges_of(rows, slots)
         graph = None if exact else self._usable_graph(slots)
         if graph is not None:
             return GraphCosines(vectors, asked, edges, 1 / _SCALE**2, graph)
@@ -202,7 +202,7 @@ class VectorFile:
         every = np.empty((min(len(queries), _AT_ONCE), slots), np.float32)
         part = np.empty((_BLOCK, self.dimensions), np.float32)
         for start in range(0, len(queries), _AT_ONCE):
-            asked = quantised(queries[start : start + _AT_ONCE]).astype(np.float32)
+            asked = quantise(queries[start : start + _AT_ONCE]).astype(np.float32)
             for place in range(0, slots, _BLOCK):
                 block = self._vectors[place : min(place + _BLOCK, slots)]
                 part[: len(block)] = block
@@ -283,7 +283,7 @@ class VectorFile:
             self._starts = numpy.append(known, new)
 
 
-def quantised(vectors: numpy.ndarray) -> numpy.ndarray:
+def quantise(vectors: numpy.ndarray) -> numpy.ndarray:
     """Quantise components of unit vectors to int8: 127 stands for 0.567, the largest seen in single words."""
     np = numpy_module()
     scaled = vectors * np.float32(_SCALE)

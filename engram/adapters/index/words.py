@@ -141,7 +141,7 @@ class Words:
     def remove_from(self, row: int) -> int:
         """Remove every text from `row` on: what a killed writer added and the catalog does not have."""
         assert self._writer is not None
-        self._writer.delete_documents_by_query(self._from(row))
+        self._writer.delete_documents_by_query(self._rows_from(row))
         return self.count_from(row)
 
     def count_before(self, row: int) -> int:
@@ -150,9 +150,9 @@ class Words:
 
     def count_from(self, row: int) -> int:
         """Count the texts from `row` on that the word index itself has."""
-        return int(self._searcher.search(self._from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
+        return int(self._searcher.search(self._rows_from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
 
-    def _from(self, row: int) -> tantivy.Query:
+    def _rows_from(self, row: int) -> tantivy.Query:
         return tantivy.Query.range_query(self._schema, "row", tantivy.FieldType.Unsigned, row, None)
 
     def commit(self) -> int:
@@ -187,14 +187,14 @@ class Words:
 
     def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
         """Return the analysed terms of a text, each once; of very many the rarest `limit`."""
-        found = list(dict.fromkeys(self._analysed(text)))
+        found = list(dict.fromkeys(self._analyse(text)))
         if len(found) <= limit:
             return found
         counts = {term: self._frequency(term) for term in found}
         rarest = set(sorted(found, key=lambda term: (counts[term] == 0, counts[term]))[:limit])
         return [term for term in found if term in rarest]
 
-    def _analysed(self, text: str) -> list[str]:
+    def _analyse(self, text: str) -> list[str]:
         """Return the terms of a query or of a word of it, in order.
 
         Of a store that has texts in other languages the stem of a word is that of whichever language more texts have.
@@ -229,7 +229,7 @@ class Words:
             known.clear()
         for word in words:
             if word not in known:
-                known[word] = self._analysed(word)
+                known[word] = self._analyse(word)
         return [
             max(
                 ((rarity.get(term, 0.0), term in misspelt) for term in known[word]),
@@ -312,11 +312,11 @@ class Words:
 
     def frequency(self, word: str) -> int:
         """Return how many texts have a word."""
-        return min((self._frequency(term) for term in self._analysed(word)), default=0)
+        return min((self._frequency(term) for term in self._analyse(word)), default=0)
 
     def rows_with(self, text: str, most: int) -> list[int]:
         """Return the rows that have every word of a text; none where more than `most` have."""
-        terms = list(dict.fromkeys(self._analysed(text)))
+        terms = list(dict.fromkeys(self._analyse(text)))
         counts = [self._frequency(term) for term in terms]
         if not all(counts) or (len(counts) == 1 and counts[0] > most) or not counts:
             return []

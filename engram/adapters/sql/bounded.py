@@ -54,9 +54,9 @@ class Bounded:
         for name in _FORMATTING:
             connection.create_function(name, -1, self._formatting(name), deterministic=True)
         for name, count in _SEARCHING:
-            connection.create_function(name, count, self._checked(name), deterministic=True)
+            connection.create_function(name, count, self._guard(name), deterministic=True)
 
-    def _checked(self, name: str) -> Callable[..., Value]:
+    def _guard(self, name: str) -> Callable[..., Value]:
         """Return SQLite's own function, called unless the statement must stop."""
 
         def call(*values: Value) -> Value:
@@ -74,7 +74,7 @@ class Bounded:
 
     def _formatting(self, name: str) -> Callable[..., Value]:
         """Return SQLite's own `name`, called only if the result of its format is not too long."""
-        native = self._checked(name)
+        native = self._guard(name)
 
         def call(*values: Value) -> Value:
             if not values:

@@ -93,7 +93,7 @@ class Guarded:
                 raise UsageError("Only SELECT statements can be run.", self._hint)
             return self._table(name, cursor, limits)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            raise self._refused(error) from None
+            raise self._statement_error(error) from None
         except MemoryError:  # raised for a program with too many steps, too
             raise UsageError(self._why or "SQLite needs too many steps for that.", _LESS) from None
         finally:
@@ -121,7 +121,7 @@ class Guarded:
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA query_only=ON")
         self._connection.set_progress_handler(self._must_stop, _EVERY)
-        self._connection.set_authorizer(self._authorized)
+        self._connection.set_authorizer(self._authorize)
 
     def _create(self, view: View, *, is_there: bool) -> None:
         names = ", ".join(column.name for column in view.columns)
@@ -131,7 +131,7 @@ class Guarded:
         self._connection.execute(f"CREATE TEMP VIEW {hidden} AS {real if is_there else nothing}")
         self._connection.execute(f"CREATE TEMP VIEW {view.name} AS SELECT {names} FROM {hidden}")  # noqa: S608
 
-    def _authorized(
+    def _authorize(
         self, action: int, first: str | None, second: str | None, database: str | None, within: str | None
     ) -> int:
         """Decide whether SQLite may do something; called while it prepares a statement."""
@@ -173,7 +173,7 @@ class Guarded:
             rows.append(row)
         return Table(name, columns, tuple(rows))
 
-    def _refused(self, error: Exception) -> UsageError:
+    def _statement_error(self, error: Exception) -> UsageError:
         """Return the error for a failed statement."""
         if self._why:
             return UsageError(self._why, _LESS)

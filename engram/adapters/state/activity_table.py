@@ -96,7 +96,7 @@ class LiveTable:
             entry.action, entry.via, entry.agent, entry.tokens, json.dumps(entry.withheld), json.dumps(dict(entry.details)),
         )  # fmt: skip
         if self._state.is_open:
-            self._flushed().run(_INSERT, values)
+            self._flush().run(_INSERT, values)
             return
         line = f"{json.dumps(values)}\n".encode()
         handle = os.open(self._waiting, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -105,7 +105,7 @@ class LiveTable:
         finally:
             os.close(handle)
 
-    def _claimed(self) -> str:
+    def _claim(self) -> str:
         """Claim the file of waiting lines; "" where there is none, another process has it, or it cannot be moved."""
         waiting = self._waiting
         if not self._state.is_on_disk or not os.path.exists(waiting):  # mostly: cheaper than an error
@@ -118,22 +118,22 @@ class LiveTable:
 
     def prune(self, most: int = MOST_KEPT) -> None:
         """Keep the latest `most` entries only."""
-        self._flushed().run(
+        self._flush().run(
             "DELETE FROM retrievals WHERE number <= (SELECT max(number) FROM retrievals) - ?", (most,)
         )
 
     def flush(self) -> None:
         """Move the waiting lines into the database."""
         if os.path.exists(self._waiting):
-            self._flushed()
+            self._flush()
 
     @property
     def _waiting(self) -> str:
         return os.path.join(os.path.dirname(self._state.path), "live.jsonl")
 
-    def _flushed(self) -> StateConnection:
+    def _flush(self) -> StateConnection:
         """Return the database with the waiting lines in it. A line written at this very moment may be lost."""
-        mine = self._claimed()
+        mine = self._claim()
         if not mine:
             return self._state
         try:
@@ -150,18 +150,18 @@ class LiveTable:
     def since(self, number: int, limit: int) -> list[LiveEntry]:
         """Return the entries after that number, oldest first, at most `limit`."""
         return _read(
-            self._flushed().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
+            self._flush().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
         )
 
     def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
         """Return the latest entries (of one action), newest first."""
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
-        return _read(self._flushed().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
+        return _read(self._flush().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
 
     def count(self, action: str) -> int:
         """Return how many entries there are of an action."""
         query = "SELECT count(*) FROM retrievals WHERE action = ?"
-        return int(self._flushed().run(query, (action,))[0][0])
+        return int(self._flush().run(query, (action,))[0][0])
 
     def shown_since(self, moment: float) -> set[str]:
         """Return the ids of lore that were put before somebody since then (Unix seconds)."""
@@ -169,7 +169,7 @@ class LiveTable:
             "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
             " AND action IN (SELECT value FROM json_each(?))"
         )
-        return {row[0] for row in self._flushed().run(query, (moment, json.dumps(SHOWING)))}
+        return {row[0] for row in self._flush().run(query, (moment, json.dumps(SHOWING)))}
 
     def answers(self, most: int) -> list[tuple[float, str, str]]:
         """What put lore before somebody, the latest `most`, newest first: when, the question ("" for none), the ids as JSON."""
@@ -178,13 +178,13 @@ class LiveTable:
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?"
         )
         return [
-            (row[0], row[1], row[2]) for row in self._flushed().run(query, (QUERY, json.dumps(SHOWING), most))
+            (row[0], row[1], row[2]) for row in self._flush().run(query, (QUERY, json.dumps(SHOWING), most))
         ]
 
     def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
         """Return the latest queries that showed one entry, newest first."""
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
-        return _read(self._flushed().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
+        return _read(self._flush().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
 
     def times_shown(self, lore_id: str, most: int) -> int:
         """Return in how many of those answers one entry was."""
@@ -192,7 +192,7 @@ class LiveTable:
             "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
             " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
         )
-        return int(self._flushed().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
+        return int(self._flush().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
 
     def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
         """Return in how many of those answers each of these entries was; those that were in none are left out."""
@@ -201,7 +201,7 @@ class LiveTable:
             " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
             " json_each(answer.ids) AS one WHERE one.value IN (SELECT value FROM json_each(?)) GROUP BY one.value"
         )
-        rows = self._flushed().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
+        rows = self._flush().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
         return {str(lore_id): int(count) for lore_id, count in rows}
 
     def totals(self) -> list[tuple[str, str, int, int, int]]:
@@ -210,23 +210,23 @@ class LiveTable:
             "SELECT action, via, count(*), sum(json_array_length(ids)), sum(tokens) FROM retrievals"
             " GROUP BY action, via ORDER BY action, via"
         )
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._flushed().run(query)]
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._flush().run(query)]
 
     def last_by_agent(self) -> dict[str, float]:
         """Return when each agent that said its name did something last (Unix seconds)."""
         query = "SELECT agent, max(at) FROM retrievals WHERE agent != '' GROUP BY agent"
-        return {str(agent): float(at) for agent, at in self._flushed().run(query)}
+        return {str(agent): float(at) for agent, at in self._flush().run(query)}
 
     def moments_of(self, session: str, since: float, most: int = 10_000) -> list[float]:
         """Return when a session did something after a moment, the latest first (Unix seconds)."""
         query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT ?"
-        return [float(at) for (at,) in self._flushed().run(query, (since, session, most))]
+        return [float(at) for (at,) in self._flush().run(query, (since, session, most))]
 
     def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
         """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""
         counts = ", ".join(["coalesce(sum(took_ms <= ?), 0)"] * len(bounds))
         query = f"SELECT {counts}, coalesce(sum(took_ms), 0.0), count(*) FROM retrievals WHERE action = ?"  # noqa: S608
-        (row,) = self._flushed().run(query, (*bounds, QUERY))
+        (row,) = self._flush().run(query, (*bounds, QUERY))
         return list(row[:-2]), float(row[-2]), int(row[-1])
 
     def withheld(self) -> dict[str, int]:
@@ -235,7 +235,7 @@ class LiveTable:
             "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
             " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"
         )
-        return {str(row[0]): int(row[1]) for row in self._flushed().run(query)}
+        return {str(row[0]): int(row[1]) for row in self._flush().run(query)}
 
     def details(self, action: str) -> dict[str, int]:
         """Return the sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
@@ -244,7 +244,7 @@ class LiveTable:
             " WHERE action = ? GROUP BY one.key"
         )
         found: dict[str, int] = {}
-        for key, total, times in self._flushed().run(query, (action,)):
+        for key, total, times in self._flush().run(query, (action,)):
             found[key], found[f"times.{key}"] = int(total), int(times)
         return found
 
@@ -268,13 +268,14 @@ def add_columns(connection: sqlite3.Connection) -> None:
 
 def _read(rows: Sequence[tuple[Any, ...]]) -> list[LiveEntry]:
     return [
-        LiveEntry._make((*row[:5], *_parsed(row), *row[7:12], *_parsed_more(row), row[14])) for row in rows
+        LiveEntry._make((*row[:5], *_parse_lists(row), *row[7:12], *_parse_details(row), row[14]))
+        for row in rows
     ]
 
 
-def _parsed(row: tuple[Any, ...]) -> tuple[object, object]:
+def _parse_lists(row: tuple[Any, ...]) -> tuple[object, object]:
     return tuple(json.loads(row[5])), tuple(json.loads(row[6]))
 
 
-def _parsed_more(row: tuple[Any, ...]) -> tuple[object, object]:
+def _parse_details(row: tuple[Any, ...]) -> tuple[object, object]:
     return tuple(Withheld(why, tuple(ids)) for why, ids in json.loads(row[12])), json.loads(row[13])

@@ -82,11 +82,11 @@ class StateConnection:
             except sqlite3.Error as error:
                 self.close()
                 if any(word in str(error) for word in ("locked", "busy")):
-                    raise locked(self.path, error) from None
+                    raise busy_error(self.path, error) from None
                 if any(word in str(error) for word in _UNWRITABLE):
                     break
         self.is_on_disk = False
-        self._connection = self._prepared(":memory:")
+        self._connection = self._connect(":memory:")
         self._report(
             f"{self.path} cannot be written: session refs and the activity log end with this process"
         )
@@ -99,7 +99,7 @@ class StateConnection:
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
-        return self._prepared(self.path)
+        return self._connect(self.path)
 
     def _begin_anew(self) -> sqlite3.Connection:
         """Rename the damaged file and begin a new one. Raises sqlite3.Error."""
@@ -115,7 +115,7 @@ class StateConnection:
             )
         return connection
 
-    def _prepared(self, path: str) -> sqlite3.Connection:
+    def _connect(self, path: str) -> sqlite3.Connection:
         """Connect and make the tables; closes the connection where that fails."""
         keep_private(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
@@ -134,7 +134,7 @@ def rename_damaged(path: str) -> None:
             os.replace(path + suffix, f"{path}{suffix}.damaged")
 
 
-def locked(path: str, error: sqlite3.Error) -> StoreError:
+def busy_error(path: str, error: sqlite3.Error) -> StoreError:
     """Say that another process uses the file."""
     return StoreError(f"{path} cannot be used now: {error}.", "Another process is using it; try again.")
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from engram.adapters.state import activity_table
 from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
-from engram.adapters.state.connection import StateConnection, locked, use_write_ahead_log
+from engram.adapters.state.connection import StateConnection, busy_error, use_write_ahead_log
 from engram.domain.entry.confidence import Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -93,7 +93,7 @@ class StateDatabase(StateConnection):
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
         return bool(self.run(query, (session, lore_id, kind)))
 
-    def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
+    def record_feedback(self, session: str, lore_id: str, kind: str, now: float) -> None:
         """Record feedback."""
         self.run(
             "INSERT OR REPLACE INTO feedback (session, id, kind, at) VALUES (?, ?, ?, ?)",
@@ -160,7 +160,7 @@ class StateDatabase(StateConnection):
             with closing(sqlite3.connect(self.path)) as ours, closing(sqlite3.connect(path)) as theirs:
                 ours.backup(theirs)
         except sqlite3.Error as error:
-            raise locked(self.path, error) from None
+            raise busy_error(self.path, error) from None
 
     @property
     def trust(self) -> TrustTables:

@@ -41,7 +41,7 @@ def carry(state: str, to: str) -> None:
                 ours.backup(theirs)
         except sqlite3.Error as error:
             if name != judgement_cache.FILE:  # which is made anew from the ledgers
-                raise _refused(path, error) from None
+                raise _unusable_error(path, error) from None
 
 
 class DurableDatabase:
@@ -65,13 +65,13 @@ class DurableDatabase:
         except sqlite3.Error as error:
             self.close()
             if type(error) is not sqlite3.DatabaseError:  # the subclasses are other trouble than damage
-                raise _refused(self.path, error) from None
+                raise _unusable_error(self.path, error) from None
         self._rename_damaged()
         try:
             return self._transact(work)
         except sqlite3.Error as error:
             self.close()
-            raise _refused(self.path, error) from None
+            raise _unusable_error(self.path, error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -111,11 +111,11 @@ class DurableDatabase:
         try:
             rename_damaged(self.path)
         except OSError as error:
-            raise _refused(self.path, error) from None
+            raise _unusable_error(self.path, error) from None
         self._report(f"{os.path.basename(self.path)} was damaged and begins anew ({self.path}.damaged)")
 
 
-def _refused(path: str, error: Exception) -> StoreError:
+def _unusable_error(path: str, error: Exception) -> StoreError:
     return StoreError(
         f"{path} cannot be used now: {error}.",
         "Check for a full disk, missing permissions or another process using it, then try again.",

@@ -282,7 +282,7 @@ class JudgementCache:
 
     def pending(self) -> list[str]:
         """Return the entries whose judgements changed since the index was told."""
-        return self._listed("SELECT entry FROM pending")
+        return self._entries_of("SELECT entry FROM pending")
 
     def settle(self, entries: Collection[str]) -> None:
         """Note that the index has what was said of these entries, which `pending` returned."""
@@ -290,9 +290,9 @@ class JudgementCache:
 
     def take_unreported(self) -> list[str]:
         """Return, once, the entries whose judgements changed, for programs that keep a copy."""
-        return [one for one in self._listed("DELETE FROM unreported RETURNING entry") if one != _EVERY]
+        return [one for one in self._entries_of("DELETE FROM unreported RETURNING entry") if one != _EVERY]
 
-    def _listed(self, query: str) -> list[str]:
+    def _entries_of(self, query: str) -> list[str]:
         found = [entry for (entry,) in self._state.run(query)]
         return sorted({*found, *self.entries()}) if _EVERY in found else found
 

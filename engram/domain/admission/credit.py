@@ -178,12 +178,12 @@ def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
     return Limit(allowed, note.accepted, True) if note.digest in (ANY_TEXT, digest) else UNCONFIRMED
 
 
-def capped(believed: int, modest: int, limit: Limit) -> int:
+def cap(believed: int, modest: int, limit: Limit) -> int:
     """Return which of two confidences before decay counts under a limit, or the limit (thousandths)."""
     return modest if limit == UNCONFIRMED else min(believed, limit.confidence)
 
 
-def counted(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Counted:
+def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Counted:
     """Return what an entry counts as on a day (since 1970, UTC) in the clone whose person has the sources `own`."""
     claims = claims_of(lore)
     pinned = lore.pinned and limit.allows(claims.get("pinned", ""))
@@ -194,15 +194,15 @@ def counted(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Count
     if tally is None or tally.believed is None or tally.modest is None:
         value = min(lore.thousandths, limit.confidence)
     else:
-        full = capped(tally.believed, tally.modest, limit)
+        full = cap(tally.believed, tally.modest, limit)
         value = full if pinned else full - decay(lore.type, full, min(tally.anchor, today), today)
-    earned = earned_by(lore, own, is_confirmed=limit.is_confirmed)
+    earned = earned_tier(lore, own, is_confirmed=limit.is_confirmed)
     is_judged = _is_judged(lore, own, is_confirmed=limit.is_confirmed)
     has_moments = "when" not in claims or limit.allows(claims["when"])
     return Counted(value, pinned, limit.is_confirmed, is_judged, importance, earned, has_moments)
 
 
-def earned_by(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
+def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
     """Return the tier of an entry. `own` are the sources of this clone's person, who may have confirmed it without a line."""
     tally = lore.tally
     people = tally.people if tally is not None else ()

@@ -65,11 +65,11 @@ def impostor(path: str, folder: str) -> str:
     `folder` is the lore folder.
     """
     parts = path.split("/")
-    if folded(parts[0]) == ".gitmodules":
+    if fold_name(parts[0]) == ".gitmodules":
         return "declares submodules"
     for own in (*OWN_NAMES, folder):
         for count, part in enumerate(own.split("/")):
-            if count >= len(parts) or folded(parts[count]) != folded(part):
+            if count >= len(parts) or fold_name(parts[count]) != fold_name(part):
                 break
             if parts[count] != part:
                 return f"has a name that some file systems take for {own}"
@@ -86,9 +86,9 @@ def is_attack(path: str, folder: str) -> bool:
     return any(_unsafe_part(part) in (_OUTSIDE, _IN_GIT) for part in path.split("/"))
 
 
-def acted_upon(path: str) -> str:
+def execution_risk(path: str) -> str:
     """Return why other programs may run what a file says as soon as somebody opens its folder; "" if they do not."""
-    found = next((part for part in map(folded, path.split("/")) if part in ACTED_UPON), "")
+    found = next((part for part in map(fold_name, path.split("/")) if part in ACTED_UPON), "")
     return f"lies in or is {found}, which programs act upon by themselves" if found else ""
 
 
@@ -98,12 +98,12 @@ def twins(added: Iterable[str], there: Mapping[str, Collection[str]]) -> dict[st
     `there` has the names that were in their folders before, by folder ("" is the top). Of two that are new the first
     in order is none.
     """
-    known = {folder: {folded(name): name for name in names} for folder, names in there.items()}
+    known = {folder: {fold_name(name): name for name in names} for folder, names in there.items()}
     found: dict[str, str] = {}
     for path in sorted(added):
         folder = ""
         for name in path.split("/"):
-            first = known.setdefault(folder, {}).setdefault(folded(name), name)
+            first = known.setdefault(folder, {}).setdefault(fold_name(name), name)
             if first != name and name not in there.get(folder, ()):
                 found[path] = f"{folder}/{first}".lstrip("/")
                 break
@@ -122,7 +122,7 @@ def folders_of(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name in the form of the least discriminating file systems: case, Unicode form, invisible letters, end."""
     if not name.isascii():
         from unicodedata import normalize

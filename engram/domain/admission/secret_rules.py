@@ -146,7 +146,7 @@ REDACTED = "[redacted: "  # what every replacement starts with
 
 
 @cache
-def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
+def compile_rule(pattern: AnyStr) -> re.Pattern[AnyStr]:
     """Return the pattern, compiled on its first use: a clean text pays for none of them."""
     return re.compile(pattern, re.ASCII)
 
@@ -168,11 +168,11 @@ def is_stand_in(value: str, *, uuid: bool = True) -> bool:
     """
     if len(set(value)) < 4 or value.lower() in COMMON_PASSWORDS:
         return True
-    if _holds_sample(value) or compiled(REFERENCE).search(value):
+    if _holds_sample(value) or compile_rule(REFERENCE).search(value):
         return True
-    if (uuid and compiled(UUID_OR_ULID).fullmatch(value)) or _is_path(value):
+    if (uuid and compile_rule(UUID_OR_ULID).fullmatch(value)) or _is_path(value):
         return True
-    if value.isalpha() and compiled("(?i)passw|secret|token").search(value):
+    if value.isalpha() and compile_rule("(?i)passw|secret|token").search(value):
         return True
     return all(_is_filler(chunk) for chunk in chunks(value.lower()))
 
@@ -182,14 +182,14 @@ def _is_filler(chunk: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    if compiled(PATH).match(value):
+    if compile_rule(PATH).match(value):
         return is_wordy(value, 2.4)
     return "/" in value and is_wordy(value, 3.0)
 
 
 def chunks(value: str) -> list[str]:
     """Return the runs of one kind (lower-case word, upper-case word, number) that a value is made of."""
-    return compiled("[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)
+    return compile_rule("[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)
 
 
 def is_wordy(value: str, least: float) -> bool:
@@ -210,9 +210,9 @@ def is_random(value: str) -> bool:
     has_digit = not _DIGITS.isdisjoint(value)
     if _LETTERS.isdisjoint(value) or not (has_digit or _is_mixed_letters(value)):
         return False
-    if compiled("[0-9a-fA-F]{20,}").fullmatch(value):
+    if compile_rule("[0-9a-fA-F]{20,}").fullmatch(value):
         return True
-    runs = len(compiled("[0-9]+").findall(value)) if value.isalnum() else 0
+    runs = len(compile_rule("[0-9]+").findall(value)) if value.isalnum() else 0
     scattered = runs >= 3 or (runs == 2 and len(value) >= 15 and not value[-1].isdigit())
     return not is_wordy(value, 4.6 if scattered else 3.2 if has_digit else 2.6)
 
@@ -242,7 +242,7 @@ def is_keyed_secret(value: str, rule: str) -> bool:
     if rule in ("login-password", "told-password"):
         return kinds(value) >= 3 and is_password_in_prose(value.rstrip(".!?"))
     if rule in ("authorization-token", "personal-access-token", "session-token"):
-        return bool(compiled(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
+        return bool(compile_rule(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
             value, uuid=False
         )
     if rule.endswith("-password"):
@@ -258,10 +258,10 @@ def is_password_in_prose(value: str) -> bool:
     words = {chunk for chunk in chunks(value.lower()) if not chunk.isdigit()}
     if is_stand_in(value) or words <= NO_PASSWORDS:
         return False
-    if compiled(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD).fullmatch(value):  # 90days, a date
+    if compile_rule(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD).fullmatch(value):  # 90days, a date
         return False
     is_dotted = "." in value and (
-        kinds(value) < 4 or bool(compiled(r".*@.*\..*").match(value))
+        kinds(value) < 4 or bool(compile_rule(r".*@.*\..*").match(value))
     )  # a file, a host
     return (
         "/" not in value and "(" not in value and not is_dotted and not value.startswith(("-", "$", "@", "#"))
@@ -298,10 +298,10 @@ def rule_in_prose(text: str, hit: re.Match[str], value: str) -> str:
         not is_random(value)
         or len(value) < 16
         or is_stand_in(value)
-        or compiled(r"[\w.]*\.[\w.]*|.*/.*").fullmatch(value)
+        or compile_rule(r"[\w.]*\.[\w.]*|.*/.*").fullmatch(value)
     ):
         return ""
-    if compiled(_OF_ANOTHER).search(between) or not _rule_of_name(before, word, hit["word"].isupper()):
+    if compile_rule(_OF_ANOTHER).search(between) or not _rule_of_name(before, word, hit["word"].isupper()):
         return ""
     is_sure = len(value) >= 20 and kinds(value) >= 3  # names and ids have no capitals
     return "secret-prose" if hit["says"] or is_sure else ""
@@ -311,11 +311,11 @@ def is_setting_value(text: str, hit: re.Match[str]) -> bool:
     """Return whether a match of SETTING is a secret with unusual signs; the name has to begin its line or follow a `;`."""
     value, word = hit["value"], hit["word"].lower()
     start = max(text.rfind("\n", 0, hit.start()), text.rfind(";", 0, hit.start())) + 1
-    name = compiled(r"[ \t<\w.-]*").fullmatch(text, start, hit.start())
+    name = compile_rule(r"[ \t<\w.-]*").fullmatch(text, start, hit.start())
     if name is None or is_stand_in(value) or not _rule_of_name(name[0][-40:], word, hit["word"].isupper()):
         return False
     if not word.startswith(("pass", "pwd")):
-        return is_random(value) and compiled(r"[\w=/+%@-]+").fullmatch(value) is not None
+        return is_random(value) and compile_rule(r"[\w=/+%@-]+").fullmatch(value) is not None
     return kinds(value) >= 3 and not _DIGITS.isdisjoint(value)
 
 
@@ -342,7 +342,7 @@ def rule_of(text: str, hit: re.Match[str]) -> str:
 def _names_uuid(before: str, word: str) -> bool:
     """Return whether a name is that of a secret even where the value is a UUID, as the keys of some hosts are."""
     owner = before.lower().rstrip(" _-.")
-    last = compiled("[a-z]{0,40}$").search(owner)
+    last = compile_rule("[a-z]{0,40}$").search(owner)
     if word.lower().startswith(("token", "secret")) and not (last and last[0] in NOT_OWNERS_OF_UUIDS):
         is_hump = word[:1].isupper() and before[-1:].islower()
         if last and last[0] and (is_hump or before[-1:] in {"_", "-"}):
@@ -354,7 +354,7 @@ def _names_uuid(before: str, word: str) -> bool:
 
 def is_secret_option(name: str, value: str) -> bool:
     """Return whether the value of a command-line option is a secret by the option's name."""
-    hit = compiled(
+    hit = compile_rule(
         r"(?i)(?P<word>(?:store|key|src|dest)pass|pass(?:word|wd|phrase)|secret|token|key)$"
     ).search(name)
     rule = _rule_of_name(name[: hit.start()], hit["word"].lower(), False) if hit else ""
@@ -374,10 +374,10 @@ def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool
 def _rule_of_name(before: str, word: str, upper: bool) -> str:
     """Return the rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
     owner = before.lower().rstrip(" _-.")
-    last = compiled("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
+    last = compile_rule("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
     if "]" not in before.rpartition(REDACTED)[2] and REDACTED in before:  # the name of a rule
         return ""
-    if (last and last[0] in NOT_OWNERS) or compiled(r"[0-9]{12}:$").search(before):  # an ARN
+    if (last and last[0] in NOT_OWNERS) or compile_rule(r"[0-9]{12}:$").search(before):  # an ARN
         return ""
     if word == "key":
         known = owner.endswith(KEY_OWNERS) or (upper and before.endswith("_"))
@@ -396,7 +396,7 @@ def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
 
 def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
     """Return whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
-    rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]|[ \t]+[a-z_]+=").match(
+    rest = compile_rule(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]|[ \t]+[a-z_]+=").match(
         text, hit.end()
     )
     return rest is not None and not (is_wordy(value, 3.5) and kinds(value) < 3)
@@ -418,5 +418,5 @@ def _is_code(following: str, value: str) -> bool:
     """Return whether a bare value is a call, an index or a dotted name rather than text."""
     if following not in {"(", "["} and "." not in value:
         return False
-    name = compiled(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*").fullmatch(value)
+    name = compile_rule(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*").fullmatch(value)
     return name is not None and (following in {"(", "["} or is_wordy(value, 2.6))

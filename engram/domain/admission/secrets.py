@@ -120,16 +120,16 @@ def mask(secret: str) -> str:
 
 def _all_rounds(text: str, spans: list[_Span]) -> list[_Span]:
     """Yield spans repeatedly with the found ones blanked: text next to a secret may be one only then."""
-    found = _merged(spans)
+    found = _merge_spans(spans)
     for _ in range(MOST_ROUNDS):
-        more = _scan(_blanked(text, found))
+        more = _scan(_blank_spans(text, found))
         if not more:
             break
-        found = _merged(found + more)
+        found = _merge_spans(found + more)
     return found
 
 
-def _blanked(text: str, spans: list[_Span]) -> str:
+def _blank_spans(text: str, spans: list[_Span]) -> str:
     parts, at = [], 0
     for span in spans:
         parts += [text[at : span.start], "[" + " " * (span.end - span.start - 2) + "]"]
@@ -137,7 +137,7 @@ def _blanked(text: str, spans: list[_Span]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _merged(spans: list[_Span]) -> list[_Span]:
+def _merge_spans(spans: list[_Span]) -> list[_Span]:
     """Overlapping spans as one, called by the vendor's name where one of them has it."""
     merged: list[_Span] = []
     for span in sorted(spans):
@@ -171,7 +171,7 @@ def _is_allowed(value: str, allowed: Sequence[str]) -> bool:
 
 def _hash_allowed(value: str, allowed: Sequence[str]) -> bool:
     prefixes = [entry.removeprefix("sha256:").lower() for entry in allowed]
-    prefixes = [prefix for prefix in prefixes if rules.compiled(r"[0-9a-f]{12,64}").fullmatch(prefix)]
+    prefixes = [prefix for prefix in prefixes if rules.compile_rule(r"[0-9a-f]{12,64}").fullmatch(prefix)]
     if not prefixes:
         return False
     from hashlib import sha256  # 2 ms of start-up that only such an entry pays
@@ -201,12 +201,12 @@ def _scan(text: str) -> list[_Span]:
     if names:
         spans += _assignments(text, names)
         spans += _prose(text, names)
-        spans += _named_in_prose(text, names)
+        spans += _find_in_prose(text, names)
         if b"\n|" in raw:
             spans += _columns(text)
     if b"passphrase" in lowered:
-        spans += _quoted_phrases(text)
-    if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
+        spans += _find_phrases(text)
+    if (b" -" in raw or b"\t-" in raw) and rules.compile_rule(_OPTION).search(text):
         spans += _options(text)
     return spans
 
@@ -254,7 +254,7 @@ def _rules_by_sign() -> tuple[dict[str, dict[str, list[Rule]]], list[tuple[str, 
 
 
 def _rule_tokens(text: str, rule: Rule) -> Iterator[_Span]:
-    match = rules.compiled(rule.pattern).match
+    match = rules.compile_rule(rule.pattern).match
     at = text.find(rule.needle)
     while at >= 0:
         for back in rule.back:
@@ -271,7 +271,7 @@ def _rule_tokens(text: str, rule: Rule) -> Iterator[_Span]:
 
 def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
     """Yield the 40 characters beside a key id, as in the CSV file and the console's output, named or not."""
-    for hit in rules.compiled(_AWS_VALUE).finditer(text, max(0, after - 300), after + 300):
+    for hit in rules.compile_rule(_AWS_VALUE).finditer(text, max(0, after - 300), after + 300):
         if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
             yield _Span(*hit.span(), "aws-secret-access-key", True)
 
@@ -284,12 +284,12 @@ def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
         for rule in those:
             for word in rule.words:
                 if word in there:
-                    yield from _keyed(text, lowered, word, rule)
+                    yield from _find_keyed(text, lowered, word, rule)
 
 
-def _keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
+def _find_keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
     """Yield what follows a word that makes it a secret."""
-    match = rules.compiled(rule.pattern).match
+    match = rules.compile_rule(rule.pattern).match
     at = lowered.find(word)
     while at >= 0:
         hit = match(text, at)
@@ -301,7 +301,7 @@ def _keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> It
 
 def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
     """Yield passwords in sentences."""
-    match = rules.compiled(rules.PROSE).match
+    match = rules.compile_rule(rules.PROSE).match
     for at in names:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
@@ -310,9 +310,9 @@ def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
-def _named_in_prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
+def _find_in_prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
     """Yield values that stand close to the name of a secret, and passwords of settings that hold separators."""
-    told, setting = rules.compiled(rules.NAMED_IN_PROSE).match, rules.compiled(rules.SETTING).match
+    told, setting = rules.compile_rule(rules.NAMED_IN_PROSE).match, rules.compile_rule(rules.SETTING).match
     for at in names:
         hit = told(text, at)
         if hit:
@@ -329,24 +329,24 @@ def _setting_rule(word: str) -> str:
     return "password-assignment" if word[0] in "pP" else "secret-assignment"
 
 
-def _quoted_phrases(text: str) -> Iterator[_Span]:
+def _find_phrases(text: str) -> Iterator[_Span]:
     """Yield passphrases of several words in quotes."""
     pattern = r"(?i:passphrase)\b(?:[^\n\"'`]{0,60}?(?::|\b(?i:is|was|to)))?[ \t]+[\"'`](?P<value>\w+(?:[ -]\w+){3,})[\"'`]"
-    for hit in rules.compiled(pattern).finditer(text):
+    for hit in rules.compile_rule(pattern).finditer(text):
         if _SENTENCE_WORDS.isdisjoint(hit["value"].lower().split()):
             yield _Span(*hit.span("value"), "passphrase", False)
 
 
 def _columns(text: str) -> Iterator[_Span]:
     """Yield what stands below a heading such as "password" or "auth token" of a Markdown table."""
-    cells = rules.compiled(r"\|[ \t]*[*_]{0,2}`?(?P<value>[^|\n]*?)`?[*_]{0,2}[ \t]*(?=\|)")
-    name = rules.compiled(r"(?:[a-z]+[ _-])?(?:pass(?:wor[dt]|wd)?|mot de passe|token|secret|key)")
+    cells = rules.compile_rule(r"\|[ \t]*[*_]{0,2}`?(?P<value>[^|\n]*?)`?[*_]{0,2}[ \t]*(?=\|)")
+    name = rules.compile_rule(r"(?:[a-z]+[ _-])?(?:pass(?:wor[dt]|wd)?|mot de passe|token|secret|key)")
     head = r"(?im)^[ \t]*(?P<cells>\|[^\n]*(?:pass|token|secret|key)[^\n]*)\n[ \t]*\|[ \t:|-]+\n(?P<rows>(?:[ \t]*\|[^\n]*\n?)*)"
-    for table in rules.compiled(head).finditer(text):
+    for table in rules.compile_rule(head).finditer(text):
         headings = [cell["value"].lower() for cell in cells.finditer(table["cells"])]
         if not any(map(name.fullmatch, headings)):
             continue
-        for row in rules.compiled(r"[^\n]+").finditer(text, *table.span("rows")):
+        for row in rules.compile_rule(r"[^\n]+").finditer(text, *table.span("rows")):
             for heading, cell in zip(headings, cells.finditer(text, *row.span()), strict=False):
                 if name.fullmatch(heading) and rules.is_secret_cell(cell["value"], heading):
                     yield _Span(*cell.span("value"), "secret-table", False)
@@ -355,21 +355,21 @@ def _columns(text: str) -> Iterator[_Span]:
 def _key_blocks(text: str) -> Iterator[_Span]:
     """Whole private key blocks; a header without a key after it (prose, an elided sample) is none."""
     at = 0
-    while head := rules.compiled(_KEY_BLOCK).search(text, at):
-        body = rules.compiled(_KEY_BODY).match(text, head.end())
+    while head := rules.compile_rule(_KEY_BLOCK).search(text, at):
+        body = rules.compile_rule(_KEY_BODY).match(text, head.end())
         at = body.end() if body else head.end()
         end = at
         if body and body["end"] is None:
-            lines = rules.compiled(r"(?:(?:\\[rn]|[\s\"'+,>#|])*[A-Za-z0-9+/=:]{20,})*").match(
+            lines = rules.compile_rule(r"(?:(?:\\[rn]|[\s\"'+,>#|])*[A-Za-z0-9+/=:]{20,})*").match(
                 text, head.end()
             )
             end = lines.end() if lines else head.end()
-        if rules.compiled(r"[A-Za-z0-9+/]{24}").search(text, head.end(), end):
+        if rules.compile_rule(r"[A-Za-z0-9+/]{24}").search(text, head.end(), end):
             yield _Span(head.start(), end, "private-key", True)
 
 
 def _login_urls(text: str) -> Iterator[_Span]:
-    match = rules.compiled(_LOGIN_URL).match
+    match = rules.compile_rule(_LOGIN_URL).match
     at = text.find("://")
     while at >= 0:
         hit = match(text, at)
@@ -380,7 +380,7 @@ def _login_urls(text: str) -> Iterator[_Span]:
 
 def _token_urls(text: str) -> Iterator[_Span]:
     """Yield tokens that stand alone before the host of an address, as git takes them."""
-    match = rules.compiled(r"://(?P<value>[\w.~+%-]{20,256})@[\w.-]+").match
+    match = rules.compile_rule(r"://(?P<value>[\w.~+%-]{20,256})@[\w.-]+").match
     at = text.find("://")
     while at >= 0:
         hit = match(text, at)
@@ -392,14 +392,14 @@ def _token_urls(text: str) -> Iterator[_Span]:
 def _is_login(user: str, password: str, host: str) -> bool:
     if len(password) < 4 or password == user or rules.is_stand_in(password):
         return False
-    if rules.compiled(rules.LOCAL_HOST).match(host):
+    if rules.compile_rule(rules.LOCAL_HOST).match(host):
         return rules.is_password(password, sure=True) and rules.kinds(password) >= 2
     return len(password) >= 6 or rules.kinds(password) >= 2
 
 
 def _headers(text: str, lowered: bytes, scheme: bytes) -> Iterator[_Span]:
     """Credentials after "Bearer" or "Basic", in an Authorization header or alone."""
-    match = rules.compiled(_HEADER).match
+    match = rules.compile_rule(_HEADER).match
     at = lowered.find(scheme)
     while at >= 0:
         hit = match(text, at)
@@ -428,7 +428,7 @@ def _is_basic_login(encoded: str) -> bool:
 
 def _options(text: str) -> Iterator[_Span]:
     """Values of command-line options: "-u user:password", "--password value", "--api-key value"."""
-    for hit in rules.compiled(_OPTION).finditer(text):
+    for hit in rules.compile_rule(_OPTION).finditer(text):
         if hit["login"]:
             if rules.is_password(hit["login"], sure=True) and not rules.is_stand_in(hit["login"]):
                 yield _Span(*hit.span("login"), "option-password", False)
@@ -442,7 +442,7 @@ def _names(lowered: bytes) -> list[int]:
     """Return where the stem of a name begins: pass, pwd, pw, key, token, secret, auth."""
     found: list[int] = []
     for pattern in (_PASS, _KEY):
-        search = rules.compiled(pattern).search
+        search = rules.compile_rule(pattern).search
         hit = search(lowered)
         while hit:
             found.append(hit.start() - 2 * (hit.lastindex or 0))  # "token" begins two letters before its "ke"
@@ -456,8 +456,8 @@ def _names(lowered: bytes) -> list[int]:
 
 
 def _assignments(text: str, names: list[int]) -> Iterator[_Span]:
-    gate = rules.compiled(rules.ASSIGNMENT_GATE).match
-    match = rules.compiled(rules.ASSIGNMENT).match
+    gate = rules.compile_rule(rules.ASSIGNMENT_GATE).match
+    match = rules.compile_rule(rules.ASSIGNMENT).match
     # Hostile text repeats itself; each repeat costs a look-up instead of a judgement.
     refused: set[tuple[int, str]] = set()
     for at in names:
@@ -479,6 +479,6 @@ def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
     """Return where the value stands; a bare one reaches to the next space or separator, past its brackets."""
     if hit["quoted"]:
         return hit.span("quoted")
-    rest = rules.compiled(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())
+    rest = rules.compile_rule(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())
     end = rest.end() if rest else hit.end()
     return hit.start("bare"), hit.end() + len(text[hit.end() : end].rstrip(")]}"))

@@ -61,10 +61,10 @@ def tier_of(
     who = writer(lore, is_own=not is_foreign)
     if is_foreign:
         voucher = _voucher(signature, confirmed=confirmed)
-        said = f"{who}, another clone"
+        words = f"{who}, another clone"
         if not voucher:
-            return Tier(FOREIGN, f"{said}, bad signature" if signature and signature.state == BAD else said)
-        return Tier(_by_writer(lore), f"{said}, {voucher}")
+            return Tier(FOREIGN, f"{words}, bad signature" if signature and signature.state == BAD else words)
+        return Tier(_by_writer(lore), f"{words}, {voucher}")
     if is_imported(lore):
         return Tier(IMPORT, f"{who}, taken from elsewhere")
     return Tier(_by_writer(lore), who if lore.source_id or lore.agent else BY_HAND)

@@ -20,7 +20,7 @@ class CapturedNote(NamedTuple):
     when: str
 
 
-def marked(note: CapturedNote) -> str:
+def heading_of(note: CapturedNote) -> str:
     """Return Engram's own line about a captured entry."""
     return f"[{note.when}, not confirmed] {note.category}"
 
@@ -28,10 +28,10 @@ def marked(note: CapturedNote) -> str:
 def as_lines(note: CapturedNote, prefix: str = INDENT) -> list[str]:
     """Return a captured entry in lines: Engram's own, then its text, neutralized, each line behind a prefix."""
     text = neutralize(note.content.strip("\n"), lines=True, is_checked=False)
-    return [neutralize(marked(note)), *(f"{prefix}{line}" for line in text.split("\n") if line.strip())]
+    return [neutralize(heading_of(note)), *(f"{prefix}{line}" for line in text.split("\n") if line.strip())]
 
 
-def fenced(notes: Sequence[CapturedNote]) -> str:
+def fence(notes: Sequence[CapturedNote]) -> str:
     """Return the notes in a fence of their own; "" for none."""
     lines = [line for note in notes for line in as_lines(note)]
     return "\n".join([f"<{FRAME}>", NOTICE, LEAD, *lines, f"</{FRAME}>"]) if lines else ""

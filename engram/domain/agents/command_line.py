@@ -65,7 +65,7 @@ def _runs_of(line: str, depth: int) -> list[Run]:
     lexer.read("")
     found: list[Run] = []
     for run in lexer.runs:
-        words = _unwrapped(run.words)
+        words = _unwrap(run.words)
         if words:
             found.append(Run(words, run.redirected))
             found += _inner(words, depth)
@@ -74,7 +74,7 @@ def _runs_of(line: str, depth: int) -> list[Run]:
     return found
 
 
-def _unwrapped(words: tuple[Word, ...]) -> tuple[Word, ...]:
+def _unwrap(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """Return a command without variables and the programs that only run it."""
     while words:
         first = words[0].text.rpartition("/")[2]
@@ -135,7 +135,7 @@ def _in_container(words: tuple[Word, ...], depth: int) -> list[Run]:
         if "--" in texts
         else _without_options(rest[1:], _IN_CONTAINER.split())[1:]
     )
-    told = _unwrapped(told)
+    told = _unwrap(told)
     return [Run(told), *_inner(told, depth + 1)] if told else []
 
 

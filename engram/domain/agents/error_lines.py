@@ -63,7 +63,7 @@ def identifying_error(output: str) -> str:
     lines = _last_states(output)
     ranked = [
         (rank, number, line)
-        for number, line in enumerate(map(_cleaned, lines))
+        for number, line in enumerate(map(_clean, lines))
         if line and not _EMPTY.match(line)
         for rank in [_rank_of(lines, number, line)]
     ]
@@ -79,7 +79,7 @@ def identifying_error(output: str) -> str:
 
 def complains(output: str) -> bool:
     """Return whether any line of an output says that something went wrong."""
-    lines = map(_cleaned, _last_states(output))
+    lines = map(_clean, _last_states(output))
     return any(
         not _EMPTY.match(line) and (_EXCEPTION.match(line) or _COMPLAINT.search(line)) for line in lines
     )
@@ -91,7 +91,7 @@ def _last_states(output: str) -> list[str]:
     return [line.rstrip("\r").rpartition("\r")[2][:_LONGEST_LINE] for line in lines]
 
 
-def _cleaned(line: str) -> str:
+def _clean(line: str) -> str:
     level = _LEVEL.search(line)
     line = line[level.end() :] if level and not line.startswith(("ERROR:", "FATAL:")) else line
     for pattern, instead in _NOISE:

@@ -95,17 +95,17 @@ def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
     found: list[tuple[str, Candidate]] = []
     for turn in turns:
         if turn.speaker:
-            _take(turn, found)
+            _collect(turn, found)
     kept: list[tuple[str, Candidate]] = []
     for where, one in found:
         if not any(say_alike(one.content, other.content) for _, other in kept):
             kept.append((where, one))
-    return [_about(one, where) for where, one in kept[:most]]
+    return [_add_references(one, where) for where, one in kept[:most]]
 
 
-def _take(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
+def _collect(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
     of_person = turn.speaker == PERSON
-    for number, one in _said(paragraphs(turn.text), of_person=of_person):
+    for number, one in _candidates_of(paragraphs(turn.text), of_person=of_person):
         if one is None:
             if found:
                 found.pop()
@@ -113,7 +113,7 @@ def _take(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
             found.append((turn.where or f"line {turn.line + number}", one))
 
 
-def _said(
+def _candidates_of(
     parts: Sequence[tuple[int, str]], *, of_person: bool = False
 ) -> Iterator[tuple[int, Candidate | None]]:
     """Yield the candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
@@ -136,7 +136,7 @@ def _said(
                 yield number, stated
 
 
-def _about(one: Candidate, where: str) -> Extracted:
+def _add_references(one: Candidate, where: str) -> Extracted:
     """Return a candidate with its tags, files and entities, as far as its own words name them."""
     files = [path for path in _PATH.findall(one.content) if "/" in path or _CODE_ENDINGS.search(path)]
     in_files = " ".join(files)

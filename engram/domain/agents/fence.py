@@ -39,7 +39,7 @@ def frame(
         return ""
     lines = [f"<{FRAME}>"]
     for ref, title in above:
-        lines += [f"[{ref}] {ABOVE}", *_indented(neutralize(title))]
+        lines += [f"[{ref}] {ABOVE}", *_indent(neutralize(title))]
     lines += [NOTICE, *([lead] if lead else [])] if shown else []
     lines += [line for one in shown for line in as_lines(one)]
     if also and shown:
@@ -54,7 +54,7 @@ def room(budget: int, lead: str = "") -> int:
 
 def as_lines(framed: Framed) -> list[str]:
     """Render an entry as Engram's own line about it and the indented text."""
-    return [f"[{framed.ref}] {framed.about}", *_indented(neutralize(framed.body, lines=True))]
+    return [f"[{framed.ref}] {framed.about}", *_indent(neutralize(framed.body, lines=True))]
 
 
 def characters(framed: Framed) -> int:
@@ -66,7 +66,7 @@ def frame_titles(named: Sequence[tuple[str, str]]) -> str:
     """Fence titles alone, each given with its ref and id: (`L1 01J…`, title)."""
     lines = [f"<{FRAME}>", NOTICE]
     for ref, title in named:
-        lines += [f"[{ref}]", *_indented(neutralize(title, is_checked=False))]
+        lines += [f"[{ref}]", *_indent(neutralize(title, is_checked=False))]
     return "\n".join([*lines, f"</{FRAME}>"])
 
 
@@ -80,5 +80,5 @@ def remove_hook_context(prompt: str) -> str:
     return _HOOKS.sub("", prompt) if prompt.lstrip().startswith("<hook_context>") else prompt
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"{INDENT}{line}" for line in text.split("\n") if line.strip()]

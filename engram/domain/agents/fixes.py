@@ -47,7 +47,7 @@ class Fix(NamedTuple):
     @property
     def content(self) -> str:
         """The fix as the text of an entry."""
-        return f"{self.explanation}\n\nSeen as {seen(self.command, self.error)}"
+        return f"{self.explanation}\n\nSeen as {describe_failure(self.command, self.error)}"
 
 
 class _Failure(NamedTuple):
@@ -56,7 +56,7 @@ class _Failure(NamedTuple):
     at: int
 
 
-def seen(command: str, error: str) -> str:
+def describe_failure(command: str, error: str) -> str:
     """Return in words that a command failed with an error."""
     return f"`{command}` failing with: {error}"
 

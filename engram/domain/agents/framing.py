@@ -107,7 +107,7 @@ class Fitted(NamedTuple):
 
 def whole(found: Sequence[tuple[str, Lore, Tier, Counted]], now: datetime) -> list[Framed]:
     """Frame entries whole. Each is (session ref or "", entry, trust tier, what its confidence counts as)."""
-    return [_framed(*one, now) for one in found]
+    return [_frame_one(*one, now) for one in found]
 
 
 def frame(
@@ -192,7 +192,7 @@ def also_text(also: Sequence[tuple[str, str]]) -> str:
 
 def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime) -> str:
     """Render a whole entry with its fields."""
-    framed = _framed(ref, lore, trust, counts, now)
+    framed = _frame_one(ref, lore, trust, counts, now)
     fields = lore_as_dict(lore, path)
     usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
     facts = [f"confidence {two_decimals(round(framed.confidence * 1000))} {framed.tier}"]
@@ -273,7 +273,7 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else " ".join(str(value).split())
 
 
-def _framed(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -> Framed:
+def _frame_one(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -> Framed:
     text = neutralize(lore.content.strip("\n"), lines=True, is_checked=trust.is_checked)
     disputed = ""
     if lore.conflicts:

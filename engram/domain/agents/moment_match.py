@@ -37,7 +37,7 @@ def fitting(event: Event, lines: Iterable[str]) -> list[str]:
     return [line for line in lines if _fits(event, line)]
 
 
-def described(text: str) -> Event:
+def parse_event(text: str) -> Event:
     """Return the event that somebody describes in a line: a command, or the name of a file or tool, or an error."""
     name = (text.strip(),) if len(text.split()) == 1 else ()
     commands = tuple(commands_of(text))
@@ -52,7 +52,7 @@ def _fits(event: Event, line: str) -> bool:
 
 
 def _fits_command(event: Event, pattern: str) -> bool:
-    wanted = _wanted(pattern)
+    wanted = _parse_pattern(pattern)
     return any(_runs(command, wanted) for command in event.commands)
 
 
@@ -67,7 +67,7 @@ def _fits_tool(event: Event, pattern: str) -> bool:
 def _fits_error(event: Event, pattern: str) -> bool:
     pieces = [piece for piece in (" ".join(part.split()) for part in pattern.lower().split("*")) if piece]
     lines = event.error.lower().splitlines()[:_MOST_LINES] if pieces else []
-    return any(_says(" ".join(line[:_LONGEST_LINE].split()), pieces) for line in lines)
+    return any(_contains(" ".join(line[:_LONGEST_LINE].split()), pieces) for line in lines)
 
 
 _FITS: dict[str, Callable[[Event, str], bool]] = {
@@ -87,7 +87,7 @@ class _Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _wanted(pattern: str) -> _Wanted:
+def _parse_pattern(pattern: str) -> _Wanted:
     commands = commands_of(pattern)
     program = commands[0].program if commands else pattern.split(maxsplit=1)[0]
     arguments = commands[0].arguments if commands else tuple(pattern.split()[1:])
@@ -178,7 +178,7 @@ def _parts_match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
 # Errors: pieces of text in order, each found by one look along a line.
 
 
-def _says(line: str, pieces: Sequence[str]) -> bool:
+def _contains(line: str, pieces: Sequence[str]) -> bool:
     at = 0
     for number, piece in enumerate(pieces):
         at = _find(line, piece, at, is_first=number == 0, is_last=number == len(pieces) - 1)

@@ -65,7 +65,7 @@ def _going_on() -> re.Pattern[str]:
 
 
 @cache
-def _settled() -> re.Pattern[str]:
+def _settled_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{_SETTLED})\b", re.IGNORECASE)
 
 
@@ -80,7 +80,7 @@ def asks_for_nothing(prompt: str) -> bool:
         return True
     if _going_on().match(rest):
         return True
-    return opening is not None and _settled().search(rest) is not None and not _commands(rest)
+    return opening is not None and _settled_pattern().search(rest) is not None and not _commands(rest)
 
 
 def _commands(text: str) -> bool:
@@ -139,13 +139,13 @@ def words_of(prompt: str) -> list[str]:
         long_enough = len(word) >= _SHORTEST or (len(word) > 1 and word.isupper())
         is_code = "_" in word  # a setting, a function
         if parts and long_enough and not common and not is_code and any(map(str.isalpha, word)):
-            found[folded(word)] = None
+            found[fold(word)] = None
     return list(found)[:MOST_WORDS]
 
 
 def words_in(text: str) -> list[str]:
     """Return all words of a text, folded, compounds in one piece."""
-    return [folded(_OWNED.sub("", match[0])) for match in _WORD.finditer(text)]
+    return [fold(_OWNED.sub("", match[0])) for match in _WORD.finditer(text)]
 
 
 def is_telling(name: str) -> bool:
@@ -156,7 +156,7 @@ def is_telling(name: str) -> bool:
     )
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text in lower case and without accents."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(letter for letter in apart if not unicodedata.combining(letter))
@@ -202,6 +202,6 @@ def _occurrences(word: str, text: str) -> list[tuple[str, str]]:
     found = []
     for match in _WORD.finditer(text):
         spelling = _OWNED.sub("", match[0])
-        if folded(spelling) == word or (word in map(folded, _PART.findall(spelling)) and "-" in spelling):
+        if fold(spelling) == word or (word in map(fold, _PART.findall(spelling)) and "-" in spelling):
             found.append((spelling, text[: match.start()]))
     return found

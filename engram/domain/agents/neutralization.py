@@ -57,7 +57,7 @@ def neutralize(text: str, *, lines: bool = False, is_checked: bool = True) -> st
     """
     text = safe_text(text, lines=lines)
     for _ in range(_PASSES):  # a broken mark may have hidden another one
-        before, text = text, _broken(text, is_checked=is_checked)
+        before, text = text, _break_marks(text, is_checked=is_checked)
         if text == before:
             break
     return text
@@ -74,7 +74,7 @@ def neutralize_data(value: object, *, is_checked: bool) -> object:
     return value
 
 
-def _broken(text: str, *, is_checked: bool) -> str:
+def _break_marks(text: str, *, is_checked: bool) -> str:
     """Break each mark that is visible now."""
     plain, places = (text, None) if text.isascii() else _plain(text)
     edits = [(found.start(), 1, _ESCAPED) for found in _MARKS.finditer(plain)]
@@ -86,7 +86,7 @@ def _broken(text: str, *, is_checked: bool) -> str:
         edits += [(found.start(), 0, UNCHECKED) for found in _ADDRESS.finditer(plain)]
     if not edits:
         return text
-    return _edited(text, [(places[at], gone, new) for at, gone, new in edits] if places else edits)
+    return _apply_edits(text, [(places[at], gone, new) for at, gone, new in edits] if places else edits)
 
 
 def _nearly_frames(plain: str) -> list[int]:
@@ -115,7 +115,7 @@ def _plain(text: str) -> tuple[str, list[int]]:
     return "".join(letters), [*places, len(text)]
 
 
-def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+def _apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
     """Replace parts of a text; each edit is (start, number of characters removed, replacement)."""
     parts, at = [], 0
     for start, gone, new in sorted(set(edits)):

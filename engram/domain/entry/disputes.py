@@ -51,7 +51,7 @@ def describe_dispute(lore: _Lore, now: datetime | None = None) -> str:
     one = max(lore.conflicts, key=lambda conflict: (conflict.field == "content", conflict.at, conflict.value))
     more = f"; and {len(lore.conflicts) - 1} more" if len(lore.conflicts) > 1 else ""
     winner, loser = names_of(one)
-    when = _when(one.kept_at, now), _when(one.at, now)
+    when = _format_age(one.kept_at, now), _format_age(one.at, now)
     if one.field == DELETED:
         return f"disputed: {winner} changed it{when[0]}, {loser} deleted it{when[1]}{more}"
     if one.field == FILE:
@@ -72,7 +72,7 @@ def difference_lines(lore: _Lore) -> tuple[str, ...]:
     found: list[str] = []
     for one in lore.conflicts:
         winner, loser = names_of(one)
-        dates = _when(one.kept_at, None), _when(one.at, None)
+        dates = _format_age(one.kept_at, None), _format_age(one.at, None)
         if one.field == DELETED:
             found.append(f"deleted by {loser}{dates[1]}, changed by {winner}{dates[0]}")
             continue
@@ -124,17 +124,17 @@ def _differing(one: str, other: str) -> tuple[str, str]:
     from engram.domain.text.word_diff import word_diff
 
     pairs = [(mine, yours) for mine, yours in word_diff(one, other) if mine != yours]
-    return _shortened(mine for mine, _ in pairs), _shortened(yours for _, yours in pairs)
+    return _shorten(mine for mine, _ in pairs), _shorten(yours for _, yours in pairs)
 
 
-def _shortened(parts: Iterable[str]) -> str:
+def _shorten(parts: Iterable[str]) -> str:
     text = " … ".join([found for part in parts if (found := " ".join(part.split()))])
     if len(text) > _LONGEST_WORDS:
         text = text[: _LONGEST_WORDS - 1].rstrip() + "…"
     return text or "nothing"
 
 
-def _when(at: str, now: datetime | None) -> str:
+def _format_age(at: str, now: datetime | None) -> str:
     try:
         moment = times.parse(at)
     except ValueError:

@@ -38,7 +38,7 @@ def moment_of(text: str) -> Moment | None:
     return Moment(kind, pattern) if colon and pattern and re.fullmatch(_KIND, kind) else None
 
 
-def stated(lines: Iterable[str]) -> tuple[str, ...]:
+def parse_moments(lines: Iterable[str]) -> tuple[str, ...]:
     """Return moments that somebody states, in the form in which they are kept, each once.
 
     Raises ValidationError for one without a kind, or of a kind that no event has.

@@ -32,7 +32,7 @@ def text_links(text: str) -> list[TextLink]:
     """Return the links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
     if "[[" not in text and "](" not in text:
         return []
-    return sorted(_found(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
+    return sorted(_find_links(without_code(_FIELDS.sub(_blank, text))), key=lambda link: link.line)
 
 
 def property_links(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def without_code(text: str) -> str:
     return text
 
 
-def _found(text: str) -> Iterator[TextLink]:
+def _find_links(text: str) -> Iterator[TextLink]:
     for pattern, is_wiki in ((_WIKI, True), (_FILE, False)):
         for match in pattern.finditer(text):
             yield TextLink(

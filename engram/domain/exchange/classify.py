@@ -187,7 +187,7 @@ def _is_shell(fence: str) -> bool:
     return info in _SHELL_INFO or (info in ("", "text") and bool(_SHELL_LINE.search(fence)))
 
 
-def _labelled(document: _Document) -> tuple[str, str] | None:
+def _by_label(document: _Document) -> tuple[str, str] | None:
     match = _LABEL.match(document.title)
     label = match[1].strip().casefold() if match else ""
     return (
@@ -197,7 +197,7 @@ def _labelled(document: _Document) -> tuple[str, str] | None:
     )
 
 
-def _structured(document: _Document) -> tuple[str, str] | None:
+def _by_headings(document: _Document) -> tuple[str, str] | None:
     if len(document.headings & _ADR_HEADINGS) >= 3:
         return "ARCHITECTURAL_DECISION", "it has the headings of a decision record"
     if "root cause" in document.headings and len(document.headings & _INCIDENT_HEADINGS) >= 2:
@@ -205,14 +205,14 @@ def _structured(document: _Document) -> tuple[str, str] | None:
     return None
 
 
-def _filed(document: _Document) -> tuple[str, str] | None:
+def _by_folder(document: _Document) -> tuple[str, str] | None:
     for folder in document.folders:
         if folder in _BY_LABEL and folder not in _NOT_FOLDERS:
             return _BY_LABEL[folder], f"it lies in a folder named {folder}"
     return None
 
 
-def _decided(document: _Document) -> tuple[str, str] | None:
+def _by_decision(document: _Document) -> tuple[str, str] | None:
     match = _DECIDED.search(f"{document.title}\n{document.prose[:_START]}")
     if not match or not re.search(
         r"\b(?:because|instead of|rather than|over|so that|trade-?offs?)\b", document.prose
@@ -221,7 +221,7 @@ def _decided(document: _Document) -> tuple[str, str] | None:
     return "ARCHITECTURAL_DECISION", f"it says '{match[0]}' and gives a reason"
 
 
-def _failed(document: _Document) -> tuple[str, str] | None:
+def _by_failure(document: _Document) -> tuple[str, str] | None:
     match = _ERROR_TITLE.search(document.title)
     if not match or _ABOUT_ERRORS.search(document.title) or not _ERROR_TEXT.search(document.content):
         return None
@@ -235,7 +235,7 @@ def _fast(document: _Document) -> tuple[str, str] | None:
     return "PERFORMANCE_INSIGHT", f"the title says '{match[0]}' and the text tells how much or why"
 
 
-def _changed(document: _Document) -> tuple[str, str] | None:
+def _by_dependency(document: _Document) -> tuple[str, str] | None:
     match = _CHANGED_TITLE.search(document.title)
     if not match or not _VERSION.search(f"{document.title}\n{document.prose[:_OPENING]}"):
         return None
@@ -252,14 +252,14 @@ def _rule(document: _Document) -> tuple[str, str] | None:
     return ("PREFERENCE", f"the title begins with '{match[0]}'") if match else None
 
 
-def _tested(document: _Document) -> tuple[str, str] | None:
+def _by_tests(document: _Document) -> tuple[str, str] | None:
     match = _TEST_TITLE.search(document.title)
     if not match or _NOT_OF_TESTS.search(document.title) or not _TEST_TEXT.search(document.content):
         return None
     return "TESTING_STRATEGY", f"the title says '{match[0]}' and the text shows tests"
 
 
-def _planned(document: _Document) -> tuple[str, str] | None:
+def _by_tasks(document: _Document) -> tuple[str, str] | None:
     if "[ ]" not in document.prose:
         return None
     todo, done = len(_TODO.findall(document.prose)), len(_DONE.findall(document.prose))
@@ -268,7 +268,7 @@ def _planned(document: _Document) -> tuple[str, str] | None:
     return None
 
 
-def _worked(document: _Document) -> tuple[str, str] | None:
+def _by_steps(document: _Document) -> tuple[str, str] | None:
     how_to = _HOW_TO.match(document.title)
     surely = _DOING.match(document.title)
     doing = surely or _DOING_LOOSELY.match(document.title)
@@ -280,25 +280,25 @@ def _worked(document: _Document) -> tuple[str, str] | None:
     return None
 
 
-def _stated(document: _Document) -> tuple[str, str] | None:
+def _by_sentence(document: _Document) -> tuple[str, str] | None:
     category = stated_category(document.content)
     return (category, "a sentence of it states one") if category else None
 
 
 _RULES: tuple[Callable[[_Document], tuple[str, str] | None], ...] = (
     *(
-        _labelled,
-        _structured,
-        _filed,
-        _decided,
-        _stated,
+        _by_label,
+        _by_headings,
+        _by_folder,
+        _by_decision,
+        _by_sentence,
         _rule,
-        _failed,
-        _changed,
+        _by_failure,
+        _by_dependency,
         _edge,
         _fast,
-        _tested,
-        _planned,
-        _worked,
+        _by_tests,
+        _by_tasks,
+        _by_steps,
     ),
 )

@@ -180,7 +180,7 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
         return ""
     if rule.category != CHOICE and not (_NAMES.search(sentence) or _DIGITS.search(sentence)):
         return ""
-    return _refined(sentence, rule.category)
+    return _refine(sentence, rule.category)
 
 
 def stated_category(text: str) -> str:
@@ -193,7 +193,7 @@ def stated_category(text: str) -> str:
             return labelled
         for sentence in sentences(paragraph):
             rule = next((one for one in (*_RULES, *_BARE) if one.pattern.search(sentence)), None)
-            category = _refined(sentence, rule.category if rule is not None else "")
+            category = _refine(sentence, rule.category if rule is not None else "")
             if category:
                 return category
     return ""
@@ -208,7 +208,7 @@ def labelled_category(paragraph: str) -> str:
     return (LABELS if label else PHRASES)[int(match.lastgroup[1:])][1]
 
 
-def _refined(sentence: str, category: str) -> str:
+def _refine(sentence: str, category: str) -> str:
     """Return a more exact category where the subject of a sentence suggests one."""
     if category in (CHOICE, DETOUR, STEPS):
         return category

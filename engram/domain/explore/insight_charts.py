@@ -40,8 +40,8 @@ def charts(found: Insight, now: float, width: int) -> list[Chart]:
         _helpful(found, width),
         _latency(found, width),
         _useful(found, width),
-        _unused(found, now, width),
-        _unanswered(found, now, width),
+        _chart_unused(found, now, width),
+        _chart_unanswered(found, now, width),
         _share(
             "Categories",
             f"The largest category, {_name(found.categories[0])}, has",
@@ -121,7 +121,7 @@ def _useful(found: Insight, width: int) -> Chart:
     return Chart("Most useful", sentence, tuple(lines), tuple(one.id for one in found.useful))
 
 
-def _unused(found: Insight, now: float, width: int) -> Chart:
+def _chart_unused(found: Insight, now: float, width: int) -> Chart:
     if found.growth.new_in_30_days == found.total:
         return Chart("Never used", "No entry is older than a month yet.")
     if not found.unused_total:
@@ -136,7 +136,7 @@ def _unused(found: Insight, now: float, width: int) -> Chart:
     return Chart("Never used", sentence, tuple(lines), tuple(one.id for one in found.unused))
 
 
-def _unanswered(found: Insight, now: float, width: int) -> Chart:
+def _chart_unanswered(found: Insight, now: float, width: int) -> Chart:
     if not found.latency.queries:
         return Chart("Without an answer", "No queries here yet.")
     if not found.unanswered_total:

@@ -73,11 +73,11 @@ def _samples(name: str, metric: Metric) -> Iterator[str]:
 
 
 def _labels(labels: tuple[tuple[str, str], ...]) -> str:
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels)
     return f"{{{pairs}}}" if pairs else ""
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 

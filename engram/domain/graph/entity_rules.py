@@ -82,7 +82,7 @@ def key_of(name: str) -> str:
     return _SEPARATORS.sub(" ", name.lower()).strip() or name.strip()
 
 
-def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
+def match_name(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
     """Return the slugs that a name means: exact matches, else matches but for case and separators."""
     exact = tuple([one.slug for one in entities if name in (one.slug, one.name, *one.aliases)])
     if exact:
@@ -93,7 +93,7 @@ def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
 
 def the_one(entities: Sequence[Entity], name: str) -> Entity | None:
     """Find the entity that a name means; None if there is none. Raises AmbiguousError."""
-    slugs = named(entities, name)
+    slugs = match_name(entities, name)
     if len(slugs) > 1:
         found = [one for one in entities if one.slug in slugs]
         raise AmbiguousError(

@@ -82,11 +82,11 @@ def dot(nodes: Iterable[Node], edges: Iterable[Edge]) -> str:
         '  node [fontname="sans-serif"];',
         '  edge [fontname="sans-serif"];',
     ]
-    lines += [f"  {_quoted(node.key)} [label={_quoted(node.name)}, {_shape(node)}];" for node in nodes]
+    lines += [f"  {_quote(node.key)} [label={_quote(node.name)}, {_shape(node)}];" for node in nodes]
     for edge in edges:
         label = f"{edge.kind}\nsince {edge.since}" if edge.since else edge.kind
         style = "" if edge.kind != MENTIONS else ", style=dotted"
-        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [label={_quoted(label)}{style}];")
+        lines.append(f"  {_quote(edge.source)} -> {_quote(edge.target)} [label={_quote(label)}{style}];")
     return "\n".join([*lines, "}"])
 
 
@@ -96,6 +96,6 @@ def _shape(node: Node) -> str:
     return "shape=plaintext" if node.kind == NAME else f"shape={SHAPES.get(node.type, 'box')}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "")
     return f'"{escaped}"'

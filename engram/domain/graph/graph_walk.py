@@ -105,7 +105,7 @@ def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
     return near | related
 
 
-def named_by(graph: Graph, lore_id: str, reached: Mapping[str, Reached]) -> tuple[str, ...]:
+def names_in(graph: Graph, lore_id: str, reached: Mapping[str, Reached]) -> tuple[str, ...]:
     """Return the names of the reached entities that an entry names, nearest first."""
     named = [reached[key] for key in graph.named.get(lore_id, ()) if key in reached]
     return tuple(one.node.name for one in sorted(named, key=lambda one: (one.depth, one.node.name)))

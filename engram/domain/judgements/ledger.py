@@ -120,7 +120,7 @@ def source_of(path: str) -> str | None:
     return found[2]
 
 
-def named_by(path: str) -> str:
+def writer_of(path: str) -> str:
     """Return the writer that the file at this path names; "" for any other file."""
     source = path.split("/")[1] if path.count("/") == 2 and path.endswith(f"/{WHO}") else ""
     return source if ulid.is_valid(source) and path == who_path(source) else ""
@@ -133,16 +133,16 @@ def person_name(raw: bytes) -> str:
 
 def render(judgement: Judgement) -> bytes:
     """Return the line of a judgement."""
-    said = {"id": judgement.id, "entry": judgement.entry, "kind": judgement.kind, "of": judgement.of}
-    said |= {"text": judgement.text, "agent": judgement.agent, "client": judgement.client}
-    return _dump({key: value for key, value in said.items() if value})
+    fields = {"id": judgement.id, "entry": judgement.entry, "kind": judgement.kind, "of": judgement.of}
+    fields |= {"text": judgement.text, "agent": judgement.agent, "client": judgement.client}
+    return _dump({key: value for key, value in fields.items() if value})
 
 
 def render_account(account: LegacyAccount) -> bytes:
     """Return the line of an account."""
     up, down, n = account.vote
-    said: dict[str, object] = {"id": account.id, "entry": account.entry, "account": account.account}
-    return _dump(said | {"up": up, "down": down, "n": n} | ({"at": account.at} if account.at else {}))
+    fields: dict[str, object] = {"id": account.id, "entry": account.entry, "account": account.account}
+    return _dump(fields | {"up": up, "down": down, "n": n} | ({"at": account.at} if account.at else {}))
 
 
 def parse(raw: bytes, source: str) -> Parsed:
@@ -180,7 +180,7 @@ def unite(one: bytes, other: bytes) -> bytes:
 
     Symmetric: every clone gets the same bytes.
     """
-    one, other = _ended(one), _ended(other)
+    one, other = _end_line(one), _end_line(other)
     if one.startswith(other):
         return one
     if other.startswith(one):
@@ -189,11 +189,11 @@ def unite(one: bytes, other: bytes) -> bytes:
     strange = set[bytes]()
     for ended in [*one.split(b"\n"), *other.split(b"\n")]:
         line = ended.removesuffix(b"\r")
-        said = _load(line) if line else None
-        if said is None:
+        fields = _load(line) if line else None
+        if fields is None:
             strange |= {line} if line else set()
             continue
-        line_id = str(said["id"])
+        line_id = str(fields["id"])
         known = lines.get(line_id)
         lines[line_id] = line if known is None or known == line else _larger(known, line)
     return b"".join(
@@ -232,12 +232,12 @@ def _larger(one: bytes, other: bytes) -> bytes:
     return max(one, other)
 
 
-def _ended(raw: bytes) -> bytes:
+def _end_line(raw: bytes) -> bytes:
     return raw if not raw or raw.endswith(b"\n") else raw + b"\n"
 
 
-def _dump(said: Mapping[str, object]) -> bytes:
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def _dump(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _load(line: bytes) -> dict[str, object] | None:
@@ -245,37 +245,37 @@ def _load(line: bytes) -> dict[str, object] | None:
     if len(line) > _LONGEST_LINE:
         return None
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) and isinstance(said.get("id"), str) else None
+    return fields if isinstance(fields, dict) and isinstance(fields.get("id"), str) else None
 
 
 def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
-    said = _load(line)
-    if said is None:
+    fields = _load(line)
+    if fields is None:
         return None
-    get = said.get
+    get = fields.get
     line_id, entry = get("id"), get("entry")
     if not (_is_id(line_id) and _is_id(entry)):
         return None
     if not source:
-        return _account(said)
+        return _account(fields)
     values = get("kind"), get("of", ""), get("text", ""), get("agent", ""), get("client", "")
     if not all(isinstance(one, str) and len(one) <= _LONGEST_TEXT and one.isprintable() for one in values):
         return None
     return Judgement(line_id, entry, *values[:4], source, values[4])  # type: ignore[arg-type]
 
 
-def _account(said: Mapping[str, object]) -> LegacyAccount | None:
-    up, down, n, at = (_number(said.get(key, 0)) for key in ("up", "down", "n", "at"))
-    name = said.get("account")
+def _account(fields: Mapping[str, object]) -> LegacyAccount | None:
+    up, down, n, at = (_number(fields.get(key, 0)) for key in ("up", "down", "n", "at"))
+    name = fields.get("account")
     if up is None or down is None or n is None or at is None or not isinstance(name, str):
         return None
     if not 0 < len(name) <= _LONGEST_TEXT or max(up, down, n) >= _MOST:
         return None
-    found = LegacyAccount(str(said["entry"]), name, Vote(up, down, n), at)
-    return found if found.id == said["id"] else None
+    found = LegacyAccount(str(fields["entry"]), name, Vote(up, down, n), at)
+    return found if found.id == fields["id"] else None
 
 
 def _number(value: object) -> int | None:

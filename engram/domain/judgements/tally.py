@@ -93,7 +93,7 @@ def anchor_of(lore: Lore) -> int:
 
 def live(lines: Iterable[Judgement]) -> list[Judgement]:
     """Return the lines that nobody took back, by id, each once. Only the same source takes back, and only an earlier line."""
-    ordered = _ordered(list(lines))
+    ordered = _sort_lines(list(lines))
     if RETRACTED not in [line[2] for line in ordered]:
         return ordered
     taken_back = set[tuple[str, str]]()
@@ -107,7 +107,7 @@ def live(lines: Iterable[Judgement]) -> list[Judgement]:
     return found[::-1]
 
 
-def _ordered(lines: list[Judgement]) -> list[Judgement]:
+def _sort_lines(lines: list[Judgement]) -> list[Judgement]:
     """Return lines by id, each once; of one id by source, then by what they say, so that every clone has one order."""
     ids = [line[0] for line in lines]
     if all(map(operator.lt, ids, ids[1:])):
@@ -137,9 +137,9 @@ def tally(
     sums = _sums(all_live, states, here)
     last = sums.last
     if known or last > end_of(today):
-        supports = [_written(line, known, today) for line in all_live if line.kind in _FOR]
+        supports = [_time_of(line, known, today) for line in all_live if line.kind in _FOR]
         last = max([states.last, *supports])
-    confidence, anchor = faded(lore, sums.full, last, today)
+    confidence, anchor = fade(lore, sums.full, last, today)
     last = min(last, end_of(today))
     if confidence < sums.full:
         votes[DECAY] = Vote(0, sums.full - confidence, 0)
@@ -191,7 +191,7 @@ def sums_of(
 def of_sums(lore: Lore, sums: Sums, today: int) -> Tally:
     """Return what `tally` does, without who judged what."""
     last = min(sums.last, end_of(today))
-    confidence, anchor = faded(lore, sums.full, sums.last, today)
+    confidence, anchor = fade(lore, sums.full, sums.last, today)
     moment = _moment(last) if last else lore.last_validated
     return Tally(
         confidence, sums.full, anchor, sums.helped, moment, {}, believed=sums.believed, modest=sums.modest
@@ -203,7 +203,7 @@ def end_of(day: int) -> int:
     return (day + 1) * 86_400_000 - 1
 
 
-def _written(line: Judgement, known: Mapping[str, int], today: int) -> int:
+def _time_of(line: Judgement, known: Mapping[str, int], today: int) -> int:
     """Return when a line was written (Unix ms): by its own time, if that can be right."""
     own, end = milliseconds(line.id), end_of(today)
     came = known.get(line.id, own)
@@ -212,7 +212,7 @@ def _written(line: Judgement, known: Mapping[str, int], today: int) -> int:
     return max(own, came) if came <= end else own
 
 
-def faded(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
+def fade(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
     """Return the confidence that is left of `full` on a day, and the day that decay counts from."""
     anchor = anchor_of(lore)
     if last:

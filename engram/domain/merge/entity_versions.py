@@ -22,11 +22,11 @@ def take_version(entity: Entity, conflicts: Sequence[Conflict]) -> Entity | None
     if any(entry.field == DELETED for entry in conflicts):
         return None
     for entry in sorted(conflicts, key=lambda entry: entry.at):
-        entity = _taken(entity, entry.field, entry.value)
+        entity = _set_field(entity, entry.field, entry.value)
     return entity
 
 
-def _taken(entity: Entity, field: str, value: str) -> Entity:
+def _set_field(entity: Entity, field: str, value: str) -> Entity:
     if field == "name":
         return entity._replace(name=value)
     if field == "type":
@@ -39,19 +39,21 @@ def _taken(entity: Entity, field: str, value: str) -> Entity:
         return entity._replace(relationships=_relationships(entity, value))
     # A list or a mapping stands in the entry as it stood in the file, which no text of a field can say.
     if field == FILE or field in OWN_KEYS or value.startswith(f"{field}:"):
-        raise _for_an_editor(field)
+        raise _editor_error(field)
     kept = {**dict(entity.metadata), field: value}
     return entity._replace(metadata=tuple([pair for pair in kept.items() if pair[1]]))
 
 
 def _relationships(entity: Entity, value: str) -> tuple[Relationship, ...]:
     """Parse the lines of a version: one is a relationship with another date; several are all that the version had."""
-    said = [_relationship(line) for line in value.split("\n")]
-    if len(said) > 1:
-        return tuple(said)
-    if not any(way[:2] == said[0][:2] for way in entity.relationships):
-        raise _for_an_editor("relationships")
-    return tuple([said[0] if way[:2] == said[0][:2] else way for way in entity.relationships])
+    relationships = [_relationship(line) for line in value.split("\n")]
+    if len(relationships) > 1:
+        return tuple(relationships)
+    if not any(way[:2] == relationships[0][:2] for way in entity.relationships):
+        raise _editor_error("relationships")
+    return tuple(
+        [relationships[0] if way[:2] == relationships[0][:2] else way for way in entity.relationships]
+    )
 
 
 def _relationship(line: str) -> Relationship:
@@ -60,7 +62,7 @@ def _relationship(line: str) -> Relationship:
     return Relationship(kind, to, since) if to and is_since(since) else Relationship(kind, rest)
 
 
-def _for_an_editor(field: str) -> UsageError:
+def _editor_error(field: str) -> UsageError:
     return UsageError(
         f"The other version of '{field}' cannot be applied on its own.",
         "Resolve it in your editor: both versions are in the file.",

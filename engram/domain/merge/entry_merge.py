@@ -21,7 +21,7 @@ from engram.domain.merge.merge import (
     merge_records,
     scalar,
     text,
-    united,
+    union_of,
 )
 from engram.domain.merge.settlements import merge_settlements, without_settled
 from engram.domain.merge.text_merge import NO_TEXT
@@ -69,8 +69,10 @@ def merge(
     for clash in clashes:
         if clash.field == "content":
             before = before._replace(content=without_settled(before, clash))
-    winner, loser = (side._replace(record=_stated(side.record, categories)) for side in (winner, loser))
-    before_it = version_of(_stated(before, categories))
+    winner, loser = (
+        side._replace(record=_without_defaults(side.record, categories)) for side in (winner, loser)
+    )
+    before_it = version_of(_without_defaults(before, categories))
     done = merge_records(before_it, winner, loser, _RULES, now, lost, tight, settled, clashes)
     merged = done.version.record
     lore = merged._replace(
@@ -84,7 +86,7 @@ def merge(
     return done._replace(version=version_of(lore), fields=differing(one, other))
 
 
-def _stated(lore: Lore, categories: Categories) -> Lore:
+def _without_defaults(lore: Lore, categories: Categories) -> Lore:
     """Return an entry without the type that its category has by default, and with the only source, which its file leaves out.
 
     Else two changes of a category would be two conflicts.
@@ -135,6 +137,6 @@ _RULES = {
     "sources": _LIST,
     "relations": Rule(items, lambda links: "\n".join(map(" ".join, links))),
     "content": Rule(_content),
-    "merged_from": Rule(lambda field: united(field.one, field.other)),
+    "merged_from": Rule(lambda field: union_of(field.one, field.other)),
     "created_at": Rule(lambda field: min(field.one, field.other)),
 }

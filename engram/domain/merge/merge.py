@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
 from engram.domain.entry.lore import MAX_ITEMS, Conflict
-from engram.domain.merge.settlements import unsettled
+from engram.domain.merge.settlements import open_conflicts
 from engram.domain.merge.text_merge import NO_TEXT, merge_versions
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
     """Return the winner and the loser: by time, then digest; a time over 24 hours after `now` never wins."""
-    ranks = [(*_believed(side.edit.at or side.updated_at, now), side.digest) for side in (ours, theirs)]
+    ranks = [(*_time_key(side.edit.at or side.updated_at, now), side.digest) for side in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
 
@@ -135,7 +135,7 @@ def merge_records(
             one, other = other, one
 
         def lose(value: str, name: str = name, clash: Clash | None = clash) -> None:
-            losses.append(clash.reopened(value) if clash else loss(name, value, loser.written, winner.edit))
+            losses.append(clash.reopen(value) if clash else loss(name, value, loser.written, winner.edit))
 
         field = Field(before, one, other, rule.shown, lose, tight)
         # In a text that was settled differently, what one side wrote elsewhere comes through.
@@ -143,7 +143,7 @@ def merge_records(
         found[name] = field.keep_one() if is_kept_whole else rule.merge(field)
     known = (*winner.conflicts, *loser.conflicts)
     conflicts = merge_conflicts(base.conflicts, winner.conflicts, loser.conflicts, losses)
-    conflicts = unsettled(conflicts, settled)
+    conflicts = open_conflicts(conflicts, settled)
     new = {_key(entry) for entry in conflicts} - {_key(entry) for entry in known}
     stamp = latest([winner.updated_at, loser.updated_at], now)
     return Settled(
@@ -209,10 +209,10 @@ def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item])
     if tuple(other) == tuple(base):
         return tuple(dict.fromkeys(one))
     first, second, old = set(one), set(other), set(base)
-    return _ordered(base, (first & second) | (first - old) | (second - old))
+    return _order_items(base, (first & second) | (first - old) | (second - old))
 
 
-def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+def union_of(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
     """Return the union: the list that has all elements already, else sorted."""
     both = {*one, *other}
     complete = {tuple(side) for side in (one, other) if set(side) == both}
@@ -227,7 +227,7 @@ def merge_conflicts(
     keys = merge_list(*sides)
     new = {_key(entry): entry for entry in sorted(losses)}
     if new.keys() - set(keys):
-        keys = _ordered(sides[0], {*keys, *new})
+        keys = _order_items(sides[0], {*keys, *new})
     ordered = sorted([*one, *other, *new.values()], key=lambda entry: (entry.at, entry))
     last = {_key(entry): entry for entry in ordered}
     return tuple([last[key] for key in keys])
@@ -235,15 +235,15 @@ def merge_conflicts(
 
 def latest(moments: Iterable[datetime], now: datetime) -> datetime:
     """Return the latest moment; one more than 24 hours after `now` only if there is no other."""
-    return max(moments, key=lambda moment: _believed(moment, now))
+    return max(moments, key=lambda moment: _time_key(moment, now))
 
 
-def _believed(moment: datetime, now: datetime) -> tuple[bool, datetime]:
+def _time_key(moment: datetime, now: datetime) -> tuple[bool, datetime]:
     """Return the key by which of two moments the later is the greater one, unless it lies too far ahead."""
     return moment - now <= TRUSTED_AHEAD, moment
 
 
-def _ordered(base: Iterable[Item], items: set[Item]) -> tuple[Item, ...]:
+def _order_items(base: Iterable[Item], items: set[Item]) -> tuple[Item, ...]:
     kept = dict.fromkeys([item for item in base if item in items])
     return (*kept, *sorted(items - kept.keys()))  # type: ignore[type-var]
 

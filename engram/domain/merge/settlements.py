@@ -31,7 +31,7 @@ class Clash(NamedTuple):
         """Whether the winner's settlement is the one that stands until somebody settles it again."""
         return _order(self.winner) > _order(self.loser)
 
-    def reopened(self, value: str) -> Conflict:
+    def reopen(self, value: str) -> Conflict:
         """Return the value that the earlier settlement chose, as an entry of `conflicts`."""
         early, late = sorted((self.winner, self.loser), key=_order)
         return Conflict(self.field, value, early.by, early.at, late.by, late.at)
@@ -94,7 +94,7 @@ def latest(settled: Iterable[Settlement]) -> tuple[Settlement, ...]:
     return tuple(sorted(found.values(), key=_order)[-MOST:])
 
 
-def unsettled(conflicts: Iterable[Conflict], settled: Sequence[Settlement]) -> tuple[Conflict, ...]:
+def open_conflicts(conflicts: Iterable[Conflict], settled: Sequence[Settlement]) -> tuple[Conflict, ...]:
     """Return the conflicts that no settlement is about; one about a version that was written later is a new one."""
     if not settled:
         return tuple(conflicts)

@@ -70,10 +70,10 @@ def _longest(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
         row = rows[-1]
         hits = row & places.get(line, 0)
         rows.append(((row + hits) | (row - hits)) & full)
-    return _traced(rows, len(one))
+    return _trace_back(rows, len(one))
 
 
-def _traced(rows: Sequence[int], at: int) -> list[tuple[int, int]]:
+def _trace_back(rows: Sequence[int], at: int) -> list[tuple[int, int]]:
     """Trace back through the rows: bit `i` of row `j` is 0 where line `i` extends the common subsequence of row `j`."""
     pairs: list[tuple[int, int]] = []
     row = len(rows) - 1

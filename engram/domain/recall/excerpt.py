@@ -129,10 +129,12 @@ def _spans_of_text(text: str, start: int, end: int, together: int) -> list[tuple
     if items and len(block) <= together:
         return [(start, end)]
     found = []
-    for first, last in _between([0, *items], len(block)):
+    for first, last in _spans_between([0, *items], len(block)):
         piece = block[first:last]
         bounds = [0, *(m.end() for m in _SENTENCE_END.finditer(piece)), *_lines_that_end_early(piece)]
-        found += [(start + first + one, start + first + two) for one, two in _between(bounds, len(piece))]
+        found += [
+            (start + first + one, start + first + two) for one, two in _spans_between(bounds, len(piece))
+        ]
     return [(one, one + len(text[one:two].rstrip())) for one, two in found if text[one:two].strip()]
 
 
@@ -149,11 +151,11 @@ def _lines_that_end_early(text: str) -> Iterator[int]:
 
 def _spans_of_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
     bounds = [match.end() for match in re.finditer("\n", text[start:end])]
-    spans = [(start + one, start + two) for one, two in _between([0, *bounds], end - start)]
+    spans = [(start + one, start + two) for one, two in _spans_between([0, *bounds], end - start)]
     return [(one, one + len(text[one:two].rstrip())) for one, two in spans if text[one:two].strip()]
 
 
-def _between(bounds: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
+def _spans_between(bounds: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
     """Yield the spans between bounds, in order."""
     each = sorted({*bounds, end})
     yield from pairwise(each)
@@ -234,11 +236,11 @@ def _choose(
 
     while room > 0:
         around = [n for one in chosen for n in (one - 1, one + 1) if 0 <= n < len(parts)]
-        fitting = [n for n in {*best_ones, *around} - chosen if _added(parts, chosen, n) <= room]
+        fitting = [n for n in {*best_ones, *around} - chosen if _added_length(parts, chosen, n) <= room]
         best = max(fitting, key=lambda n: (worth(n), -n), default=None)
         if best is None or (chosen and worth(best) <= 0):
             break
-        room -= _added(parts, chosen, best)
+        room -= _added_length(parts, chosen, best)
         chosen.add(best)
         seen.update(found[best])
     return sorted(chosen)
@@ -247,14 +249,14 @@ def _choose(
 def _first(parts: Sequence[_Part], room: int) -> list[int]:
     chosen: set[int] = set()
     for number in range(len(parts)):
-        room -= _added(parts, chosen, number)
+        room -= _added_length(parts, chosen, number)
         if room < 0:
             break
         chosen.add(number)
     return sorted(chosen)
 
 
-def _added(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
+def _added_length(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
     """Return how many characters a part adds to the chosen ones, at most: with what then stands between them."""
     part = parts[number]
     before = parts[number - 1] if number - 1 in chosen else None

@@ -188,10 +188,10 @@ def score(
 
 def path_overlap(files: Sequence[str], wanted: Sequence[str]) -> float:
     """Return 1 for a file in common, less for a common folder: the best pair's share of leading path parts."""
-    return max((_shared(mine, other) for mine in files for other in wanted), default=0.0)
+    return max((_path_overlap(mine, other) for mine in files for other in wanted), default=0.0)
 
 
-def _shared(one: str, other: str) -> float:
+def _path_overlap(one: str, other: str) -> float:
     left, right = one.strip("/").split("/"), other.strip("/").split("/")
     same = 0
     for mine, theirs in zip(left, right, strict=False):

@@ -44,7 +44,7 @@ class VersionClaim(NamedTuple):
             return here[: len(self.version)] == self.version or _without_zeros(here) == _without_zeros(
                 self.version
             )
-        wanted, found = _padded(self.version, here)
+        wanted, found = _pad(self.version, here)
         return {
             ">=": found >= wanted,
             "<=": found <= wanted,
@@ -114,6 +114,6 @@ def _without_zeros(version: tuple[int, ...]) -> tuple[int, ...]:
     return version
 
 
-def _padded(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _pad(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     size = max(len(one), len(other))
     return one + (0,) * (size - len(one)), other + (0,) * (size - len(other))

@@ -16,13 +16,13 @@ def annotation(level: str, path: str, line: int, title: str, message: str) -> st
     return f"::{level} {','.join([*where, f'title={_property(title)}'])}::{_data(message)}"
 
 
-def logged(text: str) -> str:
+def log_line(text: str) -> str:
     """Make a line for people that no runner executes, provided that it begins with a fixed word."""
     return safe_text(text).replace("##", "# #")
 
 
 def _data(text: str) -> str:
-    return logged(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return log_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

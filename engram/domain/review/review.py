@@ -108,7 +108,7 @@ class Item(NamedTuple):
     @property
     def decisions(self) -> dict[str, str]:
         """The decisions allowed for it, with their effects."""
-        return allowed(self.kind) | (_CLAIMED if self.claims else {})
+        return allowed_decisions(self.kind) | (_CLAIMED if self.claims else {})
 
 
 def item_id(kind: str, about: Sequence[str]) -> str:
@@ -133,7 +133,7 @@ def merge_item(lore: Sequence[str], paths: Sequence[str], title: str, why: str) 
     return Item(item_id(DUPLICATE, lore), DUPLICATE, tuple(lore), tuple(paths), title, why, MERGE)
 
 
-def allowed(kind: str) -> dict[str, str]:
+def allowed_decisions(kind: str) -> dict[str, str]:
     """Return the decisions allowed for a kind of item, with their effects."""
     found = dict(ALLOWED[kind])
     if kind in _ONE_ENTRY:

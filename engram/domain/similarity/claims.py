@@ -32,7 +32,7 @@ class Claim:
     def __init__(self, text: str) -> None:
         """Parse the words only."""
         self._text = text
-        every = {word: stem_of(word) for word in words_in(_folded(without_parameters(text)))}
+        every = {word: stem_of(word) for word in words_in(_fold_text(without_parameters(text)))}
         self._every = every
         self.words: Mapping[str, str] = {word: stem for word, stem in every.items() if stem}
         self.stems = frozenset(self.words.values())
@@ -66,7 +66,7 @@ class Claim:
         negations = {word for word in self._every if word.replace("'", "") in NEGATIONS}
         if not negations:
             return frozenset(), self.stems
-        clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(self._prose))]
+        clauses = [words_in(clause) for clause in _CLAUSE.split(_fold_text(self._prose))]
         denying = [clause for clause in clauses if _is_negated(clause, negations)]
         if not denying:
             return frozenset(), self.stems
@@ -78,7 +78,7 @@ class Claim:
         return frozenset(self.words[word] for clause in clauses for word in clause if word in self.words)
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return text.casefold().replace("’", "'")
 
 

@@ -49,18 +49,18 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
     `updated_at` becomes the later of the two, as when versions are merged. What was said of the younger counts for the
     older from then on, as its `merged_from` says.
     """
-    sources = _joined(_clones(older, younger), _clones(younger, older))
+    sources = _unite(_clones(older, younger), _clones(younger, older))
     folded = older._replace(
-        merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
-        context=_joined(older.context, younger.context),
-        tags=_joined(older.tags, younger.tags),
-        files=_joined(older.files, younger.files),
-        entities=_joined(older.entities, younger.entities),
-        when=_joined(older.when, younger.when),
-        relations=_joined(older.relations, [link for link in younger.relations if link.id != older.id]),
+        merged_from=_unite(older.merged_from, (younger.id, *younger.merged_from)),
+        context=_unite(older.context, younger.context),
+        tags=_unite(older.tags, younger.tags),
+        files=_unite(older.files, younger.files),
+        entities=_unite(older.entities, younger.entities),
+        when=_unite(older.when, younger.when),
+        relations=_unite(older.relations, [link for link in younger.relations if link.id != older.id]),
         sources=() if sources == (older.source_id,) else sources,
-        conflicts=_joined(older.conflicts, younger.conflicts),
-        settled=_joined(older.settled, younger.settled),
+        conflicts=_unite(older.conflicts, younger.conflicts),
+        settled=_unite(older.settled, younger.settled),
         importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
         pinned=older.pinned or younger.pinned,
         expires_at=_latest(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,
@@ -89,10 +89,10 @@ def _clones(lore: Lore, other: Lore) -> tuple[str, ...]:
     """Return its sources; beside an entry of another clone with the clone itself, whatever client it had it from."""
     is_of_another = bool(lore.source_id) and lore.source_id != other.source_id
     clone = (lore.source_id,) if is_of_another else ()
-    return _joined(clone, sources_of(lore))
+    return _unite(clone, sources_of(lore))
 
 
-def _joined(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
+def _unite(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys([*one, *other]))
 
 

@@ -57,17 +57,17 @@ def compare(one: str, other: str) -> Verdict:
     if first.numbers != second.numbers:
         only, others = surplus(first.numbers, second.numbers), surplus(second.numbers, first.numbers)
         if only and others:
-            return Verdict(CONTRADICTION, f"one says {listed(only)}, the other {listed(others)}")
+            return Verdict(CONTRADICTION, f"one says {format_list(only)}, the other {format_list(others)}")
         if only or others:
-            return Verdict(DUPLICATE, f"only one of them says {listed(only or others)}")
-        return Verdict(DUPLICATE, f"they say {listed([*first.numbers])} in another order")
+            return Verdict(DUPLICATE, f"only one of them says {format_list(only or others)}")
+        return Verdict(DUPLICATE, f"they say {format_list([*first.numbers])} in another order")
     missing = sorted({*first.names} - second.parts | {*second.names} - first.parts)
     if missing:
-        return Verdict(DUPLICATE, f"only one of them names {listed(missing)}")
+        return Verdict(DUPLICATE, f"only one of them names {format_list(missing)}")
     shared = {*first.names} & {*second.names}
     orders = [[name for name in facts.names if name in shared] for facts in (first, second)]
     if orders[0] != orders[1]:
-        return Verdict(DUPLICATE, f"they name {listed(orders[0])} in another order")
+        return Verdict(DUPLICATE, f"they name {format_list(orders[0])} in another order")
     differs = difference(wording(one), wording(other))
     return Verdict(DUPLICATE, differs) if differs else Verdict(SAME)
 
@@ -165,7 +165,7 @@ def surplus(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return found
 
 
-def listed(items: list[str]) -> str:
+def format_list(items: list[str]) -> str:
     """Return the first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")
 

@@ -17,7 +17,7 @@ from engram.domain.similarity.equivalence import (
     NEAR,
     SAME,
     compare,
-    listed,
+    format_list,
     opposite,
     surplus,
 )
@@ -153,10 +153,10 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
 
     The cheap features come first; the others are computed only while the pair can still be proposed.
     """
-    return _assessed(one, other, cosine, words)[0]
+    return _assess_features(one, other, cosine, words)[0]
 
 
-def _assessed(one: Side, other: Side, cosine: float, words: Words) -> tuple[Assessment, Features]:
+def _assess_features(one: Side, other: Side, cosine: float, words: Words) -> tuple[Assessment, Features]:
     """Return the assessment, and the features: all of them where the pair is proposed."""
     verdict = compare(one.text, other.text) if cosine >= NEAR else None
     found = _by_words(one, other, cosine, words)
@@ -165,13 +165,13 @@ def _assessed(one: Side, other: Side, cosine: float, words: Words) -> tuple[Asse
     so_near = verdict is not None and one.category == other.category
     strengths = _at_most(found, _KIN + _NAMES + _CLAUSES)
     possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
-    if so_near or _proposed(strengths, possible):
+    if so_near or _is_proposed(strengths, possible):
         found = _by_kin(found, one, other, words)
         strengths = _at_most(found, _NAMES + _CLAUSES)
-    if so_near or _proposed(strengths, possible):
+    if so_near or _is_proposed(strengths, possible):
         found = _by_names(found, one.claim, other.claim)
         strengths = _at_most(found, _CLAUSES)
-    if so_near or _proposed(strengths, possible):
+    if so_near or _is_proposed(strengths, possible):
         found = _by_clauses(found, one, other, words)
         strengths = _at_most(found, ())
     kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
@@ -192,7 +192,7 @@ def certainty(one: Side, other: Side, cosine: float, words: Words) -> float:
 
     The weights are others than those of what is proposed to people: they are for few mistakes rather than for few omissions.
     """
-    pair, found = _assessed(one, other, cosine, words)
+    pair, found = _assess_features(one, other, cosine, words)
     if pair.kind != DUPLICATE:
         return pair.strength if pair.kind == SAME else 0.0
     sure = _logistic(TWIN_WEIGHTS, found)
@@ -290,7 +290,7 @@ def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> bool:
+def _is_proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> bool:
     return any(strengths[kind] >= BARS[kind] for kind in possible)
 
 
@@ -357,15 +357,15 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
         return against
     if found.polarity:
         about = [word for word, stem in first.words.items() if stem in opposed_stems(first, second)]
-        return f"one negates what the other says of {listed(about)}"
+        return f"one negates what the other says of {format_list(about)}"
     if found.numbers_apart:
-        mine, theirs = map(listed, _different_numbers(first, second))
+        mine, theirs = map(format_list, _different_numbers(first, second))
         return f"one says {mine}, the other {theirs}"
     own = [
         [word for _, word, stem in side.ranked if stem not in stems][:3]
         for side, stems in ((one, second.stems), (other, first.stems))
     ]
-    return f"nearly the same text about {listed(own[0])} and {listed(own[1])}" if all(own) else ""
+    return f"nearly the same text about {format_list(own[0])} and {format_list(own[1])}" if all(own) else ""
 
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:
@@ -375,4 +375,6 @@ def _why_alike(one: Side, other: Side, words: Words) -> str:
         {stem: word for word, stem in one.claim.words.items() if stem in shared and word.isalpha()}.items(),
         key=lambda item: (item[1] not in in_prose, -words.weight(item[0]), item[0]),
     )
-    return f"both are about {listed([word for _, word in names[:3]])}" if names else "their meaning is near"
+    return (
+        f"both are about {format_list([word for _, word in names[:3]])}" if names else "their meaning is near"
+    )

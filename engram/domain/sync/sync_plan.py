@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from engram.domain.admission.safe_paths import OWN_NAMES, acted_upon, impostor, is_attack, unsafe_name
+from engram.domain.admission.safe_paths import OWN_NAMES, execution_risk, impostor, is_attack, unsafe_name
 from engram.domain.entry.named_files import FOLDERS, HOME, PASSED_OVER, below, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -94,7 +94,7 @@ def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
     why = (
         unsafe_name(path)
         or impostor(path, folder)
-        or acted_upon(path)
+        or execution_risk(path)
         or _refused_kind(path, mode, size, folder)
     )
     return Refusal(why, is_attack(path, folder)) if why else None

@@ -65,12 +65,10 @@ def safe_json(text: str) -> str:
         text = text.replace("##[", "##\\u005b")
     if text.isprintable():
         return text
-    return "".join(
-        [letter if letter.isprintable() or letter == "\n" else _escaped(letter) for letter in text]
-    )
+    return "".join([letter if letter.isprintable() or letter == "\n" else _escape(letter) for letter in text])
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     """Return `\\uXXXX`, two of them beyond U+FFFF (RFC 8259, section 7)."""
     code = ord(letter)
     if code < 0x10000:

@@ -55,19 +55,19 @@ def _shared_blanks(one: str, other: str) -> int:
 def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
     """Yield the same for smaller pieces: a word and the blanks after it separately if only one of them differs."""
     old, new = (_PIECES.findall(text) for text in (before, after))
-    for same, start, end, from_, to in compared([word for word, _ in old], [word for word, _ in new]):
+    for same, start, end, from_, to in compare_parts([word for word, _ in old], [word for word, _ in new]):
         if same:
             for (word, gap), (_, other) in zip(old[start:end], new[from_:to], strict=True):
                 yield word, word
                 yield gap, other
         elif start < end and from_ < to:
-            yield _joined(old[start:end], cut=True), _joined(new[from_:to], cut=True)
+            yield _join_pieces(old[start:end], cut=True), _join_pieces(new[from_:to], cut=True)
             yield old[end - 1][1], new[to - 1][1]
         else:
-            yield _joined(old[start:end]), _joined(new[from_:to])
+            yield _join_pieces(old[start:end]), _join_pieces(new[from_:to])
 
 
-def compared(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
+def compare_parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
     """Yield the parts of two sequences in order: whether they are equal, and their bounds in the first and the second.
 
     A difference in the middle is one part if finding the best alignment would take too long.
@@ -100,7 +100,7 @@ def _middle(
         yield kind == "equal", shift + start, shift + end, shift + from_, shift + to
 
 
-def _joined(pieces: Sequence[tuple[str, str]], *, cut: bool = False) -> str:
+def _join_pieces(pieces: Sequence[tuple[str, str]], *, cut: bool = False) -> str:
     """Join pieces; with `cut` without the blanks after the last."""
     text = "".join([word + gap for word, gap in pieces])
     return text[: len(text) - len(pieces[-1][1])] if cut and pieces else text

@@ -188,9 +188,11 @@ def difference(one: Wording, other: Wording) -> str:
     if len({span.casefold() for span in one.code ^ other.code}) < len(one.code ^ other.code):
         return "they write code in different case"
     owners = one.possessives & other.of | other.possessives & one.of
-    if first == second or any(_moved(owner, first, second) for owner in owners):
+    if first == second or any(_is_moved(owner, first, second) for owner in owners):
         return ""
-    turned = len(one.sentences) == len(other.sentences) and all(map(_turned, one.sentences, other.sentences))
+    turned = len(one.sentences) == len(other.sentences) and all(
+        map(_is_turned, one.sentences, other.sentences)
+    )
     return "" if turned else "they say it in another order"
 
 
@@ -220,17 +222,17 @@ def _stems(token: str) -> list[str]:
     return [] if word in _FREE else [stem(word)]
 
 
-def _turned(one: Sentence, other: Sentence) -> bool:
+def _is_turned(one: Sentence, other: Sentence) -> bool:
     """Test whether two sentences are the same, but for a clause that begins the one and ends the other."""
-    return one.stems == other.stems or _fronted(one, other) or _fronted(other, one)
+    return one.stems == other.stems or _is_fronted(one, other) or _is_fronted(other, one)
 
 
-def _fronted(one: Sentence, other: Sentence) -> bool:
+def _is_fronted(one: Sentence, other: Sentence) -> bool:
     words = one.stems
     return one.fronted and any(words[cut:] + words[:cut] == other.stems for cut in range(1, len(words)))
 
 
-def _moved(owner: str, one: list[str], other: list[str]) -> bool:
+def _is_moved(owner: str, one: list[str], other: list[str]) -> bool:
     """Test whether only the place of this owner differs, and not by much: "tantivy's parser", "the parser of tantivy"."""
     if one.count(owner) != 1 or other.count(owner) != 1:
         return False

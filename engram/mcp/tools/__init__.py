@@ -22,7 +22,7 @@ SETS = {
 }
 
 
-def chosen_sets(spoken: str) -> tuple[str, ...]:
+def choose_sets(spoken: str) -> tuple[str, ...]:
     """The names in a list like `core,explore`, each once. Raises UsageError.
 
     `all` means every set but `compat`, which repeats them under other names; `compat:mem0` the names of one memory alone.

@@ -54,9 +54,9 @@ class AliasTool(LoreTool):
         """What the alias calls an argument of the function."""
         return next((name for name, own in self.renames.items() if own == argument), argument)
 
-    def explained(self, error: ToolError) -> ToolError:
+    def explain(self, error: ToolError) -> ToolError:
         """The error with the alias's own name."""
-        shown = super().explained(error)
+        shown = super().explain(error)
         return type(shown)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(shown)))
 
 

@@ -15,16 +15,16 @@ from engram.operations.feedback import MOST_REFS
 Call = Context[Any, Any]
 
 
-def _listed(value: object) -> object:
+def _as_list(value: object) -> object:
     """A list, also where a model sends the one word bare."""
     return [value] if isinstance(value, str) else value
 
 
 _Many = tuple[str, ...]
-Words = Annotated[_Many, BeforeValidator(_listed)]
+Words = Annotated[_Many, BeforeValidator(_as_list)]
 # The limits stand next to the type: behind the validator they would be said to be of a string.
-Refs = Annotated[_Many, Field(max_length=MOST_REFS), BeforeValidator(_listed)]
-SomeRefs = Annotated[_Many, Field(min_length=1, max_length=MOST_REFS), BeforeValidator(_listed)]
+Refs = Annotated[_Many, Field(max_length=MOST_REFS), BeforeValidator(_as_list)]
+SomeRefs = Annotated[_Many, Field(min_length=1, max_length=MOST_REFS), BeforeValidator(_as_list)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _TYPES: dict[str, Any] = {TEXT: str, TEXTS: _Many, NUMBER: float, WHOLE: int, FLAG: bool}
@@ -37,10 +37,10 @@ def takes(operation: Operation, **changes: dict[str, Any]) -> Callable[[F], F]:
     `changes` say by parameter what is different for agents. What the function declares itself goes on being an
     argument; one that stands in the operation, too, hands that over by its own name.
     """
-    return signed(operation.offered(MCP, **changes))
+    return with_arguments(operation.offered(MCP, **changes))
 
 
-def signed(parameters: tuple[Parameter, ...]) -> Callable[[F], F]:
+def with_arguments(parameters: tuple[Parameter, ...]) -> Callable[[F], F]:
     """Give a tool's function these arguments in place of its `**given`."""
 
     def sign(function: F) -> F:
@@ -73,7 +73,7 @@ def annotation(parameter: Parameter) -> Any:
         kind = Annotated[
             kind,
             Field(min_length=_whole(parameter.low), max_length=_whole(parameter.high)),
-            BeforeValidator(_listed),
+            BeforeValidator(_as_list),
         ]
     elif parameter.type == TEXT:
         kind = Annotated[kind, Field(min_length=_whole(parameter.low), max_length=_whole(parameter.high))]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engram.domain.entry.lore import slug
 from engram.domain.errors import UsageError
 from engram.domain.scopes import PROJECT as PROJECT_SCOPE
-from engram.domain.scopes import checked_scope
+from engram.domain.scopes import check_scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     value: Any
 
 
-def asked(given: Mapping[str, Any], kinds: Mapping[str, str], *, reads: bool) -> list[Asked]:
+def unusual_arguments(given: Mapping[str, Any], kinds: Mapping[str, str], *, reads: bool) -> list[Asked]:
     """The arguments that ask for anything but the usual: for a tool that `reads` that is to see all."""
     found = [Asked(name, kinds[name], value) for name, value in given.items() if name in kinds]
     metadata = given.get("metadata")
@@ -59,9 +59,9 @@ def scope_of(engram: Engram, tool: str, wanted: list[Asked], *, takes_scope: boo
     scope = ""
     for one in wanted:
         if one.kind == SCOPE:
-            scope = _checked_scope(engram, tool, one, takes_scope=takes_scope)
+            scope = _check_scope(engram, tool, one, takes_scope=takes_scope)
         elif one.kind != PROJECT or slug(str(one.value)) not in _project_names(engram):
-            raise _refused(engram, tool, one, takes_scope=takes_scope)
+            raise _refusal(engram, tool, one, takes_scope=takes_scope)
     return scope
 
 
@@ -85,16 +85,16 @@ def _names_owner(filters: object) -> bool:
     return isinstance(filters, list) and any(map(_names_owner, filters))
 
 
-def _checked_scope(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> str:
+def _check_scope(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> str:
     from engram.usecases.opening.scopes import reachable_scopes
 
     name = str(one.value).strip()
     with contextlib.suppress(UsageError):  # what is none is refused below, with the words of this tool
-        name = checked_scope(engram.store.settings, name)
+        name = check_scope(engram.store.settings, name)
     if name == engram.store.places.scope:
         return name if takes_scope else ""
     if not takes_scope or name not in reachable_scopes(engram.store):
-        raise _refused(engram, tool, one, takes_scope=takes_scope)
+        raise _refusal(engram, tool, one, takes_scope=takes_scope)
     return name
 
 
@@ -118,7 +118,7 @@ def _main_folder(common_dir: str) -> str:
     return folder if name == ".git" else common_dir
 
 
-def _refused(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> UsageError:
+def _refusal(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> UsageError:
     """What is wrong with an argument, and what to say instead."""
     from engram.usecases.opening.scopes import reachable_scopes
 

@@ -180,14 +180,14 @@ def tools(key: str = "") -> list[LoreTool]:
     rows = rows_of(key)
     shared = dict.fromkeys(name for one, names in SHARED.items() if key in ("", one) for name in names)
     rows += [row for row in rows_of() if row.name in shared and row not in rows]
-    known = _known()
+    known = _all_tools()
     return [
         *[alias_tool(row, known[row.tool]) for row in rows],
         *[known[name] for name in shared if name in known],
     ]
 
 
-def _known() -> dict[str, LoreTool]:
+def _all_tools() -> dict[str, LoreTool]:
     """Every tool that a row may be, by name."""
     from engram.mcp.tools import graph, team
     from engram.mcp.tools.compat_tools import TOOLS as COMPAT_TOOLS

@@ -15,8 +15,8 @@ from engram.domain.entry import times
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
 from engram.mcp.caller import use
-from engram.mcp.tables import Tables, shown
-from engram.mcp.tools.compat_values import bounded
+from engram.mcp.tables import Tables, present_tables
+from engram.mcp.tools.compat_values import clamp_count
 from engram.mcp.tools.tool import lore_tool, reading
 
 if TYPE_CHECKING:
@@ -87,21 +87,21 @@ async def compat_query_raw(
     table: Annotated[str, Field(description=", ".join(NAMES))],
     filter: Annotated[Conditions, Field(description="Values by field")] = {},  # noqa: A002, B006 - the other memory's name; copied
     sort: Annotated[str, Field(description="A field; -field: descending")] = "",
-    limit: Annotated[int, BeforeValidator(lambda value: bounded(value, MOST))] = 20,
+    limit: Annotated[int, BeforeValidator(lambda value: clamp_count(value, MOST))] = 20,
 ) -> Annotated[CallToolResult, Tables]:
     """Rows of a table, read-only."""
 
     def work(engram: Engram) -> CallToolResult:
         if table in _SELECTS:
-            return shown([_selected(engram, table, filter, sort, limit)])
+            return present_tables([_select_rows(engram, table, filter, sort, limit)])
         if table in _LISTS:
-            return shown([_listed(_LISTS[table](engram), filter, sort, limit)])
+            return present_tables([_filter_rows(_LISTS[table](engram), filter, sort, limit)])
         raise UsageError(f"There is no table '{table}'.", f"Tables: {', '.join(NAMES)}.")
 
     return await use(work)
 
 
-def _selected(engram: Engram, name: str, conditions: Conditions, sort: str, limit: int) -> Table:
+def _select_rows(engram: Engram, name: str, conditions: Conditions, sort: str, limit: int) -> Table:
     """Select rows in SQL, which may be many. Raises UsageError for an unknown field."""
     inner = _SELECTS[name]
     columns = engram.execute(f"SELECT * FROM ({inner}) LIMIT 0", waiting=False).columns  # noqa: S608 - fixed text
@@ -130,7 +130,7 @@ def _selected(engram: Engram, name: str, conditions: Conditions, sort: str, limi
     return found._replace(name=name)
 
 
-def _listed(table: Table, conditions: Conditions, sort: str, limit: int) -> Table:
+def _filter_rows(table: Table, conditions: Conditions, sort: str, limit: int) -> Table:
     """Filter and order the rows of a list, which is short. Raises UsageError for an unknown field."""
     rows = list(table.rows)
     for field, wanted in conditions.items():

@@ -26,7 +26,7 @@ from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
 from engram.mcp.tools.compat_raw import TOOL as QUERY_RAW
 from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
 from engram.mcp.tools.core import TOOLS as CORE
-from engram.mcp.tools.team import Agent, Kept, Prepared, prepared
+from engram.mcp.tools.team import Agent, Kept, Prepared, present_context
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def compat_record(
         )  # fmt: skip
         done = record(where, draft)
         engram.edited()
-        return present.recorded(engram, done)
+        return present.present_recorded(engram, done)
 
     return await use(work, index=False)
 
@@ -106,7 +106,7 @@ async def compat_recall(
             found = found._replace(
                 lore=tuple(hit for hit in found.lore if _importance(engram, hit) >= min_importance)[:k]
             )
-        return present.found(engram, found)
+        return present.present_answer(engram, found)
 
     return await use(work)
 
@@ -137,7 +137,7 @@ async def compat_search(
             scope=scope,
             limit=limit,
         )
-        return present.listed(engram, found, found.notes, "No lore fits.", text)
+        return present.present_entries(engram, found, found.notes, "No lore fits.", text)
 
     return await use(work)
 
@@ -153,7 +153,7 @@ async def compat_context(
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
 
     def work(engram: Engram) -> CallToolResult:
-        return prepared(
+        return present_context(
             engram.get_context(
                 topic, max_tokens, scope=scope, most=most, sessions=sessions, entities=entities
             )
@@ -247,7 +247,7 @@ async def compat_list(
 async def compat_read(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Lore whole, by ref, id, title, or the name of its file."""
     return await use(
-        lambda engram: present.wholes(engram, [_named(engram, name) for name in dict.fromkeys(refs)])
+        lambda engram: present.wholes(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
     )
 
 
@@ -265,7 +265,7 @@ async def compat_observe(
 
 async def compat_judge(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
     """Say of one entry whether it helped."""
-    return await use(lambda engram: present.judged(_judge(engram, [ref], helpful=helpful)))
+    return await use(lambda engram: present.present_feedback(_judge(engram, [ref], helpful=helpful)))
 
 
 async def compat_judge_answer(
@@ -275,7 +275,7 @@ async def compat_judge_answer(
 
     def work(engram: Engram) -> CallToolResult:
         names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
-        return present.judged(_judge(engram, names, helpful=was_useful))
+        return present.present_feedback(_judge(engram, names, helpful=was_useful))
 
     return await use(work, index=False)
 
@@ -300,7 +300,7 @@ def _answer_to(engram: Engram, query: str) -> list[str]:
     )
 
 
-def _named(engram: Engram, name: str) -> Shown:
+def _find_entry(engram: Engram, name: str) -> Shown:
     """The lore of a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().removeprefix("memory://")
     try:

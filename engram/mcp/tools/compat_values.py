@@ -16,7 +16,7 @@ _END = ("until", "to", "end", "before")
 _MILLISECONDS = 1e11  # a number above is no count of seconds since 1970
 
 
-def bounded(value: object, most: int = MOST) -> object:
+def clamp_count(value: object, most: int = MOST) -> object:
     """Return a number of results, as far as there are so many."""
     return min(most, max(1, round(value))) if isinstance(value, (int, float)) else value
 
@@ -66,4 +66,4 @@ def _moment(value: object) -> str:
 
 Metadata = dict[str, Any]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Count = Annotated[int, BeforeValidator(bounded)]
+Count = Annotated[int, BeforeValidator(clamp_count)]

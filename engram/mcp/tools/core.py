@@ -38,7 +38,9 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
     def work(engram: Engram) -> CallToolResult:
         budget = int(engram.store.settings.number("recall.budget"))
         scope = given.pop("scope", "")
-        answer = present.found(engram, engram.query(query, k, **given, scopes=scope or (), budget=budget))
+        answer = present.present_answer(
+            engram, engram.query(query, k, **given, scopes=scope or (), budget=budget)
+        )
         narrows = scope or any(value for name, value in given.items() if name != "files")
         return answer if narrows else with_captured(engram, answer, query)
 
@@ -52,13 +54,13 @@ async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolRe
 )
 async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
     """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. A known one is confirmed."""
-    return await use(lambda engram: present.recorded(engram, engram.record(**given)), index=False)
+    return await use(lambda engram: present.present_recorded(engram, engram.record(**given)), index=False)
 
 
 @takes(FEEDBACK)
 async def recall_feedback(**given: Any) -> Annotated[CallToolResult, results.Judged]:
     """Judge lore you were shown, by ref (L1), id or its start: it sets what is recalled next time."""
-    return await use(lambda engram: present.judged(engram.feedback(**given)))
+    return await use(lambda engram: present.present_feedback(engram.feedback(**given)))
 
 
 async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:

@@ -55,10 +55,10 @@ async def reflect_and_consolidate(
     def work(engram: Engram) -> CallToolResult:
         plan = engram.consolidate(kinds=kinds, skip=skip)
         if dry_run or not plan.selected:
-            return curation.planned(plan)
+            return curation.present_plan(plan)
         if not is_agreed(consent, curation.would(plan), reflect_and_consolidate.__name__):
-            return curation.planned(plan, declined=True)
-        return curation.applied(engram, plan)
+            return curation.present_plan(plan, declined=True)
+        return curation.apply_plan(engram, plan)
 
     return await use(work)
 
@@ -67,7 +67,7 @@ async def _ask_to_promote(
     memory_id: SomeRefs, target_scope: str, confirm: bool, ctx: Call
 ) -> Agreement | Elicit[Agreement] | None:
     def question(engram: Engram) -> str:
-        named = present.named([present.readable(engram, name).lore for name in memory_id])
+        named = present.format_titles([present.readable(engram, name).lore for name in memory_id])
         return f"Copy {named} to the scope {target_scope}?"
 
     return await agreement(question, ctx, is_given=confirm or target_scope == _OPEN)
@@ -83,10 +83,10 @@ async def promote_memory(
 
     def work(engram: Engram) -> CallToolResult:
         shown = [present.readable(engram, name) for name in memory_id]
-        what = f"copy {present.named([one.lore for one in shown])} to the scope {target_scope}"
+        what = f"copy {present.format_titles([one.lore for one in shown])} to the scope {target_scope}"
         if not is_agreed(consent, what, promote_memory.__name__):
             return answer("Nothing was copied: the user does not want it.", curation.Promotion())
-        return curation.promoted(engram.promote(*[one.lore.id for one in shown], to=target_scope))
+        return curation.present_promotion(engram.promote(*[one.lore.id for one in shown], to=target_scope))
 
     return await use(work)
 
@@ -98,7 +98,9 @@ async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResu
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.edit import Edit
 
-        return curation.changed(engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given)))
+        return curation.present_change(
+            engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given))
+        )
 
     return await use(work, index=False)
 
@@ -112,7 +114,7 @@ async def tag_memory(
         from engram.usecases.recording.edit import Edit
 
         lore_id = present.readable(engram, memory_id).lore.id
-        return curation.changed(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
+        return curation.present_change(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
 
     return await use(work, index=False)
 
@@ -142,7 +144,7 @@ async def review_memories(
         what = curation.decision_of(engram, item, decision)
         if not is_agreed(consent, what, review_memories.__name__):
             return answer("Nothing was changed: the user does not want it.", curation.Reviewed())
-        return curation.decided(engram, item, decision)
+        return curation.apply_decision(engram, item, decision)
 
     return await use(work)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from engram.domain.errors import UsageError
 from engram.mcp.caller import use
-from engram.mcp.tables import Tables, shown
+from engram.mcp.tables import Tables, present_tables
 from engram.mcp.tools.arguments import Words, takes
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading
 from engram.operations.explore import AGGREGATE, EXPLORE, PARTITION
@@ -21,7 +21,7 @@ Values = dict[str, str | int | float | bool | None]
 @takes(EXPLORE)
 async def engram_explore(**given: Any) -> Answer:
     """Find your way in the memory. Depth 0: scopes; 1: kinds, tables; 2: fields (of `table`); 3: sample rows."""
-    return await use(lambda engram: shown(engram.explore(**given, waiting=False).tables))
+    return await use(lambda engram: present_tables(engram.explore(**given, waiting=False).tables))
 
 
 async def engram_execute(
@@ -40,18 +40,18 @@ async def engram_execute(
     from engram.usecases.opening.scopes import reach
 
     guarded = await use(lambda engram: prepare(reach(engram.store, scope), sql, waiting=False))
-    return await use(lambda _: shown([answer(guarded, sql, parameters)]), apart=True)
+    return await use(lambda _: present_tables([answer(guarded, sql, parameters)]), apart=True)
 
 
 async def memory_peek(scope: str = "") -> Answer:
     """Take a first look: counts by type and status, top tags, dates, the best lore."""
-    return await use(lambda engram: shown(engram.peek(scope=scope, waiting=False)))
+    return await use(lambda engram: present_tables(engram.peek(scope=scope, waiting=False)))
 
 
 @takes(PARTITION)
 async def memory_partition(**given: Any) -> Answer:
     """Group the memory and describe each group: count, confidence, dates, tags, the best lore."""
-    return await use(lambda engram: shown([engram.partition(**given, waiting=False)]))
+    return await use(lambda engram: present_tables([engram.partition(**given, waiting=False)]))
 
 
 @takes(AGGREGATE)
@@ -60,7 +60,7 @@ async def memory_aggregate(
     **given: Any,
 ) -> Answer:
     """Merge several results into one ranking, by reciprocal rank fusion."""
-    return await use(lambda engram: shown([engram.aggregate(lists, **given, waiting=False)]))
+    return await use(lambda engram: present_tables([engram.aggregate(lists, **given, waiting=False)]))
 
 
 def tools() -> list[LoreTool]:

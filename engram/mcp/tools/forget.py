@@ -24,7 +24,7 @@ async def _ask_to_forget(
     refs: tuple[str, ...], confirm: bool, ctx: Call
 ) -> Agreement | Elicit[Agreement] | None:
     def question(engram: Engram) -> str:
-        return f"Delete {_named(engram, refs)} from the shared memory?"
+        return f"Delete {_describe_entries(engram, refs)} from the shared memory?"
 
     return await agreement(question, ctx, is_given=confirm)
 
@@ -37,7 +37,7 @@ async def recall_forget(
     """Delete lore that must not stay. For what is merely wrong, recall_feedback incorrect is better."""
 
     def work(engram: Engram) -> CallToolResult:
-        if not is_agreed(consent, f"delete {_named(engram, refs)}", recall_forget.__name__):
+        if not is_agreed(consent, f"delete {_describe_entries(engram, refs)}", recall_forget.__name__):
             return answer("Nothing was deleted: the user does not want it.", results.Forgotten(deleted=False))
         return _forget(engram, refs)
 
@@ -53,6 +53,6 @@ def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
     return answer("\n".join(lines), data)
 
 
-def _named(engram: Engram, refs: Sequence[str]) -> str:
+def _describe_entries(engram: Engram, refs: Sequence[str]) -> str:
     """The entries that are meant, for a question. Raises NotFoundError, AmbiguousError."""
-    return present.named([engram.get(name).lore for name in dict.fromkeys(refs)])
+    return present.format_titles([engram.get(name).lore for name in dict.fromkeys(refs)])

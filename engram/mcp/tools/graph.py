@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
-from engram.mcp.tables import Tables, shown
+from engram.mcp.tables import Tables, present_tables
 from engram.mcp.tools.arguments import takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 from engram.operations.graph import GRAPH, LINK
@@ -43,10 +43,10 @@ class EntityLinked(BaseModel):
 async def link_entity(**given: Any) -> Annotated[CallToolResult, EntityLinked]:
     """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in lore."""
     given["type"] = given["type"] or ""
-    return await use(lambda engram: _linked(engram.link_entity(**given)))
+    return await use(lambda engram: _present_link(engram.link_entity(**given)))
 
 
-def _linked(done: Linked) -> CallToolResult:
+def _present_link(done: Linked) -> CallToolResult:
     entity = done.entity
     ways = [Related(kind=way.kind, to=way.to, since=way.since) for way in entity.relationships]
     data = EntityLinked(
@@ -64,7 +64,7 @@ def _linked(done: Linked) -> CallToolResult:
 @takes(GRAPH)
 async def search_graph(**given: Any) -> Annotated[CallToolResult, Tables]:
     """Find who and what is related to an entity, how and since when, and the lore about them, best first."""
-    return await use(lambda engram: shown(graph_tables(engram.search_graph(**given))))
+    return await use(lambda engram: present_tables(graph_tables(engram.search_graph(**given))))
 
 
 def tools() -> list[LoreTool]:

@@ -56,11 +56,11 @@ async def recall_skill(
         skill = await use(
             lambda engram: run_query(engram.store, found, parameters, waiting=False), apart=True
         )
-    return await use(lambda engram: _shown(engram, note_run(engram.store, skill)))
+    return await use(lambda engram: _present_skill(engram, note_run(engram.store, skill)))
 
 
-def _shown(engram: Engram, skill: Skill) -> CallToolResult:
-    framed = _framed(engram, skill)
+def _present_skill(engram: Engram, skill: Skill) -> CallToolResult:
+    framed = _frame_skill(engram, skill)
     table = None if skill.result is None else harmless_table(skill.result)
     data = Found(
         notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
@@ -73,7 +73,7 @@ def _shown(engram: Engram, skill: Skill) -> CallToolResult:
     return answer("\n\n".join(lines), data)
 
 
-def _framed(engram: Engram, skill: Skill) -> Framed:
+def _frame_skill(engram: Engram, skill: Skill) -> Framed:
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 

@@ -112,7 +112,7 @@ async def handoff(**given: Any) -> Annotated[CallToolResult, Written]:
 async def get_context(**given: Any) -> Annotated[CallToolResult, Prepared]:
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
 
-    return await use(lambda engram: prepared(engram.get_context(**given)))
+    return await use(lambda engram: present_context(engram.get_context(**given)))
 
 
 @takes(SUMMARY)
@@ -162,12 +162,12 @@ async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
 
     def work(engram: Engram) -> CallToolResult:
         found = engram.search(**given)
-        return present.listed(engram, found, found.notes, "No lore fits.", given.get("text") or "")
+        return present.present_entries(engram, found, found.notes, "No lore fits.", given.get("text") or "")
 
     return await use(work)
 
 
-def prepared(found: Context) -> CallToolResult:
+def present_context(found: Context) -> CallToolResult:
     """A context as an agent gets it."""
     parts = {
         "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
 from engram.mcp.tools.belonging import SCOPE as _SCOPE
-from engram.mcp.tools.belonging import Asked, asked, scope_of
+from engram.mcp.tools.belonging import Asked, scope_of, unusual_arguments
 from engram.mcp.tools.schema import compact
 
 LONGEST_ERROR = 1200
@@ -43,7 +43,7 @@ class LoreTool(Tool):
         """Run it. Raises ToolError with a sentence for the agent, whatever went wrong inside."""
         given = {self.also.get(name, name): value for name, value in arguments.items()}
         unused = [name for name in given if name in self.unused]
-        wanted = asked(given, self.belonging, reads=self.only_reads)
+        wanted = unusual_arguments(given, self.belonging, reads=self.only_reads)
         passed = self.unused | self.belonging.keys()
         given = {name: value for name, value in given.items() if name not in passed}
         self._refuse_unknown(given)
@@ -52,7 +52,7 @@ class LoreTool(Tool):
                 given |= await self._scope(wanted)
             result = await super().run(self.for_function(given), context, convert_result)
         except ToolError as error:
-            raise self.explained(error) from error.__cause__
+            raise self.explain(error) from error.__cause__
         return _with_unused(result, unused) if unused and isinstance(result, CallToolResult) else result
 
     @property
@@ -96,13 +96,13 @@ class LoreTool(Tool):
         names = [f"{name} (required)" if name in required else name for name in self.parameters["properties"]]
         return f"Arguments: {', '.join(names)}."
 
-    def explained(self, error: ToolError) -> ToolError:
+    def explain(self, error: ToolError) -> ToolError:
         """The error as the agent gets it."""
         cause = error.__cause__
         if isinstance(cause, EngramError):
             return ToolError(_cut(_for_agents(f"{cause.message} {cause.hint}")))
         if isinstance(cause, ValidationError):
-            return ToolError(_cut(f"{self._refused(cause)} {self._arguments()}"))
+            return ToolError(_cut(f"{self._describe_errors(cause)} {self._arguments()}"))
         if isinstance(cause, ToolError):
             return ToolError(_cut(str(cause)))
         if isinstance(cause, OSError):
@@ -112,7 +112,7 @@ class LoreTool(Tool):
         what = f"{type(cause).__name__}: {cause}" if cause else str(error)
         return UnexpectedToolError(_cut(f"An error that should not happen: {what}. Please report it."))
 
-    def _refused(self, error: ValidationError) -> str:
+    def _describe_errors(self, error: ValidationError) -> str:
         """What is wrong with which argument, without the values: they may be long."""
         reasons = []
         for one in error.errors()[:5]:

@@ -46,7 +46,7 @@ def of_many(store: Store, found: Sequence[Lore]) -> list[Counted]:
     """Return what several entries of one store count as here."""
     limits, own = _limits(store, found), belief.own_sources(store)
     today = day_of(store.clock.now())
-    return [credit.counted(lore, limit, own, today) for lore, limit in zip(found, limits, strict=True)]
+    return [credit.credit_of(lore, limit, own, today) for lore, limit in zip(found, limits, strict=True)]
 
 
 def in_effect(store: Store, lore: Lore) -> Lore:
@@ -60,7 +60,7 @@ def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
         return []
     today = day_of(store.clock.now())
     return [
-        _limited(hit, limit, today) for hit, limit in zip(hits, _limits_of_hits(store, hits), strict=True)
+        _limit_hit(hit, limit, today) for hit, limit in zip(hits, _limits_of_hits(store, hits), strict=True)
     ]
 
 
@@ -85,7 +85,7 @@ def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
 
     An entry without any was written by hand: here, if the store has no remote. `sources` are those that matter.
     """
-    named = _accepted(store)
+    named = _accepted_names(store)
     unsaid = ("",) if "" in sources and not _is_shared(store) else ()
     return frozenset([_home(store).source_id, *belief.own_sources(store), *named, *unsaid])
 
@@ -124,7 +124,7 @@ def withdraw(store: Store, ids: Sequence[str], claims: Sequence[str] = ()) -> No
         trust.confirm(dict.fromkeys(ids, Confirmation(credit.RAISED, DEFAULT_PRIOR, frozenset())))
 
 
-def judged(store: Store, lore: Lore, kind: str) -> None:
+def confirm_by_feedback(store: Store, lore: Lore, kind: str) -> None:
     """Confirm an entry that this clone found helpful; no longer one that it called wrong more than that."""
     vote = lore.accounts.get(store.source, Vote())
     if kind == HELPFUL and vote.up >= vote.down:
@@ -133,7 +133,7 @@ def judged(store: Store, lore: Lore, kind: str) -> None:
         withdraw(store, [lore.id])
 
 
-def edited(store: Store, before: Lore, after: Lore, *, is_claimed: bool) -> None:
+def confirm_by_edit(store: Store, before: Lore, after: Lore, *, is_claimed: bool) -> None:
     """Confirm an entry whose confidence or pin somebody here said; a confirmed one stays so with a text written here."""
     if is_claimed or _digest(before) != _digest(after):
         note = _notes(store, [after.id]).get(after.id)
@@ -171,7 +171,7 @@ def _home(store: Store) -> Store:
     return store.original or store
 
 
-def _limited(hit: Hit, limit: Limit, today: int) -> Hit:
+def _limit_hit(hit: Hit, limit: Limit, today: int) -> Hit:
     claims = credit.claims_of(hit)
     unclaimed = {name: credit.UNCLAIMED[name] for name, claim in claims.items() if not limit.allows(claim)}
     if not unclaimed and hit.believed is None and hit.modest is None and limit == credit.UNLIMITED:
@@ -179,7 +179,7 @@ def _limited(hit: Hit, limit: Limit, today: int) -> Hit:
     confidence = min(hit.confidence, limit.confidence)
     if hit.full is not None and hit.anchor is not None:
         believed = hit.full if hit.believed is None else hit.believed
-        full = credit.capped(believed, hit.full if hit.modest is None else hit.modest, limit)
+        full = credit.cap(believed, hit.full if hit.modest is None else hit.modest, limit)
         is_pinned = hit.pinned and "pinned" not in unclaimed
         confidence = full if is_pinned else full - decay(hit.type, full, min(hit.anchor, today), today)
     validations = 0 if limit == credit.UNCONFIRMED else hit.validation_count
@@ -216,7 +216,7 @@ def _limits(store: Store, found: Sequence[Lore]) -> list[Limit]:
 
 def _with_vouched(store: Store, ids: Sequence[str], limits: list[Limit]) -> list[Limit]:
     """Let the confidence count of what a signer that the settings name brought in, as far as that was noted then."""
-    accepted = _accepted(store)
+    accepted = _accepted_names(store)
     strange = [one for one, limit in zip(ids, limits, strict=True) if limit == credit.UNCONFIRMED]
     if not accepted or not strange:
         return limits
@@ -231,7 +231,7 @@ def _with_vouched(store: Store, ids: Sequence[str], limits: list[Limit]) -> list
     return [confirmed if one in vouched else limit for one, limit in zip(ids, limits, strict=True)]
 
 
-def _accepted(store: Store) -> frozenset[str]:
+def _accepted_names(store: Store) -> frozenset[str]:
     """Return the sources, keys and addresses that `trust.accept` names."""
     listed = store.settings.get("trust.accept")
     return frozenset(map(str, listed)) - {""} if isinstance(listed, list) else frozenset()

@@ -65,7 +65,7 @@ def quarantine_incoming(
     arrivals = _arrivals(store, ours, theirs, lore, known) if lore else []
     if mixed:
         arrivals = [one for one in arrivals if one.commits]
-    rows = list(_quarantined(store, hold, arrivals, store.clock.now().timestamp()))
+    rows = list(_quarantine_rows(store, hold, arrivals, store.clock.now().timestamp()))
     store.state.trust.quarantine(rows)
     _record(store, arrivals)
     return len({row.id for row in rows})
@@ -100,7 +100,7 @@ def _record(store: Store, arrivals: Iterable[_Arrival]) -> None:
     signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_SIGNATURES])
 
 
-def _quarantined(
+def _quarantine_rows(
     store: Store, hold: str, arrivals: Iterable[_Arrival], now: float
 ) -> Iterable[QuarantinedText]:
     arrivals = list(arrivals)

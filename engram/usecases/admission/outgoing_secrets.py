@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import blobs, introduced, introducing, outgoing, sizes
+from engram.adapters.git.read.differences import blobs, introduced_blobs, introducing, outgoing, sizes
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING
@@ -47,8 +47,8 @@ def check_outgoing(
     found = secret_in_commits(store, commits)
     if found is not None:
         oid, what, secret = found
-        raise _refused(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
-    paths = introduced(repo, commits)
+        raise _secret_error(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
+    paths = introduced_blobs(repo, commits)
 
     def take_back(oid: str) -> str:
         return _take_back(store, introducing(repo, commits, oid))
@@ -68,10 +68,10 @@ def _check_names(store: Store, paths: Mapping[str, str], take_back: Callable[[st
         secrets = find_secrets(path, store.allowed_secrets)
         if secrets:
             what = "The name of a file in a commit that the remote does not have"
-            raise _refused(what, secrets, take_back(oid))
+            raise _secret_error(what, secrets, take_back(oid))
 
 
-def _refused(what: str, found: Sequence[Finding], do: str) -> SecretInCommitError:
+def _secret_error(what: str, found: Sequence[Finding], do: str) -> SecretInCommitError:
     return SecretInCommitError(
         f"{what} holds what looks like a secret ({found[0].rule} {found[0].preview}); nothing was pushed.",
         do,
@@ -109,7 +109,7 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
     repo = store.repository
     paths = {
         oid: path
-        for oid, path in introduced(repo, outgoing(repo, base, tip)).items()
+        for oid, path in introduced_blobs(repo, outgoing(repo, base, tip)).items()
         if path.startswith(f"{folder}/")
     }
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]

@@ -26,7 +26,7 @@ from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
 from engram.usecases.store.learned_moments import note_shown
-from engram.usecases.store.quarantine import loaded, without_quarantined
+from engram.usecases.store.quarantine import load_active, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ def by_text(
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
     near = nearness(store, answer.query) if hits and answer.strategy == recall.HYBRID else None
-    put = put_before(
+    put = frame_unseen(
         store,
         [hit.lore for hit in hits],
         budget,
@@ -156,10 +156,10 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
 
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
-    found = loaded(store, consult(store, ask))
+    found = load_active(store, consult(store, ask))
     known = {lore.id for lore in found} & shown.before(store)
     is_due = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
-    put = put_before(store, found, budget, question=named, above=above or is_due)
+    put = frame_unseen(store, found, budget, question=named, above=above or is_due)
     _mark(store, NAMED, {*known, *put.shown})
     _mark(store, RECALLED, put.shown)
     _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
@@ -179,7 +179,7 @@ class Put(NamedTuple):
     withheld: tuple[Withheld, ...] = ()
 
 
-def put_before(
+def frame_unseen(
     store: Store,
     found: Sequence[Lore],
     budget: int,
@@ -205,13 +205,13 @@ def put_before(
     new = [lore for lore in found if lore.id not in known]
     fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)
     items = shown.mark(store, fitted.items)
-    told = {one.id for one in items}
-    again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - told
+    framed = {one.id for one in items}
+    again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - framed
     first = next((place for place, lore in enumerate(found) if lore.id not in again), len(found))
     text = fence.frame(
-        items, lead, fitted.also, _named(store, found[:first][:most], elsewhere) if above else ()
+        items, lead, fitted.also, _refs_and_titles(store, found[:first][:most], elsewhere) if above else ()
     )
-    no_room = [lore.id for lore in new[:most] if lore.id not in told | again]
+    no_room = [lore.id for lore in new[:most] if lore.id not in framed | again]
     reasons = (
         (SHOWN_BEFORE, sorted(again)),
         (NO_ROOM, no_room),
@@ -238,8 +238,8 @@ def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _mentions(lore: Lore, names: Sequence[str]) -> bool:
     """Return whether an entry has one of these names in its text or its files."""
-    said = "\n".join((lore.content, *lore.files)).lower()
-    return any(name.lower() in said for name in names if not signals.is_common_file(name))
+    text = "\n".join((lore.content, *lore.files)).lower()
+    return any(name.lower() in text for name in names if not signals.is_common_file(name))
 
 
 def fit(
@@ -250,7 +250,7 @@ def fit(
     question: str = "",
     near: Nearness | None = None,
 ) -> Fitted:
-    """Frame entries for a fence, each with its session ref, as far as they fit `budget` tokens; see `put_before`."""
+    """Frame entries for a fence, each with its session ref, as far as they fit `budget` tokens; see `frame_unseen`."""
     refs = _refs(store, found, elsewhere)
     seen = [
         (refs[lore.id], *as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore))
@@ -266,7 +266,9 @@ def _refs(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> 
     return store.session_state.surface(store.caller.session, pairs, now, elsewhere)
 
 
-def _named(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> list[tuple[str, str]]:
+def _refs_and_titles(
+    store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """Return the refs and titles of entries."""
     refs = _refs(store, found, elsewhere)
     return [(refs[lore.id], name_of(lore.title, is_checked=False)) for lore in found]

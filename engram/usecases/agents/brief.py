@@ -15,7 +15,7 @@ from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 from engram.usecases.store import activity_log
-from engram.usecases.store.quarantine import loaded, without_quarantined
+from engram.usecases.store.quarantine import load_active, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,10 +73,10 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
         key=lambda one: (one[0], -worth(one[1], touched, now, ranks.get(one[1].id), half_life), one[1].id)
     )
     found = [
-        lore for lore in loaded(store, [hit.path for _, hit in chosen[: most * 3]])
+        lore for lore in load_active(store, [hit.path for _, hit in chosen[: most * 3]])
         if why[lore.id] != LATELY or not is_imported(lore)
     ]  # fmt: skip
-    put = auto_recall.put_before(store, found, budget, most=most, lead=_LEAD)
+    put = auto_recall.frame_unseen(store, found, budget, most=most, lead=_LEAD)
     if put.shown:
         took = activity_log.milliseconds_since(store, began)
         activity_log.note(store, "brief", ids=put.shown, took_ms=took, tokens=tokens(put.text))
@@ -107,11 +107,11 @@ def dependencies(working: str) -> frozenset[str]:
                 text = file.read(_LARGEST_MANIFEST)
         except OSError:
             continue
-        found.update(_LINES[name].findall(text) if name in _LINES else _declared(name, text))
+        found.update(_LINES[name].findall(text) if name in _LINES else _declared_names(name, text))
     return frozenset(one.lower().rpartition("/")[2] for one in found)
 
 
-def _declared(name: str, text: str) -> list[str]:
+def _declared_names(name: str, text: str) -> list[str]:
     """Return the names in the tables of dependencies of a manifest; none of one that cannot be read."""
     try:
         if name.endswith(".json"):
@@ -172,10 +172,10 @@ def touched_files(working: str) -> list[str]:
             return []
         log = ("log", f"-{_TOUCHED_COMMITS}", "--name-only", "--format=", "-z", "--no-renames")
         changed = ("diff", "--name-only", "-z", "HEAD")
-        said = [run(repository, *what, deadline=_GIT_SECONDS, check=False) for what in (changed, log)]
+        outputs = [run(repository, *what, deadline=_GIT_SECONDS, check=False) for what in (changed, log)]
     except (EngramError, OSError):
         return []
-    names = [name for result in said for name in result.stdout.decode("utf-8", "replace").split("\0")]
+    names = [name for result in outputs for name in result.stdout.decode("utf-8", "replace").split("\0")]
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))[:_TOUCHED_MOST]
 
 

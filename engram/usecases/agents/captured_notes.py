@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 
 from engram.adapters.state.hook_memory import SHOWN, HookMemory
-from engram.domain.agents.captured_notes import CapturedNote, fenced
+from engram.domain.agents.captured_notes import CapturedNote, fence
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall.captured_recall import MOST, matching
 from engram.usecases.store import activity_log
-from engram.usecases.store.captured import ORIGIN, when
+from engram.usecases.store.captured import ORIGIN, describe_age
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def with_captured(store: Store, said: str, question: str, *, failures: bool = True) -> str:
+def with_captured(store: Store, text: str, question: str, *, failures: bool = True) -> str:
     """Return what a hook says, followed by the captured entries that match and that this session was not shown.
 
     Without `failures` none that only says that a tool failed.
     """
-    notes = put(store, matching(store, question, failures=failures), question)
-    return "\n".join(part for part in (said, notes) if part)
+    notes = frame_captured(store, matching(store, question, failures=failures), question)
+    return "\n".join(part for part in (text, notes) if part)
 
 
-def put(store: Store, found: Sequence[Lore], question: str) -> str:
+def frame_captured(store: Store, found: Sequence[Lore], question: str) -> str:
     """Return the first captured entries of those that this session was not shown, framed; they count as shown from now on."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     if not found or not memory.is_on_disk:
         return ""
     fresh = (lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now))
     new = list(islice(fresh, MOST))
-    notes = fenced([note_of(store, lore) for lore in new])
+    notes = fence([note_of(store, lore) for lore in new])
     if notes:
         activity_log.note(
             store, activity_log.QUERY, query=question, strategy=ORIGIN, strength=ranking.WEAK,
@@ -47,4 +47,4 @@ def put(store: Store, found: Sequence[Lore], question: str) -> str:
 
 def note_of(store: Store, lore: Lore) -> CapturedNote:
     """Return a captured entry as it is shown."""
-    return CapturedNote(lore.content, lore.category, when(lore, store.clock.now()))
+    return CapturedNote(lore.content, lore.category, describe_age(lore, store.clock.now()))

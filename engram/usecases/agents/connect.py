@@ -12,7 +12,7 @@ from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, IN_PROJECTS, NAMES, PROGRAMS, Host, host_named, in_project
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of, server_part
 from engram.adapters.agents.refusal import CannotEditError
-from engram.adapters.agents.servers import SERVER_NAME, chosen_name
+from engram.adapters.agents.servers import SERVER_NAME, choose_name
 from engram.adapters.files import places
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import foreign_files
@@ -185,13 +185,13 @@ def _listens(port: int) -> bool:
     return True
 
 
-def installed(wanted: Wish) -> list[Host]:
+def installed_agents(wanted: Wish) -> list[Host]:
     """Return the agents that are installed here; for a project those of them that read its files."""
     found = [one.host for one in presence(wish(wanted.project or os.getcwd())) if one.installed]
     return found if wanted.command else [there for host in found if (there := in_project(host)) is not None]
 
 
-def connected(wanted: Wish) -> list[Host]:
+def connected_agents(wanted: Wish) -> list[Host]:
     """Return the agents that are connected: in the user's files, or in those of the project."""
     hosts = HOSTS if wanted.command else [host for one in HOSTS if (host := in_project(one)) is not None]
     known = connections.load()
@@ -210,7 +210,7 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
             before = foreign_files.read(path)
             changes.append(_change(path, before, group))
         except (CannotEditError, EngramError) as error:
-            refused.append(_refused(path, error, group))
+            refused.append(_refusal(path, error, group))
         if os.path.islink(path):
             notes.append(
                 f"{path} is a link: the file that it leads to, {os.path.realpath(path)}, is changed."
@@ -244,7 +244,7 @@ def unplan(host: Host, wanted: Wish) -> Plan:
             changes.append(Change(path, before, after, _kinds(group)))
             restored += [path] if exact else []
         except (CannotEditError, EngramError) as error:
-            refused.append(_refused(path, error, group))
+            refused.append(_refusal(path, error, group))
     note = _name_note(host, wanted)
     return Plan(
         host,
@@ -331,9 +331,9 @@ def _by_path(found: Sequence[Part]) -> dict[str, list[Part]]:
 
 
 def _change(path: str, before: bytes | None, group: Sequence[Part]) -> Change:
-    text = now = _decoded(before)
+    text = now = _decode(before)
     for part in group:
-        now = edits.applied(now, part.edit)
+        now = edits.apply_edit(now, part.edit)
     return Change(path, before, before if now == text else now.encode(), _kinds(group))
 
 
@@ -353,10 +353,10 @@ def _without(
         and (old is not None or not one.before)
     ):
         return old, True
-    text = now = _decoded(before)
-    known = None if one is None or (old is None and one.before) else _decoded(old)
+    text = now = _decode(before)
+    known = None if one is None or (old is None and one.before) else _decode(old)
     for part in reversed(group):
-        now = edits.removed(now, part.edit, known)
+        now = edits.remove_edit(now, part.edit, known)
     if now == text:
         return before, False
     owned = all(isinstance(part.edit, edits.Owned) for part in group)
@@ -375,14 +375,14 @@ def _is_kept(before: bytes, group: Sequence[Part]) -> bool:
     return bool(kept) and all(kept) and edits.OWNED_MARK.encode() in before
 
 
-def _decoded(raw: bytes | None) -> str:
+def _decode(raw: bytes | None) -> str:
     try:
         return (raw or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise CannotEditError(f"it is not UTF-8 (byte {error.start})") from None
 
 
-def _refused(path: str, error: Exception, group: Sequence[Part]) -> Refused:
+def _refusal(path: str, error: Exception, group: Sequence[Part]) -> Refused:
     why = error.message if isinstance(error, EngramError) else f"{path} is left alone: {error}."
     return Refused(path, why, "\n".join(edits.snippet(part.edit).rstrip("\n") for part in group))
 
@@ -406,7 +406,7 @@ def _has_ours(change: Change, done: Plan) -> bool:
     project = done.project or project_of(done.host, change.path)
     command = () if done.project else own_command()
     group = parts(done.host, Wish(command, project, allow_tools=True, server=done.server))
-    text = _decoded(change.before)
+    text = _decode(change.before)
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 
 
@@ -430,7 +430,7 @@ def _presence(host: Host, wanted: Wish) -> Presence:
     found: dict[str, bool] = {}
     for part in parts(host, wanted):
         try:
-            there = edits.is_there(_decoded(foreign_files.read(part.path)), part.edit)
+            there = edits.is_there(_decode(foreign_files.read(part.path)), part.edit)
         except (CannotEditError, EngramError):
             there = False
         found[part.kind] = found.get(part.kind, True) and there
@@ -443,7 +443,7 @@ def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection])
     if part is None:
         return wanted
     return wanted._replace(
-        server=chosen_name(
+        server=choose_name(
             _servers(host, wanted), _recorded_name(_owner(host, _own_project(wanted)), part.path, known)
         )
     )

@@ -99,16 +99,16 @@ def get_context(
         about = _sections(store, answer, recent, topic, reach(store, scope), entities=entities)
         packed = pack(about, max_tokens, topic, near)
         shown = {one.id for one in packed.sections[0].items}
-        told = [one for one in recent.handed if one.lore.id in shown]
-        taken = handoffs.take_over(store, told) if take else []
-        said = tokens(packed.text)
+        handed = [one for one in recent.handed if one.lore.id in shown]
+        taken = handoffs.take_over(store, handed) if take else []
+        used = tokens(packed.text)
         remember(store, [one for section in packed.sections[:4] for one in section.items])
         activity_log.note(
-            store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)}
+            store, "brief", query=topic, ids=[*shown], tokens=used, details={"handoffs": len(taken)}
         )
     handed_over, so_far, known, before, named = (section.items for section in packed.sections)
     return Context(
-        topic, packed.text, said, handed_over, so_far, known, before, named, answer.strength, tuple(taken),
+        topic, packed.text, used, handed_over, so_far, known, before, named, answer.strength, tuple(taken),
         packed.left_out, tuple(dict.fromkeys([*recent.notes, *answer.notes])),
     )  # fmt: skip
 
@@ -145,15 +145,15 @@ def _sections(
     lore = whole([(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], store.clock.now())
     scope = here.places.scope
     return (
-        Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
-        Section(SO_FAR, _framed(store, [(one.lore, scope) for one in recent.own]), 0.25),
+        Section(HANDED, _frame_entries(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
+        Section(SO_FAR, _frame_entries(store, [(one.lore, scope) for one in recent.own]), 0.25),
         Section(KNOWN, tuple(lore), 0.7),
-        Section(EARLIER, _framed(store, [(one.lore, scope) for one in recent.earlier]), 0.75),
+        Section(EARLIER, _frame_entries(store, [(one.lore, scope) for one in recent.earlier]), 0.75),
         Section(ABOUT, _entities(here, [*_names_in(topic), *names]) if entities else (), 1.0),
     )
 
 
-def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
+def _frame_entries(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
     """Lore with their scopes, as they are shown: with refs, or they would not be found again, and with tiers."""
     if not found:
         return ()

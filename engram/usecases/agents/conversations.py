@@ -67,8 +67,8 @@ def summarize(
         here = tuple(dict.fromkeys(name for name in (store.caller.agent, *participants) if name))
         if any(len(name) > 200 or not name.isprintable() for name in here):
             raise ValidationError("participants", "A participant is a name on one line.", "For example: ada")
-        if latest is not None and not new and _still(store, latest):
-            return _replaced(store, latest, content, here, files)
+        if latest is not None and not new and _is_open(store, latest):
+            return _replace_summary(store, latest, content, here, files)
         keys = SessionKeys(store.caller.session, latest.lore.id if latest else "", here)
         draft = recording.Draft(content, SUMMARY, files=tuple(files), keys=keys._asdict())
         done = recording.record(store, draft)
@@ -78,14 +78,14 @@ def summarize(
 def latest_of(store: Store, session: str) -> Conversation | None:
     """Return the summary that a session wrote last; None where it wrote none."""
     where = "category = ? AND status IN ('active', 'pending')"
-    said = [hit for hit in _select(store, where, [SUMMARY]) if _may_say(store, hit, session)]
-    return next((one for one in _loaded(store, said) if one.keys.session == session), None)
+    summaries = [hit for hit in _select(store, where, [SUMMARY]) if _may_say(store, hit, session)]
+    return next((one for one in _load_all(store, summaries) if one.keys.session == session), None)
 
 
 def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
     """Return the latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
     where = "category = ? AND status = ? AND updated_at > ?"
-    found = _loaded(store, without_quarantined(store, _select(store, where, [SUMMARY, ACTIVE, since])))
+    found = _load_all(store, without_quarantined(store, _select(store, where, [SUMMARY, ACTIVE, since])))
     return [one for one, _ in zip(found, range(limit), strict=False)]
 
 
@@ -113,7 +113,7 @@ def _may_say(store: Store, hit: Hit, session: str) -> bool:
         return False
 
 
-def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
+def _load_all(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
     for hit in hits:
         try:
             file = entry_writer.load(store, hit.path)
@@ -123,13 +123,13 @@ def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
             continue
 
 
-def _still(store: Store, latest: Conversation) -> bool:
+def _is_open(store: Store, latest: Conversation) -> bool:
     """Return whether the conversation of that summary is still going on."""
     last, now = latest.lore.updated_at.timestamp(), store.clock.now().timestamp()
     return goes_on(store.session_state.live.moments_of(store.caller.session, last), last, now)
 
 
-def _replaced(
+def _replace_summary(
     store: Store, latest: Conversation, content: str, here: Sequence[str], files: Sequence[str]
 ) -> Conversation:
     entry_writer.check_allowed(store, "record", SUMMARY)
@@ -137,13 +137,13 @@ def _replaced(
 
     why = ""
 
-    def said(lore: Lore) -> Lore:
+    def with_content(lore: Lore) -> Lore:
         nonlocal why
         after = lore._replace(content=content, files=tuple(dict.fromkeys([*lore.files, *files])))
         status, why = admit_change(store, lore, after, speaker(store))
         return after._replace(status=status)
 
     subject = f"summary: {latest.lore.title}"
-    done = entry_writer.update(store, latest.path, latest.lore.id, said, subject, keys=keys._asdict())
+    done = entry_writer.update(store, latest.path, latest.lore.id, with_content, subject, keys=keys._asdict())
     activity_log.note(store, "record", query=done.after.title, ids=[done.after.id])
     return Conversation(done.after, latest.path, keys, pending=why)

@@ -81,11 +81,11 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
 
 def _turns(raw: bytes) -> list[Turn]:
     """Return what was said in it, without anything that Engram had put there itself."""
-    said = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
-    if said:
+    texts = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
+    if texts:
         turns = [
             Turn(speaker_of(role), fence.remove_frames(text), f"message {number}")
-            for number, (role, text) in enumerate(said, 1)
+            for number, (role, text) in enumerate(texts, 1)
         ]
         return [turn for turn in turns if not turn.text.lstrip().startswith("<")]
     text = fence.remove_frames(raw.decode("utf-8-sig", "replace"))

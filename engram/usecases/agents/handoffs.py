@@ -118,11 +118,11 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
         room = fence.room(budget, HANDED_OVER)
         fitted = fit(store, [one.lore for one in handed], room, elsewhere)
         ids = [one.id for one in fitted.items]
-        said = fence.frame(fitted.items, HANDED_OVER, fitted.also)
+        framed = fence.frame(fitted.items, HANDED_OVER, fitted.also)
         take_over(store, [one for one in handed if one.lore.id in ids])
         shown.mark(store, fitted.items)
-        activity_log.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
-        return said
+        activity_log.note(store, "brief", ids=ids, tokens=tokens(framed), details={"handoffs": len(ids)})
+        return framed
 
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
@@ -134,14 +134,16 @@ def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     for one in taken:
         try:
             where = reach(store, one.scope)
-            entry_writer.update(where, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
+            entry_writer.update(
+                where, one.path, one.lore.id, _mark_taken_over, f"take over: {one.lore.title}"
+            )
             done.append(one.lore.id)
         except EngramError:  # read-only, or forgotten just now: it is told again
             continue
     return done
 
 
-def _marked(lore: Lore) -> Lore:
+def _mark_taken_over(lore: Lore) -> Lore:
     return lore._replace(tags=tuple(dict.fromkeys([*lore.tags, TAKEN_OVER])))
 
 

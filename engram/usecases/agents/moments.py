@@ -17,7 +17,7 @@ from engram.usecases.admission import credit
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.store import activity_log, learned_moments
-from engram.usecases.store.quarantine import loaded, without_quarantined
+from engram.usecases.store.quarantine import load_active, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,12 +45,12 @@ def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
 
     The event is made only where an entry has a moment.
     """
-    known = [(one, learned_moments.learned(one)) for one in scopes.stores_to_ask(store, (), [])]
+    known = [(one, learned_moments.list_learned(one)) for one in scopes.stores_to_ask(store, (), [])]
     known = [(one, lines) for one, lines in known if lines or one.index.may_have_moments(one.places.root)]
     if not known:
         return ""
     event = make_event()
-    captured = _captured(store, event, next((lines for one, lines in known if one is store), {}))
+    captured = _recall_captured(store, event, next((lines for one, lines in known if one is store), {}))
     return "\n".join(part for part in (_of_entries(store, event, known), captured) if part)
 
 
@@ -78,25 +78,25 @@ def _of_entries(store: Store, event: Event, known: Sequence[tuple[Store, Learned
         len(chosen) + 1
     )  # what is escaped is longer
     budget = max(int(store.settings.number("hooks.recall_budget")), whole)
-    said = fence.frame(fit(store, chosen, fence.room(budget, LEAD), elsewhere).items, LEAD)
+    framed = fence.frame(fit(store, chosen, fence.room(budget, LEAD), elsewhere).items, LEAD)
     activity_log.note(
         store, activity_log.QUERY, query=_words(event), strategy=STRATEGY, strength="strong",
         ids=[lore.id for lore in chosen], scores=[1.0] * len(chosen),
-        took_ms=activity_log.milliseconds_since(store, began), tokens=tokens(said),
+        took_ms=activity_log.milliseconds_since(store, began), tokens=tokens(framed),
     )  # fmt: skip
-    return said
+    return framed
 
 
-def _captured(store: Store, event: Event, learned: Learned) -> str:
+def _recall_captured(store: Store, event: Event, learned: Learned) -> str:
     """Return the captured entries whose learned moment an event is and that this session was not shown, framed."""
     if not learned:
         return ""
-    from engram.usecases.agents.captured_notes import put
+    from engram.usecases.agents.captured_notes import frame_captured
     from engram.usecases.recall.captured_recall import waiting
 
     found = {lore.id: lore for lore in waiting(store) if lore.id in learned}
     fits = _without_common(store, event, {lore_id: learned[lore_id] for lore_id in found}, is_new=False)
-    return put(store, [found[lore_id] for lore_id in fits], _words(event))
+    return frame_captured(store, [found[lore_id] for lore_id in fits], _words(event))
 
 
 def _fitting(store: Store, event: Event, learned: Learned) -> list[Lore]:
@@ -116,7 +116,7 @@ def _fitting(store: Store, event: Event, learned: Learned) -> list[Lore]:
         return [hit.path for hit in sorted(fits, key=lambda hit: (-hit.pinned, -hit.confidence, hit.id))]
 
     try:
-        return loaded(store, consult(store, ask))
+        return load_active(store, consult(store, ask))
     except (StoreError, OSError, sqlite3.Error):  # without an index what is found by words may still come
         return []
 

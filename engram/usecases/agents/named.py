@@ -106,7 +106,7 @@ def _about_each(
         hits = [read[row] for row in some if row in read]
         if name.is_entity:
             entity = entities[name.text]
-            spellings = tuple(map(naming.folded, (entity.name, entity.slug, *entity.aliases)))
+            spellings = tuple(map(naming.fold, (entity.name, entity.slug, *entity.aliases)))
             about = [hit for hit in hits if _is_about(hit.lore, spellings)]
         elif set(some) <= taken:  # another word of a name
             continue
@@ -128,12 +128,12 @@ def _is_ordinary(store: Store, word: str) -> bool:
 
 
 def _is_about(lore: Lore, spellings: Iterable[str]) -> bool:
-    named = {naming.folded(name) for name in lore.entities}
+    named = {naming.fold(name) for name in lore.entities}
     return any(spelling in named or _first_is_there(spelling, lore.content) for spelling in spellings)
 
 
 def _first_is_there(spelling: str, text: str) -> bool:
-    return naming.is_about(spelling, text) or (" " in spelling and spelling in naming.folded(text))
+    return naming.is_about(spelling, text) or (" " in spelling and spelling in naming.fold(text))
 
 
 def _entities_in(store: Store, text: str) -> list[Entity]:

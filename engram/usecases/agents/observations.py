@@ -58,7 +58,7 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         )
     entry_writer.check_allowed(store, "record", CATEGORY)
     queue, name = _queue(store), store.clock.new_id()
-    waiting = _checked_rate(store, queue)
+    waiting = _check_rate(store, queue)
     findings = find_secrets(text, store.allowed_secrets)
     job = {
         "text": redact(text, findings),
@@ -78,7 +78,7 @@ def waiting(store: Store) -> int:
 
 def work_waits(store: Store) -> bool:
     """Return whether there are observations to work on now."""
-    return not _queue(store).is_empty() and _made_today(store) < MOST_A_DAY
+    return not _queue(store).is_empty() and _count_today(store) < MOST_A_DAY
 
 
 def enrich(store: Store) -> int:
@@ -87,7 +87,7 @@ def enrich(store: Store) -> int:
     An observation is removed only when its entries are written.
     """
     return _queue(store).work_off(
-        lambda job: _persist_as(store, job), lambda: _made_today(store) < MOST_A_DAY
+        lambda job: _persist_as(store, job), lambda: _count_today(store) < MOST_A_DAY
     )
 
 
@@ -144,7 +144,7 @@ def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
     ]
 
 
-def _checked_rate(store: Store, queue: JobQueue) -> int:
+def _check_rate(store: Store, queue: JobQueue) -> int:
     """Count the waiting observations. Raises UsageError for too many of them, or too many within a minute."""
     count, name = queue.count(MOST_A_MINUTE)
     if count >= MOST_WAITING:
@@ -158,7 +158,7 @@ def _too_many(message: str) -> UsageError:
     return UsageError(message, "Observe what matters; `engram maintain` works through those that wait.")
 
 
-def _made_today(store: Store) -> int:
+def _count_today(store: Store) -> int:
     return HookMemory(store.state).count(OBSERVED, store.clock.now().timestamp() - _DAY)
 
 

@@ -65,15 +65,15 @@ class Report(NamedTuple):
 
 def hand_in(store: Store, report: Report) -> bool:
     """Queue a report for `persist`; False where it holds nothing or too many wait. Raises StoreError."""
-    said, task = (_clean(store, text) for text in (report.said, report.task))
-    if not (said or task or report.transcript):
+    reply, task = (_clean(store, text) for text in (report.said, report.task))
+    if not (reply or task or report.transcript):
         return False
-    report = report._replace(said=said, task=task)
+    report = report._replace(said=reply, task=task)
     queue = _queue(store)
     kept = queue.count()[0] < MOST_WAITING
     if kept:
         queue.put(store.clock.new_id(), report._asdict())
-    activity_log.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
+    activity_log.note(store, "capture", query=task or reply[:200], details={"kept": int(kept)})
     return kept
 
 
@@ -104,9 +104,9 @@ def _persist(store: Store, job: dict[str, object]) -> int:
         if summary and key in memory.marked(CAPTURED, report.session):
             continue  # a session that was resumed ends several times
         kept = (
-            _kept(store, draft, report.session)
+            _keep_captured(store, draft, report.session)
             if draft.category not in _FILED
-            else _recorded(store, draft, anyway=summary)
+            else _record_draft(store, draft, anyway=summary)
         )
         if kept:
             memory.mark(CAPTURED, report.session, key, now)
@@ -118,7 +118,7 @@ def _was_shown(store: Store, session: str, lore_id: str) -> bool:
     return any(key.startswith(lore_id) for key in HookMemory(store.state).marked(SHOWN, session))
 
 
-def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
+def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
     """Keep a lesson as a captured entry, unless the store or a captured entry says nearly the same already, or it is refused.
 
     One that the store has in these words is confirmed by this, unless the session was shown it: that would be its echo.
@@ -144,7 +144,7 @@ def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
             return False
         captured.keep(store, lore)
         learned_moments.learn(store, lore.id, learned)
-        for other in filter(captured.is_outcome, captured.captured(store)):
+        for other in filter(captured.is_outcome, captured.list_captured(store)):
             if other.content.partition("\n")[0].removeprefix("Seen: ") in lore.content:  # now it is explained
                 captured.drop(store, other.id)
     except (ConflictError, StoreError):  # not now: the report stays in the queue
@@ -154,7 +154,7 @@ def _kept(store: Store, draft: recording.Draft, session: str) -> bool:
     return True
 
 
-def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
+def _record_draft(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
     """Record a draft unless the store says nearly the same already (or `anyway`), or refuses it."""
     try:
         if anyway:
@@ -223,11 +223,11 @@ def _task(report: Report) -> str:
 
 def _summary(report: Report, found: transcript.Transcript) -> str:
     """Return a session that changed files and said how it ended, in a few lines; "" for any other."""
-    said = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
-    if not (found.files and found.prompts and said):
+    replies = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
+    if not (found.files and found.prompts and replies):
         return ""
     asked = fence.remove_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
-    ended = fence.remove_frames(said[-1]).strip()[:_LONGEST_SAID]
+    ended = fence.remove_frames(replies[-1]).strip()[:_LONGEST_SAID]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
 

@@ -95,12 +95,12 @@ def _content(store: Store, name: str, output: str) -> str:
     from engram.domain.admission.secrets import find_secrets, redact
     from engram.domain.agents.error_lines import complains, identifying_error
     from engram.domain.agents.fence import remove_frames
-    from engram.domain.agents.fixes import seen
+    from engram.domain.agents.fixes import describe_failure
 
     output = remove_frames(output)
     if not complains(output):
         return ""
-    text = f"Seen: {seen(name, identifying_error(output).removeprefix('E '))}"
+    text = f"Seen: {describe_failure(name, identifying_error(output).removeprefix('E '))}"
     return redact(text, find_secrets(text, store.allowed_secrets))
 
 
@@ -110,7 +110,7 @@ def _keep(store: Store, content: str) -> str:
     from engram.usecases.recording.record import Draft, prepare
     from engram.usecases.store import activity_log, captured
 
-    known = [lore for lore in captured.captured(store) if captured.is_outcome(lore)]
+    known = [lore for lore in captured.list_captured(store) if captured.is_outcome(lore)]
     same = next((lore for lore in known if _line(lore) == content), None)
     if same is not None:
         return same.id

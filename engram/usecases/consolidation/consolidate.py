@@ -110,17 +110,19 @@ def _rehearse(
     _do_on_copy(survey, replayer, chosen)
     while True:
         after = replayer.answers(before)
-        lost = _lost(before, after, chosen, helpful)
+        lost = _find_lost(before, after, chosen, helpful)
         if not lost or not chosen:
             break
-        blamed = _blamed(lost, before, after, chosen) or {step.id: lost[0] for step in chosen}
+        blamed = _steps_to_blame(lost, before, after, chosen) or {step.id: lost[0] for step in chosen}
         withheld += [Withheld(step, *blamed[step.id]) for step in chosen if step.id in blamed]
         _undo_on_copy(survey, replayer, [step for step in chosen if step.id in blamed])
         chosen = [step for step in chosen if step.id not in blamed]
     out = {one.step.id for one in withheld}
     kept = tuple([step for step in steps if step.id not in out])
     left_out = len(survey.usage.queries) - len(before)
-    return Plan(survey.now, kept, tuple(left), tuple(withheld), _compared(before, after, chosen, left_out))
+    return Plan(
+        survey.now, kept, tuple(left), tuple(withheld), _compare_answers(before, after, chosen, left_out)
+    )
 
 
 def _withhold_hiding(
@@ -170,7 +172,7 @@ def _undo_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> 
     )
 
 
-def _lost(
+def _find_lost(
     before: Mapping[str, Answered], after: Mapping[str, Answered], steps: Sequence[Step], helpful: set[str]
 ) -> list[tuple[str, str]]:
     """Find the helpful entries that a query shows now and would not show any more, even merged into another."""
@@ -183,7 +185,7 @@ def _lost(
     ]
 
 
-def _blamed(
+def _steps_to_blame(
     lost: Sequence[tuple[str, str]],
     before: Mapping[str, Answered],
     after: Mapping[str, Answered],
@@ -203,7 +205,7 @@ def _blamed(
     return found
 
 
-def _compared(
+def _compare_answers(
     before: Mapping[str, Answered], after: Mapping[str, Answered], steps: Sequence[Step], left_out: int
 ) -> Rehearsal:
     """Count how the answers change; an entry merged into another counts as that other."""
@@ -297,13 +299,13 @@ def _changes_of(store: Store, step: Step) -> list[Change]:
             Change(other, None, digest)
             for other, digest in zip(step.paths[1:], step.digests[1:], strict=True)
         ]
-        return [_rewritten(store, path, file, step.result), *gone]
+        return [_rewrite(store, path, file, step.result), *gone]
     stamp = times.after(store.clock.now(), lore.updated_at)
-    return [_rewritten(store, path, file, lore._replace(status=_STATUS[step.kind], updated_at=stamp))]
+    return [_rewrite(store, path, file, lore._replace(status=_STATUS[step.kind], updated_at=stamp))]
 
 
-def _rewritten(store: Store, path: str, file: LoreFile, lore: Lore) -> Change:
-    return Change(path, entry_writer.rewritten(store, file, lore), atomic.digest(file.raw))
+def _rewrite(store: Store, path: str, file: LoreFile, lore: Lore) -> Change:
+    return Change(path, entry_writer.rewrite(store, file, lore), atomic.digest(file.raw))
 
 
 def _changes_of_promotion(store: Store, step: Step) -> list[Change]:

@@ -15,7 +15,7 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
 from engram.domain.judgements.tally import accounts_of
 from engram.domain.review.review import DUPLICATE, STALE, item_id
-from engram.domain.scopes import SESSION, USER, checked_scope
+from engram.domain.scopes import SESSION, USER, check_scope
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
@@ -115,7 +115,7 @@ def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str]) -> Step | Non
     if len(files) < 2:
         return None
     cosines = _cosines(embedder, [file.lore for file in files.values()])
-    lore, members = _folded({one: file for one, file in files.items() if cosines[one] >= NEAR})
+    lore, members = _fold_members({one: file for one, file in files.items() if cosines[one] >= NEAR})
     if len(members) == 1:
         return None
     accounts = [account for one in members for account in accounts_of(files[one].lore)]
@@ -138,7 +138,7 @@ def _cosines(embedder: Embedder, lore: Sequence[Lore]) -> dict[str, float]:
     }
 
 
-def _folded(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
+def _fold_members(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
     """Fold the others into the oldest entry as far as they agree with it; returns the result and the ids folded."""
     oldest, *others = files
     kept, lore, members = files[oldest], files[oldest].lore, [oldest]
@@ -232,7 +232,7 @@ def propose_from_sessions(survey: Survey) -> list[Step]:
 def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to: str) -> list[Step]:
     """Propose copying important, used entries to the scope `to`; done only if confirmed."""
     store = survey.store
-    target = checked_scope(store.settings, to) if to else USER
+    target = check_scope(store.settings, to) if to else USER
     if target in (SESSION, store.places.scope) or not (to or scopes.exists(store, target)):
         return []
     wanted = [

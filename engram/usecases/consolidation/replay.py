@@ -133,7 +133,7 @@ class Replayer:
         asked = [*queries]
         with damage_noticed():
             self._look_up(asked)
-            return {text: self._shown(text) for text in asked}
+            return {text: self._search(text) for text in asked}
 
     def candidates(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
         """Return the candidates of each query, best first, including those below the threshold."""
@@ -213,10 +213,10 @@ class Replayer:
         return known[0]
 
     def _ask(self, text: str) -> Answered:
-        shown = self._shown(text)
+        shown = self._search(text)
         return Answered(tuple([hit.id for hit in shown]), _irreplaceable(shown))
 
-    def _shown(self, text: str) -> list[Candidate]:
+    def _search(self, text: str) -> list[Candidate]:
         threshold = self._copy.settings.number(THRESHOLD_KEY)
         return search.worth_showing(self._candidates(text), threshold)[: self._limit]
 

@@ -103,11 +103,11 @@ class Survey:
 
     def uses(self, *lore_ids: str) -> list[datetime]:
         """Return when these were used on this machine, including entries merged into them, and when those were recorded."""
-        folded = [lore_id for one in lore_ids for lore_id in self._merged(one)]
+        folded = [lore_id for one in lore_ids for lore_id in self._merged_ids(one)]
         found = [at for lore_id in (*lore_ids, *folded) for at in self.usage.used.get(lore_id, ())]
         return [datetime.fromtimestamp(at, UTC) for at in found] + [ulid.moment(one) for one in folded]
 
-    def _merged(self, lore_id: str) -> Sequence[str]:
+    def _merged_ids(self, lore_id: str) -> Sequence[str]:
         """Return the ids in `merged_from` of an entry."""
         line = _line(self.raw.get(lore_id, b""), b"merged_from:")
         if line.endswith(b"]") or not line:

@@ -83,7 +83,7 @@ class Present:
         if lore.id in self.ids:
             return lore.id
         found = self._by_mark.get(self._mark_of(lore.content), "")
-        named = list(self._named(lore.title))
+        named = list(self._find_by_title(lore.title))
         same = [file.lore for _, file in named if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
             return ""
@@ -109,7 +109,7 @@ class Present:
             return []
         return [
             Earlier(path, file)
-            for path, file in self._named(lore.title)
+            for path, file in self._find_by_title(lore.title)
             if origin in file.lore.context
             and file.lore.status in (ACTIVE, PENDING)
             and file.lore.content not in but
@@ -135,7 +135,7 @@ class Present:
             return False
         return compare(content, said).kind == SAME
 
-    def _named(self, title: str) -> Iterator[tuple[str, LoreFile]]:
+    def _find_by_title(self, title: str) -> Iterator[tuple[str, LoreFile]]:
         """Yield the lore with that title, with their paths."""
         for path in self._titled.get(title, ()):
             try:

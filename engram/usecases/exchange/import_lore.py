@@ -18,7 +18,7 @@ from engram.usecases.exchange.existing_entries import ORIGIN, Earlier, Present
 from engram.usecases.exchange.import_entities import Entities
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_sources import MARKDOWN
-from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, passed_over
+from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, find_unread_files
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, captured, entry_writer, people
@@ -101,19 +101,21 @@ def import_lore(
     Instead of a path: what `find_memories` found. A document that breaks a rule is a problem and never stops the
     others. Raises NotFoundError, UsageError, ValidationError for an option that no lore can have.
     """
-    options = _checked(store, options)
+    options = _check_options(store, options)
     problems: list[dict[str, object]] = []
     places = [Found(options.kind, path)] if isinstance(path, str) else path
     own = store.places.scope == USER
     left: list[LeftOut] = []
     read = [sources(one.kind, one.path, store.categories, problems, left, own=own) for one in places]
-    found = [_named(source, place) for place, some in zip(places, read, strict=True) for source in some]
+    found = [
+        _name_by_place(source, place) for place, some in zip(places, read, strict=True) for source in some
+    ]
     with store.lock:
         run = _Run(store, options, problems)
         run.linked = {fold(link.target) for one in found for part in one.parts for link in text_links(part)}
         run.left += left
         for one in places:
-            run.left += passed_over(one.path, (*MARKDOWN, ".mdc"))
+            run.left += find_unread_files(one.path, (*MARKDOWN, ".mdc"))
         for number, source in enumerate(found):
             run.take(source)
             if progress is not None:
@@ -123,7 +125,7 @@ def import_lore(
         )
 
 
-def _named(source: Source, place: Found) -> Source:
+def _name_by_place(source: Source, place: Found) -> Source:
     """Return the source; of a place that was found, with that place in its name."""
     if not place.label:
         return source
@@ -135,7 +137,7 @@ def _named(source: Source, place: Found) -> Source:
     )
 
 
-def _checked(store: Store, options: Options) -> Options:
+def _check_options(store: Store, options: Options) -> Options:
     """Return the options, where they hold for any document. Raises ValidationError: once, not for each document."""
     if options.status:
         status_named(options.status)
@@ -175,13 +177,15 @@ class _Run:
             return
         before = self._redacted
         try:
-            family = _linked([self._prepare(source, part) for part in range(len(source.parts))])
+            family = _link_parts([self._prepare(source, part) for part in range(len(source.parts))])
             here = {lore.id: self._present.id_of(lore) for lore in family}
             fresh = [_pointing(lore, here) for lore in family if not here[lore.id]]
             versions = self._present.earlier(fresh, family)
             keys = _keys_of(source, family, self.linked)
             made = [
-                self._made(lore, versions.get(lore.id), keys if lore.id == family[0].id else {}, source.where)
+                self._changes_for(
+                    lore, versions.get(lore.id), keys if lore.id == family[0].id else {}, source.where
+                )
                 for lore in fresh
             ]
         except EngramError as error:
@@ -209,7 +213,7 @@ class _Run:
             self._related.append((len(self._new), source, keys))
         self._new += made
 
-    def _made(
+    def _changes_for(
         self, lore: Lore, earlier: Earlier | None, keys: Mapping[str, str | tuple[str, ...]], where: str
     ) -> tuple[Lore, tuple[Change, ...]]:
         """Return what writes an entry; where it is a newer version of one, also what that one becomes."""
@@ -350,7 +354,7 @@ def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
     return lore._replace(relations=relations)
 
 
-def _linked(family: list[Lore]) -> list[Lore]:
+def _link_parts(family: list[Lore]) -> list[Lore]:
     """Return the parts of one document, pointing to each other: the first to the next hundred, all of them to the first."""
     if len(family) < 2:
         return family

@@ -96,20 +96,20 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
         tags=_tags(kind, note, text),
         files=files,
         when=when,
-        entities=tuple(tool_notes.linked(text)[:50]) if kind == BASIC_MEMORY else (),
+        entities=tuple(tool_notes.names_linked(text)[:50]) if kind == BASIC_MEMORY else (),
         agent=known.agent if known else "",
     )
     taken = (*_TAKEN, "globs") if is_whole else _TAKEN
     keys = as_keys({note.written[name]: said for name, said in note.head.items() if name not in taken}, KEYS)
     left = [LeftOut(relative, f"the property `{name}`", AS_PROPERTY) for name in keys]
     left += [LeftOut(relative, "lines that lead to other notes", STAYS)] if is_cut else []
-    aliases = tuple(tool_notes.listed(note.head.get("aliases", "")))
+    aliases = tuple(tool_notes.split_list(note.head.get("aliases", "")))
     keys |= {"aliases": aliases} if aliases else {}
     own_names = (named, os.path.splitext(os.path.basename(relative))[0], note.head.get("permalink", ""))
     return Source(
-        relative, draft, parts, created=time_of(_when(kind, note, relative)), kind=kind, keys=keys,
+        relative, draft, parts, created=time_of(_find_date(kind, note, relative)), kind=kind, keys=keys,
         author=note.head.get("author", "")[:200],
-        names=tuple(dict.fromkeys([*filter(None, own_names), *tool_notes.listed(note.head.get("aliases", ""))])),
+        names=tuple(dict.fromkeys([*filter(None, own_names), *tool_notes.split_list(note.head.get("aliases", ""))])),
         related=tuple(tool_notes.relations(text)) if kind == BASIC_MEMORY else (),
         left=tuple(left),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
         return _OF_AUTO_MEMORY[note.head["type"].lower()]
     named = [note.head.get("category", "")]
     if kind == BASIC_MEMORY:
-        observed = tool_notes.observed(text)
+        observed = tool_notes.observed_categories(text)
         named += observed if len(observed) == 1 else []  # a note about several things is of none
     for name in filter(None, named):
         try:
@@ -133,13 +133,13 @@ def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
 
 def _subject(kind: str, note: Note) -> str:
     """Rules of Cursor say in one line what they are about."""
-    said = note.head.get("description", "")
-    return said if kind == RULES and len(said) <= MAX_TITLE else ""
+    description = note.head.get("description", "")
+    return description if kind == RULES and len(description) <= MAX_TITLE else ""
 
 
 def _context(note: Note, title: str) -> tuple[str, ...]:
-    said = note.head.get("description", "")
-    return (said[:1000],) if said and said != title else ()
+    description = note.head.get("description", "")
+    return (description[:1000],) if description and description != title else ()
 
 
 def _tags(kind: str, note: Note, text: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _files(globs: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     return files, tuple(map(str, moments)), bool(moments) and len(moments) == len(patterns)
 
 
-def _when(kind: str, note: Note, relative: str) -> str:
-    said = next((note.head[key] for key in ("created", "created_at", "date") if note.head.get(key)), "")
+def _find_date(kind: str, note: Note, relative: str) -> str:
+    date = next((note.head[key] for key in ("created", "created_at", "date") if note.head.get(key)), "")
     day = _DAY.search(os.path.basename(relative)) if kind == MEMORY_FOLDER else None
-    return said or (day[1] if day else "")
+    return date or (day[1] if day else "")

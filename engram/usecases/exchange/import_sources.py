@@ -98,7 +98,7 @@ def markdown_sources(
     for file, relative in files_below(path, problems):
         try:
             raw = read_file(file, MAX_BYTES)
-            yield _document(raw, relative, _modified(file), categories)
+            yield _document(raw, relative, _modification_time(file), categories)
         except (EngramError, OSError) as error:
             problems.append({"path": relative, **problem_of(error)})
 
@@ -175,7 +175,7 @@ def read_file(file: str, limit: int) -> bytes:
     return atomic.read(os.path.abspath(file))
 
 
-def _modified(file: str) -> datetime:
+def _modification_time(file: str) -> datetime:
     """Return when a file was changed, UTC; 1970 where it claims a time that no calendar has."""
     try:
         return datetime.fromtimestamp(os.stat(file).st_mtime, UTC)
@@ -191,8 +191,8 @@ def _document(raw: bytes, relative: str, modified: datetime, categories: Categor
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     head = text[: len(text) - len(body)]
     known = _fields(head, relative, modified, categories)
-    said = _properties(head)
-    title = said.get("title")
+    properties = _properties(head)
+    title = properties.get("title")
     fallback = title if isinstance(title, str) and title else title_from_file_name(relative)
     parts = tuple(part.content for part in split_document(body, fallback))
     if not parts:
@@ -200,7 +200,7 @@ def _document(raw: bytes, relative: str, modified: datetime, categories: Categor
     if known is not None and known.adopted and len(parts) == 1:
         return Source(relative, _draft_of(known.lore), (body,), known.lore.id, own=known.lore)
     found = _foreign(relative, parts, known.lore if known else None, head)
-    return _with_properties(found, said, is_known=known is not None)
+    return _with_properties(found, properties, is_known=known is not None)
 
 
 def _properties(head: str) -> dict[str, object]:
@@ -213,27 +213,27 @@ def _properties(head: str) -> dict[str, object]:
         return {}
 
 
-def _with_properties(source: Source, said: Mapping[str, object], *, is_known: bool) -> Source:
+def _with_properties(source: Source, properties: Mapping[str, object], *, is_known: bool) -> Source:
     """Return a source with the properties that are no fields of Engram's: names, the author, and all others as keys."""
     names = [
         PurePosixPath(source.where).stem,
-        said.get("title"),
-        *_texts(said.get("aliases") or said.get("alias")),
+        properties.get("title"),
+        *_texts(properties.get("aliases") or properties.get("alias")),
     ]
-    author = said.get("author") or said.get("authors")
+    author = properties.get("author") or properties.get("authors")
     taken = ("title", "aliases", "alias", "date", "created", *(KEYS if is_known else ("tags",)))
-    rest = {name: value for name, value in said.items() if name not in taken}
+    rest = {name: value for name, value in properties.items() if name not in taken}
     who = ", ".join(_texts(author))[:200]
     if who:
         rest.pop("author", None)
         rest.pop("authors", None)
     keys = as_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
     left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
-    aliases = _texts(said.get("aliases") or said.get("alias"))
+    aliases = _texts(properties.get("aliases") or properties.get("alias"))
     keys |= {"aliases": tuple(one for one in aliases if one)} if any(aliases) else {}
-    tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(said.get("tags")))
+    tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(properties.get("tags")))
     draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
-    created = source.created or time_of(said.get("date")) or time_of(said.get("created"))
+    created = source.created or time_of(properties.get("date")) or time_of(properties.get("created"))
     called = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
     return source._replace(
         keys=keys, author=who, names=called, left=tuple(left), draft=draft, created=created
@@ -304,9 +304,9 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     )
     validations = fields.get("validation_count")
     given = fields.get("properties")
-    said = {**(given if isinstance(given, dict) else {}), **(_past_elsewhere(fields) if own is None else {})}
-    said |= {"category": named} if not known else {}
-    keys = as_keys(said, (*KEYS, "origin", "aliases"))
+    past = {**(given if isinstance(given, dict) else {}), **(_past_elsewhere(fields) if own is None else {})}
+    past |= {"category": named} if not known else {}
+    keys = as_keys(past, (*KEYS, "origin", "aliases"))
     return Source(
         where,
         draft,
@@ -381,7 +381,7 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
         source_id=str(fields.get("source_id", "")),
         sources=_texts(fields.get("sources")),
         conflicts=_conflicts(fields.get("conflicts")),
-        settled=_settled(fields.get("settled")),
+        settled=_parse_settlements(fields.get("settled")),
     )
 
 
@@ -428,7 +428,7 @@ def _conflicts(value: object) -> tuple[Conflict, ...]:
     )
 
 
-def _settled(value: object) -> tuple[Settlement, ...]:
+def _parse_settlements(value: object) -> tuple[Settlement, ...]:
     items = value if isinstance(value, list) else []
     return tuple(
         [

@@ -33,7 +33,7 @@ def is_passed_over(name: str) -> bool:
     return name.startswith(".") or name in PASSED_OVER
 
 
-def passed_over(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:
+def find_unread_files(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:
     """Yield the files in a folder that are none of the kinds that are read, by their endings."""
     counts: dict[str, int] = {}
     if not os.path.isdir(path):
@@ -53,10 +53,10 @@ def passed_over(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:
         yield LeftOut(os.path.basename(os.path.abspath(path)), f"{count:,} {ending} {files}", STAYS)
 
 
-def as_keys(said: Mapping[str, object], own: Collection[str]) -> Keys:
+def as_keys(properties: Mapping[str, object], own: Collection[str]) -> Keys:
     """Return properties of another tool as keys of an entry's file; `own` are names that Engram has fields of."""
     found: Keys = {}
-    for name, value in said.items():
+    for name, value in properties.items():
         if value in (None, "", [], {}):
             continue
         key = re.sub(r"\W", "_", name).strip("_")

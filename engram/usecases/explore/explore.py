@@ -89,7 +89,7 @@ def _level(
         if depth == KINDS:
             return guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views)
         if depth == FIELDS:
-            return (_fields(guarded, views[0]),) if one else tuple(map(_described, views))
+            return (_fields(guarded, views[0]),) if one else tuple(map(_describe_view, views))
         return (_samples(guarded, views[0], sample_size),)
 
 
@@ -137,7 +137,7 @@ def _count(guarded: Guarded, view: View) -> Cell:
     return guarded.ask(view.name, f"SELECT count(*) FROM {view.name}", (), LIMITS).rows[0][0]  # noqa: S608 - fixed names
 
 
-def _described(view: View) -> Table:
+def _describe_view(view: View) -> Table:
     return Table(view.name, ("field", "type", "what"), view.columns)
 
 

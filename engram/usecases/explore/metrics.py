@@ -37,7 +37,7 @@ def _counters(live: LiveTable) -> list[Metric]:
     totals = live.totals()
     found = []
     for action, name in _WAYS.items():
-        ways = _summed({via: count for what, via, count, _, _ in totals if what == action})
+        ways = _sum_by_way({via: count for what, via, count, _, _ in totals if what == action})
         found += [Metric(name, COUNTER, _WHAT[name], count, (("via", way),)) for way, count in ways.items()]
     imported = live.details("import").get("imported", 0)
     if imported:
@@ -62,7 +62,7 @@ def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, 
     ]  # fmt: skip
 
 
-def _summed(ways: Mapping[str, int]) -> dict[str, int]:
+def _sum_by_way(ways: Mapping[str, int]) -> dict[str, int]:
     """Sum counts by way; the events of hooks count as one."""
     found: dict[str, int] = {}
     for via, count in ways.items():

@@ -15,7 +15,7 @@ from engram.domain.entry.lore import HUMAN
 from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.graph.team import AgentProfile, checked_id, checked_profile
-from engram.domain.scopes import checked_scope
+from engram.domain.scopes import check_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
 
     profile = checked_profile(profile)
     if profile.default_scope:
-        checked_scope(store.settings, profile.default_scope)
+        check_scope(store.settings, profile.default_scope)
     _refuse_secrets(store, profile)
     with store.lock:
         entry_writer.check_writable(store)
@@ -66,7 +66,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
 
 def list_agents(store: Store) -> list[KnownAgent]:
     """List registered agents by id, then others seen here, latest first; unreadable files are skipped."""
-    seen = _seen(store)
+    seen = _read_last_seen(store)
     found = []
     for agent_id in _ids(store):
         try:
@@ -124,7 +124,7 @@ def _stamp(store: Store, agent_id: str) -> list[int]:
 
 def last_seen(store: Store, agent_id: str) -> float:
     """Return when an agent was last active here (Unix seconds, 0.0: never or unknown)."""
-    return _seen(store).get(agent_id, 0.0)
+    return _read_last_seen(store).get(agent_id, 0.0)
 
 
 def store_of_agent(store: Store, agent_id: str, scope: str) -> Store:
@@ -222,6 +222,6 @@ def _refuse_secrets(store: Store, profile: AgentProfile) -> None:
             raise refuse(findings, "the agent's profile")
 
 
-def _seen(store: Store) -> dict[str, float]:
+def _read_last_seen(store: Store) -> dict[str, float]:
     """Read from the activity log of this machine when each agent was last active."""
     return dict(store.session_state.live.last_by_agent())

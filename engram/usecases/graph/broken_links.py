@@ -11,7 +11,7 @@ from engram.domain.entry.note_markup import Named, follow_link, is_attachment, l
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
-from engram.domain.graph.entity_rules import by_key, key_of, named
+from engram.domain.graph.entity_rules import by_key, key_of, match_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import Entities, read_entities
 from engram.usecases.store import entry_writer
@@ -157,7 +157,7 @@ class _Targets:
     def _is_entity(self, name: str) -> bool:
         """Whether a name means exactly one entity."""
         slugs = self._keys.get(key_of(name), ())
-        return len(slugs) == 1 or (len(slugs) > 1 and len(named(self.entities.entities, name)) == 1)
+        return len(slugs) == 1 or (len(slugs) > 1 and len(match_name(self.entities.entities, name)) == 1)
 
     def ambiguous_entities(self, path: str, file: LoreFile) -> Iterator[BadLink]:
         """Find names in the `entities` of an entry that several entities share."""

@@ -35,14 +35,14 @@ def find_entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
 def preview_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
     """Return the entity after a decision, by slug (None: deleted). Raises UsageError, StoreError, LoreFileError."""
     file = load(store, item.paths[0])
-    return {file.entity.slug: _decided(file, decision)}
+    return {file.entity.slug: _apply_decision(file, decision)}
 
 
 def apply_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
     """Carry out a decision as one commit. As `preview_decision`, and raises ConflictError if the file changed meanwhile."""
     path = item.paths[0]
     file = load(store, path)
-    entity = _decided(file, decision)
+    entity = _apply_decision(file, decision)
     content = None if entity is None else entity_file.rewrite(file, entity, _stamp(store, file), ())
     edited = Change(path, content, atomic.digest(file.raw))
     decided = (("Engram-Decision", f"{item.kind} {decision}"),)
@@ -85,7 +85,7 @@ def _item(store: Store, path: str) -> Item | None:
     )  # fmt: skip
 
 
-def _decided(file: EntityFile, decision: str) -> Entity | None:
+def _apply_decision(file: EntityFile, decision: str) -> Entity | None:
     return take_version(file.entity, file.conflicts) if decision == review.TAKE else file.entity
 
 

@@ -93,7 +93,7 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
             store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp())
         )
     edges = [*_entity_edges(entities, names), *_lore_edges(generation, lore, names)]
-    edges += _mentioned(mentions, lore, names)
+    edges += _mention_edges(mentions, lore, names)
     linked = {edge.source for edge in edges} | {edge.target for edge in edges}
     nodes = [Node(one.id, LORE, one.title, one.category) for one in lore if one.id in linked]
     return Graph([*graphs.entity_nodes(entities), *names.plain.values(), *nodes], edges)
@@ -122,7 +122,7 @@ def _lore_edges(generation: Generation, lore: Sequence[LoreRow], names: _Names) 
     return edges
 
 
-def _mentioned(mentions: Sequence[tuple[int, str]], lore: Sequence[LoreRow], names: _Names) -> list[Edge]:
+def _mention_edges(mentions: Sequence[tuple[int, str]], lore: Sequence[LoreRow], names: _Names) -> list[Edge]:
     ids = {one.row: one.id for one in lore}
     return [Edge(ids[row], names.anything(name), MENTIONS) for row, name in mentions if row in ids]
 

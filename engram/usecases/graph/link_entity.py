@@ -20,7 +20,7 @@ from engram.domain.graph.entity_rules import (
     check_metadata_key,
     check_type,
     free_slug,
-    named,
+    match_name,
     slug_of,
     the_one,
 )
@@ -164,7 +164,7 @@ class _Attempt:
         )
         if other and other == after.slug:
             raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
-        path, status = self._put(before, after)
+        path, status = self._queue_change(before, after)
         lore_id = self._lore(after, remove=False)
         status = CHANGED if status == UNCHANGED and self._changes else status
         return Linked(after, path, status, other, made_other, lore_id)
@@ -182,7 +182,7 @@ class _Attempt:
             relationships=tuple([way for way in before.relationships if way not in gone]),
             metadata=tuple([pair for pair in before.metadata if pair[0] not in wanted.metadata]),
         )
-        path, status = self._put(before, after)
+        path, status = self._queue_change(before, after)
         lore_id = self._lore(after, remove=True)
         return Linked(after, path, CHANGED if self._changes else status, other, False, lore_id)
 
@@ -224,10 +224,10 @@ class _Attempt:
         if self._wanted.to.strip() == self._wanted.name.strip():
             raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
         made = self._new(self._wanted.to)
-        self._put(None, made)
+        self._queue_change(None, made)
         return made.slug, True
 
-    def _put(self, before: Entity | None, after: Entity) -> tuple[str, str]:
+    def _queue_change(self, before: Entity | None, after: Entity) -> tuple[str, str]:
         """Queue the change of an entity's file; returns its path and status."""
         now = self._store.clock.now()
         if before is None:
@@ -265,7 +265,7 @@ class _Attempt:
         if file.lore.id != self._found.id:
             raise NotFoundError(f"{self._found.path} is another entry now.", "Query again.")
         own = [one for one in self._known.entities if one.slug != entity.slug]
-        naming = [name for name in file.lore.entities if entity.slug in named([*own, entity], name)]
+        naming = [name for name in file.lore.entities if entity.slug in match_name([*own, entity], name)]
         if remove:
             names = tuple([name for name in file.lore.entities if name not in naming])
         else:
@@ -273,7 +273,7 @@ class _Attempt:
         if names != file.lore.entities:
             stamp = times.after(self._store.clock.now(), file.lore.updated_at)
             after = file.lore._replace(entities=names, updated_at=stamp)
-            content = entry_writer.rewritten(self._store, file, after)
+            content = entry_writer.rewrite(self._store, file, after)
             self._changes.append(Change(self._found.path, content, atomic.digest(file.raw)))
         return self._found.id
 

@@ -45,7 +45,7 @@ def find_links(store: Store, name: str) -> list[Link]:
         named += [(FOLDED, other) for other in lore.merged_from]
         titles = _titles(found.store, [other for _, other in named])
     own = [Link(kind, other, titles.get(other, ""), False) for kind, other in named]
-    back = sorted(_back(found.store, found.id), key=lambda link: link.id)
+    back = sorted(_backlinks(found.store, found.id), key=lambda link: link.id)
     known = {(one.id, one.back) for one in own + back}
     return own + back + [one for one in _in_texts(found.store, found.id) if (one.id, one.back) not in known]
 
@@ -68,16 +68,16 @@ def _titles(store: Store, ids: Sequence[str]) -> dict[str, str]:
     return {lore_id: hit.title for lore_id, hit in hits.items()}
 
 
-def _back(store: Store, lore_id: str) -> Iterator[Link]:
+def _backlinks(store: Store, lore_id: str) -> Iterator[Link]:
     for path in _paths_with(store, lore_id):
-        lore = _loaded(store, path)
+        lore = _load(store, path)
         if lore is not None and lore.id != lore_id:
             for relation in lore.relations:
                 if relation.id == lore_id:
                     yield Link(relation.kind, lore.id, lore.title, True)
 
 
-def _loaded(store: Store, path: str) -> Lore | None:
+def _load(store: Store, path: str) -> Lore | None:
     try:
         return entry_writer.load(store, path).lore
     except EngramError:

@@ -203,7 +203,7 @@ def _lore(
     wanted = nearest if limit is None else nearest[: max(_CANDIDATES, limit + 1)]
     for hit in credit.hits_in_effect(store, list(hits_of(generation, wanted).values())):
         score = near[hit.id] * weigh(standing(hit, ranks.get(hit.id)), now)
-        named = graph_walk.named_by(graph, hit.id, by_key)
+        named = graph_walk.names_in(graph, hit.id, by_key)
         confidence = hit.confidence / 1000
         found.append(AboutLore(hit.id, hit.title, hit.category, confidence, named, round(score, 4)))
     return sorted(found, key=lambda one: (-one.score, one.id))

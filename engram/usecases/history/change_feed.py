@@ -78,7 +78,7 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
         feed = Feed(connection)
         _update(store, feed)
         start = 0 if moment is None else feed.before(moment)
-        start = _checked(feed, cursor) if cursor else start
+        start = _check_cursor(feed, cursor) if cursor else start
         lines = feed.since(start, -1 if limit is None else limit + 1)
         reached = lines[limit - 1].number if limit and len(lines) > limit else max(feed.last, feed.floor)
         return lines, f"{feed.name}-{reached}", start
@@ -162,7 +162,7 @@ def _moment(text: str, now: datetime) -> float:
     return moment
 
 
-def _checked(feed: Feed, cursor: re.Match[str]) -> int:
+def _check_cursor(feed: Feed, cursor: re.Match[str]) -> int:
     """Return the number in a cursor. Raises CursorGoneError if it is of another feed, or too old."""
     number = int(cursor[2])
     if cursor[1] != feed.name or not feed.floor <= number <= max(feed.last, feed.floor):

@@ -69,7 +69,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
             raise UsageError("A comparison has at most two ends.", "engram diff [LORE] [REV [REV]]")
         commits = [resolve_revision(repository, word) for word in words]
         if commits:
-            return _between(store, commits[0], commits[1] if len(commits) == 2 else FILES, lore)
+            return _compare_states(store, commits[0], commits[1] if len(commits) == 2 else FILES, lore)
         return _latest(store, lore)
 
 
@@ -100,15 +100,15 @@ def _latest(store: Store, lore: past_versions.Located | None) -> Diff:
     from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
-    now = _between(store, "HEAD", FILES, lore)
+    now = _compare_states(store, "HEAD", FILES, lore)
     name = in_git(store, store.places.folder) if lore is None or not lore.path else in_git(store, lore.path)
     last = log(repository, name, 1)
     if now.differences or not last:
         return now
-    return _between(store, f"{last[0].oid}^", last[0].oid, lore)
+    return _compare_states(store, f"{last[0].oid}^", last[0].oid, lore)
 
 
-def _between(store: Store, start: str, end: str, lore: past_versions.Located | None) -> Diff:
+def _compare_states(store: Store, start: str, end: str, lore: past_versions.Located | None) -> Diff:
     """Compare two states; a `start` that does not exist (before the first commit) is empty."""
     from engram.adapters.git.read.versions import changed_paths, read_objects
     from engram.adapters.git.read.versions import commit_id as known
@@ -122,7 +122,7 @@ def _between(store: Store, start: str, end: str, lore: past_versions.Located | N
         paths = [path for path in dict.fromkeys([*found, now]) if path]
     else:
         paths = [path for path in changed_paths(repository, start, stop) if _is_inside(store, path, folder)]
-        paths = list(dict.fromkeys([*paths, *(_uncommitted(store) if end == FILES else ())]))
+        paths = list(dict.fromkeys([*paths, *(_uncommitted_paths(store) if end == FILES else ())]))
     old = read_objects(repository, [f"{start}:{path}" for path in paths]) if start else [None] * len(paths)
     new = (
         [_file(store, path) for path in paths]
@@ -143,7 +143,7 @@ def _is_inside(store: Store, name: str, folder: str) -> bool:
     return inside and (bool(store.places.folder) or is_by_fields(in_store(store, name), ""))
 
 
-def _uncommitted(store: Store) -> list[str]:
+def _uncommitted_paths(store: Store) -> list[str]:
     from engram.adapters.git.read.snapshot import outside_changes
 
     folder = in_git(store, store.places.folder)

@@ -114,7 +114,7 @@ def update(store: Store, table: HistoryTable, step: Step | None = None) -> None:
     head, mark = read_head(repository_of(store)).oid or "", _mark(store)
     if _is_current(table.meta(), head, mark):
         return
-    with _locked(store, table):
+    with _hold_lock(store, table):
         known = table.meta()
         if _is_current(known, head, mark):
             return
@@ -124,7 +124,7 @@ def update(store: Store, table: HistoryTable, step: Step | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _locked(store: Store, table: HistoryTable) -> Iterator[None]:
+def _hold_lock(store: Store, table: HistoryTable) -> Iterator[None]:
     """Hold the update lock. Raises StoreError, or TableError if there can be no lock."""
     if table.is_private:
         yield
@@ -207,11 +207,11 @@ class _Update:
         return gone, come
 
     def _page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
-        from engram.adapters.git.read.commit_log import logged
+        from engram.adapters.git.read.commit_log import read_commits
 
         found = {
             commit.oid: commit._replace(changes=tuple(filter(self._is_lore, commit.changes)))
-            for commit in logged(self._repository, [commit.oid for commit in listed], self._folder)
+            for commit in read_commits(self._repository, [commit.oid for commit in listed], self._folder)
         }
         self._read_blobs(found.values())
         rows: list[_Rows] = []
@@ -282,10 +282,10 @@ class _Update:
             moved = gone.pop(after.id, None) if after.id and not mine else None
             yield self._event(change.path, moved[1] if moved else mine, after, MOVED if moved else "")
         for lore_id, (change, before) in gone.items():
-            yield _removed(change.path, lore_id, [blob for blob in before if blob.id == lore_id])
+            yield _removal_event(change.path, lore_id, [blob for blob in before if blob.id == lore_id])
         for change, before, after in rest:
             if after is None and before and not any(blob.id for blob in before):
-                yield _removed(change.path, self._known_id(change.path, before), before)
+                yield _removal_event(change.path, self._known_id(change.path, before), before)
 
     def _event(self, path: str, before: Sequence[_Blob], after: _Blob, kind: str) -> EventRow:
         kind = kind or (MERGED if len(before) > 1 else CHANGED if before else ADDED)
@@ -295,7 +295,7 @@ class _Update:
         return EventRow(
             path, lore_id, kind, tuple(blob.oid for blob in before), after.oid,
             first.thousandths if first else None, after.lore.thousandths if after.lore else None,
-            after.lore.validation_count if after.lore else None, _changed(before, after),
+            after.lore.validation_count if after.lore else None, _changed_fields(before, after),
         )  # fmt: skip
 
     def _known_id(self, path: str, blobs: Sequence[_Blob]) -> str:
@@ -306,7 +306,7 @@ class _Update:
         return found or self._ids.get(path) or self._table.last_id(path)
 
 
-def _removed(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
+def _removal_event(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
     lore = before[0].lore
     oids = tuple(blob.oid for blob in before)
     return EventRow(
@@ -314,7 +314,7 @@ def _removed(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
     )  # fmt: skip
 
 
-def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
+def _changed_fields(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
     """Return the fields that differ from all previous versions."""
     if after.lore is None or any(blob.lore is None for blob in before):
         return ()

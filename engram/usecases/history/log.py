@@ -108,7 +108,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     events = [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
     course = judgements.course_of(store, entry_writer.load(store, found.path).lore)
     if course.lines:
-        judged = [_judged(*pair, course) for pair in zip(events, _places(events), strict=True)]
+        judged = [_with_confidence(*pair, course) for pair in zip(events, _places(events), strict=True)]
         events = _by_time(judged, _judged_events(store, course, found.path, limit))
     return found.id, events[:limit]
 
@@ -159,7 +159,7 @@ def _places(commits: Sequence[T]) -> list[str]:
     return found[::-1]
 
 
-def _judged(event: Event, place: str, course: Course) -> Event:
+def _with_confidence(event: Event, place: str, course: Course) -> Event:
     """Return the event of a commit with the confidence that judgements had made of what the file stated."""
     if event.validation_count:  # a file of format 1 says what they came to
         return event

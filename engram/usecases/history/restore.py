@@ -9,7 +9,7 @@ from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
 from engram.domain.judgements.tally import accounts_of, without_accounts
-from engram.domain.merge.merge import united
+from engram.domain.merge.merge import union_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
 from engram.usecases.lookup.resolve import home_of
@@ -72,7 +72,7 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     if now is not None or lore != then.lore:
         previous = now.lore.updated_at if now else then.lore.updated_at
         lore = lore._replace(updated_at=times.after(store.clock.now(), previous))
-    content = then.raw if lore == then.lore else entry_writer.rewritten(store, then, lore)
+    content = then.raw if lore == then.lore else entry_writer.rewrite(store, then, lore)
     edited = Change(path, content, atomic.digest(now.raw) if now else None)
     trailers = [("Engram-Restored-From", commit)]
     operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
@@ -94,4 +94,4 @@ def _current(store: Store, path: str) -> LoreFile | None:
 
 def _with_merged(then: Lore, now: Lore | None) -> Lore:
     """Return the old version with what was folded in since."""
-    return then._replace(merged_from=united(then.merged_from, now.merged_from)) if now else then
+    return then._replace(merged_from=union_of(then.merged_from, now.merged_from)) if now else then

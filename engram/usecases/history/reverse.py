@@ -11,7 +11,7 @@ from engram.domain.entry.disputes import DELETED
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.judgements.tally import without_accounts
-from engram.domain.merge.merge import united
+from engram.domain.merge.merge import union_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.store import entry_writer, judgements
@@ -136,7 +136,7 @@ class _Reversal:
         current, done, undone, result = (file.lore if file else None for file in files)
         if files[3] is None or result is None or current is None:
             return content
-        settled = result._replace(merged_from=united(current.merged_from, result.merged_from))
+        settled = result._replace(merged_from=union_of(current.merged_from, result.merged_from))
         if done is not None and undone is not None and done.votes:
             self._take_back_votes(current, done, undone)
         if result.votes and _words(settled) == _words(current):
@@ -144,7 +144,7 @@ class _Reversal:
         if settled._replace(updated_at=current.updated_at) == current:
             return now
         stamp = times.after(self._store.clock.now(), current.updated_at)
-        return entry_writer.rewritten(self._store, files[3], settled._replace(updated_at=stamp))
+        return entry_writer.rewrite(self._store, files[3], settled._replace(updated_at=stamp))
 
     def _take_back_votes(self, current: Lore, done: Lore, undone: Lore) -> None:
         """Add the weight of votes of format 1 that are reverted on the other side of this clone's account.

@@ -180,7 +180,7 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
     if len(wanted) < count:
         raise _too_few_error(len(wanted))
     targets = list(chain.from_iterable(wanted))
-    found = _reversed(store, targets)
+    found = _reverse(store, targets)
     idle: list[OwnCommit] = []
     kept = found.kept
     while not found.changes and not any(map(_is_line, targets)):
@@ -188,7 +188,7 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
         targets = next(operations, [])
         if not targets:
             raise _nothing_left_error(f"undo: {_subject(idle)}", kept)
-        found = _reversed(store, targets)
+        found = _reverse(store, targets)
         kept += found.kept
     # Operations of which nothing was left count as undone from now on.
     trailers = [(UNDO, target.oid) for target in (*idle, *targets) if not _is_line(target)]
@@ -210,7 +210,7 @@ def _is_line(operation: OwnCommit) -> bool:
     return operation.oid == operation.op
 
 
-def _reversed(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
+def _reverse(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
     """Compute what reverts those of the operations that are commits."""
     from engram.usecases.history.reverse import Reversed, reverse
 
@@ -229,7 +229,7 @@ def _redo(store: Store, targets: Sequence[OwnCommit]) -> Undone | None:
     """Redo; None if a file changed meanwhile."""
     from engram.adapters.git.read.operations import REDO
 
-    found, subject = _reversed(store, targets), f"redo: {_subject(targets)}"
+    found, subject = _reverse(store, targets), f"redo: {_subject(targets)}"
     if _is_line(targets[0]):
         judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets])
     elif not found.changes:
@@ -242,7 +242,7 @@ def _redo(store: Store, targets: Sequence[OwnCommit]) -> Undone | None:
     for operation in _own(store):
         kind = kind_of(operation.subject) if operation.oid in undone else ""
         for lore_id in operation.lore if kind else ():
-            store.state.judged(operation.session or store.caller.session, lore_id, kind, now)
+            store.state.record_feedback(operation.session or store.caller.session, lore_id, kind, now)
     return _undone(store, targets, found, found.kept)
 
 

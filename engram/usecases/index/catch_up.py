@@ -16,7 +16,7 @@ from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.malloc_trim import give_back
+from engram.adapters.index.malloc_trim import trim
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.entry.lore import text_digest
@@ -266,7 +266,7 @@ def _catch_up(
     try:
         done = _update(store, generation, paths, sweep=thorough and not paths)
     except DamagedIndexError as error:
-        store.index.damaged(str(error))
+        store.index.mark_damaged(str(error))
         return _rebuild(store, str(error), progress)
     if too_many_dead(generation, patient=patient):
         _rebuild(store, "much lore was changed or removed", None)
@@ -287,7 +287,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
     mark = judgements.refresh_if_possible(store, generation.judged)
     day = day_of(store.clock.now())
-    judged = _judged_since(store, generation, mark, day)
+    judged = _collect_judged(store, generation, mark, day)
     delta = file_scan.with_judged(generation, delta, judged.paths)
     alive = generation.next_row - generation.dead
     if not delta.gone and len(delta.files) > max(QUICK_LIMIT, _MOSTLY_NEW * alive):
@@ -326,7 +326,7 @@ class _Judged(NamedTuple):
     paths: set[str]
 
 
-def _judged_since(store: Store, generation: Generation, mark: str, day: int) -> _Judged:
+def _collect_judged(store: Store, generation: Generation, mark: str, day: int) -> _Judged:
     if generation.day != day:
         judgements.reach(store, day)
     elif mark == generation.judged:
@@ -379,7 +379,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
         if store.model is not None:
             store.model.drop_unused()
         if generation.next_row > QUICK_LIMIT:
-            give_back()
+            trim()
     except BaseException:
         writer.abandon()
         store.index.discard(generation)

@@ -113,11 +113,13 @@ def scan_folders(
     root, top = store.places.root, store.places.folder
     found, rules = Scan({}, {}, {}, [], []), store.ignore_rules()
     looked: set[str] = set()
-    moved = set() if reported and freshness.is_watch_trusted(store) else set(_changed(generation, root))
+    moved = (
+        set() if reported and freshness.is_watch_trusted(store) else set(_changed_folders(generation, root))
+    )
     passed = {folder for folder in moved if folder in touched}
     there, gone, odd = _look_at(root, files)
     pending = [*(moved - passed), *folders, *odd] or ([] if generation.folders else [top])
-    settled = _settled(generation, len(pending))
+    settled = _read_stamps(generation, len(pending))
     while pending:
         folder = pending.pop()
         if folder not in looked:
@@ -157,7 +159,7 @@ def _drop_unreachable(generation: Generation, looked: Collection[str], found: Sc
     return below
 
 
-def _settled(generation: Generation, folders: int) -> Settled:
+def _read_stamps(generation: Generation, folders: int) -> Settled:
     """Return the stamps of all files if so many folders are read that checking file by file would take longer."""
     if folders <= MANY_FOLDERS or folders * MOST_OF_THEM < len(generation.folders):
         return {}
@@ -205,13 +207,15 @@ def folders_changed(store: Store, generation: Generation) -> bool:
     root = store.places.root
     if not generation.folders:
         return os.path.isdir(f"{root}/{store.places.folder}")
-    return next(_changed(generation, root), None) is not None
+    return next(_changed_folders(generation, root), None) is not None
 
 
 def unread_files(store: Store, generation: Generation | None, prefix: str) -> list[str]:
     """Return the entry files whose names begin with a prefix, in all folders that changed since the index read them."""
     known = generation.folders if generation is not None else {}
-    folders = [*_changed(generation, store.places.root)] if generation and known else [store.places.folder]
+    folders = (
+        [*_changed_folders(generation, store.places.root)] if generation and known else [store.places.folder]
+    )
     found = []
     while folders:
         folder = folders.pop()
@@ -228,7 +232,7 @@ def unread_files(store: Store, generation: Generation | None, prefix: str) -> li
     return found
 
 
-def _changed(generation: Generation, root: str) -> Iterator[str]:
+def _changed_folders(generation: Generation, root: str) -> Iterator[str]:
     """Yield the folders whose time differs, or that are gone."""
     lstat, prefix = os.lstat, root + "/"
     for folder, known in generation.folders.items():

@@ -25,7 +25,7 @@ def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = Fa
     try:
         return _ask(store, ask, thorough)
     except DamagedIndexError as error:
-        store.index.damaged(str(error))
+        store.index.mark_damaged(str(error))
         return _ask(store, ask, thorough)
 
 

@@ -58,7 +58,7 @@ def follow_renames_by_git(store: Store, paths: Collection[str]) -> None:
     }
     if not new:
         return
-    before = _committed(store, sorted(committed - set(paths) - set(records.values())), seen)
+    before = _read_committed(store, sorted(committed - set(paths) - set(records.values())), seen)
     before |= {path: _last_version(store, path) for path in sorted(records.keys() - set(paths))}
     before = {path: raw for path, raw in before.items() if _is_unadopted(store, path, raw)}
     renamed = _follow(store, {path: atomic.digest(raw) for path, raw in before.items()}, new, before)
@@ -142,7 +142,7 @@ def _by_likeness(
     """Return where new files came from that were edited, too: by the lines that the last commit has of those gone."""
     if not gone or not new or len(gone) > _MOST_COMPARED or len(new) > _MOST_COMPARED:
         return {}
-    before = _committed(store, gone) if before is None else before
+    before = _read_committed(store, gone) if before is None else before
     pairs = [
         (_likeness(old, before.get(old), path, raw), path, old) for path, raw in new.items() for old in gone
     ]
@@ -178,7 +178,7 @@ def _last_version(store: Store, path: str) -> bytes:
     return next((raw for raw in found if raw is not None), b"")
 
 
-def _committed(store: Store, paths: Sequence[str], commit: str = "HEAD") -> dict[str, bytes]:
+def _read_committed(store: Store, paths: Sequence[str], commit: str = "HEAD") -> dict[str, bytes]:
     if store.places.repository is None or not paths:
         return {}
     from engram.adapters.git.read.versions import read_objects

@@ -89,7 +89,7 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
                 store.give_up_meaning(error)
             return Filled(done, left, f"{error.message} {error.hint}".strip())
         except DamagedIndexError as error:
-            store.index.damaged(str(error))
+            store.index.mark_damaged(str(error))
             return Filled(done)
         if progress is not None:
             progress(min(done, total), total)

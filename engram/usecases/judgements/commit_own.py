@@ -87,7 +87,7 @@ def commit_own(store: Store) -> bool:
             tip = new
         _write_mark(store, _Committed(tip or "", is_named, plan.files, store.clock.now().timestamp()))
         return bool(plan.changes)
-    raise ledger_branch.moved_again()
+    raise ledger_branch.move_error()
 
 
 def seconds_until_due(store: Store) -> float | None:
@@ -134,7 +134,7 @@ def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, si
     wanted = [entries[path].oid for path in raws if path in entries]
     wanted += [entries[path].oid for path in (create.ATTRIBUTES, ledger.ERASED) if path in entries]
     algorithm = layout.hash_name(repo)
-    there = ledger_branch.contents(repo, wanted, _expected(raws, known, algorithm))
+    there = ledger_branch.contents(repo, wanted, _expected_blobs(raws, known, algorithm))
     erased = erasure.parse(there[entries[ledger.ERASED].oid]) if ledger.ERASED in entries else frozenset()
     changes: dict[str, bytes | None] = {}
     for path, raw in raws.items():
@@ -143,7 +143,7 @@ def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, si
         if united != before:
             changes[path] = united or None
         files[path] = (len(raw), objects.blob_oid(united, algorithm))
-    changes |= _named(store, repo, entries, who, erased, is_new=bool(changes))
+    changes |= _name_changes(store, repo, entries, who, erased, is_new=bool(changes))
     before = there[entries[create.ATTRIBUTES].oid] if create.ATTRIBUTES in entries else b""
     attributes = create.with_attributes(before, [ledger_branch.UNION])
     if attributes != before:
@@ -165,14 +165,14 @@ def _own_contents(
     return raws, files
 
 
-def _expected(raws: dict[str, bytes], known: _Committed, algorithm: str) -> dict[str, bytes]:
+def _expected_blobs(raws: dict[str, bytes], known: _Committed, algorithm: str) -> dict[str, bytes]:
     """Return what need not be read of the branch, by blob id: the attributes, and what own files have grown from."""
     usual = create.with_attributes(b"", [ledger_branch.UNION])
     parts = (raw[: known.files[path][0]] for path, raw in raws.items() if path in known.files)
     return {objects.blob_oid(raw, algorithm): raw for raw in (usual, *parts)}
 
 
-def _named(
+def _name_changes(
     store: Store,
     repo: Repository,
     entries: dict[str, Entry],
@@ -186,14 +186,14 @@ def _named(
     A name is added along with lines alone: two copies of a clone under different names would go on changing it.
     """
     name = people.own_name(store) if store.settings.flag(NAME_KEY) else ""
-    said = " ".join(name.split())[:_LONGEST_NAME]
+    shown = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
     with store.lock:  # a thread may come by here while another one reads ledgers
-        store.judgements.set_meta(belief.OWN_NAME, ledger.person_name(said.encode("utf-8", "replace")))
-    if not said or not is_new:
+        store.judgements.set_meta(belief.OWN_NAME, ledger.person_name(shown.encode("utf-8", "replace")))
+    if not shown or not is_new:
         return {}
-    raw = f"{said}\n".encode("utf-8", "replace")
+    raw = f"{shown}\n".encode("utf-8", "replace")
     oid = objects.blob_oid(raw, layout.hash_name(repo))
     lacking = (path for path in who if path not in entries or entries[path].oid != oid)
     return {path: raw for path in lacking if erasure.source_of(path) not in erased}

@@ -53,7 +53,7 @@ def erase(store: Store, ids: Collection[str]) -> int:
             if ledger_branch.move(repo, branch, tip, new):
                 judgements.refresh(store)
                 return count
-    raise ledger_branch.moved_again()
+    raise ledger_branch.move_error()
 
 
 def _changes(repo: Repository, tip: str, ids: frozenset[str]) -> tuple[dict[str, bytes | None], int]:

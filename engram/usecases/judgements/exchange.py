@@ -52,7 +52,7 @@ class Exchanged(NamedTuple):
 
 def merge(store: Store, tips: Sequence[str]) -> bool:
     """Merge commits of remotes into the local branch; whether it moved. Raises GitError."""
-    return ledger_merge.bring_in(store.repository, branch_of(store), tips)
+    return ledger_merge.merge_tips(store.repository, branch_of(store), tips)
 
 
 def exchange(
@@ -129,7 +129,7 @@ class _Exchange:
         failure: RemoteError | None = None
         try:
             if self._target is not None:
-                known = remotes.tracked(self._repo, self._target) if fetched else None
+                known = remotes.tracked_commit(self._repo, self._target) if fetched else None
                 tips += ([known] if known else []) if fetched else self._fetch(self._target, self._timeout)
             if with_others:
                 tips += self._fetch_from_others()
@@ -160,7 +160,7 @@ class _Exchange:
 
     def _send(self, other: Counterpart) -> None:
         ours = ledger_branch.tip(self._repo, self._branch)
-        theirs = remotes.tracked(self._repo, other)
+        theirs = remotes.tracked_commit(self._repo, other)
         if ours is None or ours == theirs:
             return
         self._check_commits(outgoing(self._repo, theirs, ours))

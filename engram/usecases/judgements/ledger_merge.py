@@ -34,7 +34,7 @@ class _Tree(NamedTuple):
     contents: dict[str, bytes]
 
 
-def bring_in(repo: Repository, branch: str, tips: Sequence[str]) -> bool:
+def merge_tips(repo: Repository, branch: str, tips: Sequence[str]) -> bool:
     """Merge commits into the local branch of judgements; whether it moved. Raises GitError."""
     if not tips:
         return False
@@ -49,7 +49,7 @@ def bring_in(repo: Repository, branch: str, tips: Sequence[str]) -> bool:
             return False
         if ledger_branch.move(repo, branch, ours, new):
             return True
-    raise ledger_branch.moved_again()
+    raise ledger_branch.move_error()
 
 
 def merge_commits(repo: Repository, one: str, other: str) -> str:
@@ -64,7 +64,7 @@ def merge_commits(repo: Repository, one: str, other: str) -> str:
     parents = [other] if one in bases else [one] if other in bases else sorted((one, other))
     upon = parents[0]
     rest = other if upon == one else one
-    made = _merged(repo, upon, rest, bases[0] if bases else None)
+    made = _merge_trees(repo, upon, rest, bases[0] if bases else None)
     if len(parents) == 1 and not made.edits:
         return upon
     message = "" if len(parents) == 2 else f"{ledger.RESTORED}\n"
@@ -86,7 +86,7 @@ def check_is_ledger(repo: Repository, commit: str) -> None:
         )
 
 
-def _merged(repo: Repository, upon: str, rest: str, base: str | None) -> _Tree:
+def _merge_trees(repo: Repository, upon: str, rest: str, base: str | None) -> _Tree:
     found = differences(repo, upon, rest)
     lists = [path for path in found if path == ledger.ERASED]
     ledgers = [path for path in found if ledger.source_of(path) is not None]
@@ -94,7 +94,7 @@ def _merged(repo: Repository, upon: str, rest: str, base: str | None) -> _Tree:
     _unite(repo, {path: found[path] for path in ledgers}, made)
     others = {path: one for path, one in found.items() if path not in {*ledgers, *lists}}
     _choose(repo, others, base, made)
-    erased = _erased(repo, upon, found.get(ledger.ERASED))
+    erased = _read_erased(repo, upon, found.get(ledger.ERASED))
     if lists:
         made.edits[ledger.ERASED] = objects.Entry(objects.PLAIN, "")
         made.contents[ledger.ERASED] = erasure.render(erased)
@@ -129,7 +129,7 @@ def _choose(repo: Repository, found: Mapping[str, Difference], base: str | None,
             made.edits[path] = max(one, other, key=lambda entry: entry or ("", ""))
 
 
-def _erased(repo: Repository, commit: str, lists: Difference | None) -> frozenset[str]:
+def _read_erased(repo: Repository, commit: str, lists: Difference | None) -> frozenset[str]:
     """Return what a commit lists as erased, or, where two differ in that, what at least one of them does."""
     found = lists or (objects.entries(repo, commit, [ledger.ERASED]).get(ledger.ERASED),)
     oids = dict.fromkeys(one.oid for one in found if one and one.mode in REGULAR)

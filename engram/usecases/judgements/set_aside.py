@@ -25,7 +25,7 @@ class Ignored(NamedTuple):
 def list_ignored(store: Store) -> list[Ignored]:
     """Return the sources that are set aside, by id. Raises StoreError, GitError."""
     judgements.refresh(store)
-    listed = sorted(judgements.ignored(store))
+    listed = sorted(judgements.ignored_sources(store))
     names = store.judgements.names() if listed else {}
     return [Ignored(one, names.get(one, ""), len(store.judgements.of_source(one))) for one in listed]
 
@@ -43,13 +43,13 @@ def ignore(store: Store, sources: Collection[str]) -> int:
             )
         if one == store.known_source_id:
             raise UsageError("That is this clone's own id.", "`engram undo` takes back your own judgements.")
-    known = judgements.ignored(store)
+    known = judgements.ignored_sources(store)
     return _replace(store, known | set(sources)) and len(set(sources) - known)
 
 
-def heed(store: Store, sources: Collection[str]) -> int:
+def restore_sources(store: Store, sources: Collection[str]) -> int:
     """Let sources count again; return how many. Raises NotFoundError for one that is not set aside, StoreError, GitError."""
-    known = judgements.ignored(store)
+    known = judgements.ignored_sources(store)
     for one in sources:
         if one not in known:
             raise NotFoundError(
@@ -62,7 +62,7 @@ def heed(store: Store, sources: Collection[str]) -> int:
 def _replace(store: Store, listed: frozenset[str]) -> bool:
     """Write the list, and bring what is shown up to date. Return whether it differs from before."""
     with store.lock:
-        if listed == judgements.ignored(store):
+        if listed == judgements.ignored_sources(store):
             return False
         store.ledgers.change(ledger.IGNORED, lambda _: erasure.render(listed))
         judgements.refresh(store)

@@ -101,7 +101,7 @@ def list_hits(
     entries with a moment, or a command, file, tool or error that one of them fits.
     Raises UsageError, ValidationError, StoreError.
     """
-    checked, tail = _checked(store, where, categories, status, tags), _order(sort, limit, offset)
+    checked, tail = _add_conditions(store, where, categories, status, tags), _order(sort, limit, offset)
 
     def ask(generation: Generation) -> tuple[list[Hit], int]:
         found = checked if when is None else checked._replace(ids=_with_moments(generation, when))
@@ -128,7 +128,7 @@ def list_packed(
     With a limit and without any condition the number is that of all texts: quick, but two files with the same id count
     twice.
     """
-    condition, values = _checked(store, where, categories, status, tags).sql()
+    condition, values = _add_conditions(store, where, categories, status, tags).sql()
     tail = _order(sort, limit, 0)
 
     def ask(generation: Generation) -> tuple[list[str], list[bytes], int]:
@@ -162,7 +162,7 @@ def list_lore(store: Store, **options: object) -> Listing:
     return Listing(tuple([one._replace(lore=lore, counted=what) for one, lore, what in each]), total)
 
 
-def _checked(
+def _add_conditions(
     store: Store, where: Filter, categories: Sequence[str], status: str, tags: Sequence[str]
 ) -> Filter:
     """Add conditions given as words to a filter. Raises UsageError, ValidationError."""
@@ -182,9 +182,9 @@ def _checked(
 
 def _with_moments(generation: Generation, event: str) -> tuple[str, ...]:
     """Return the ids of entries with a moment; with a text those with a moment that it is as a command, file, tool or error."""
-    from engram.domain.agents.moment_match import described, fitting
+    from engram.domain.agents.moment_match import fitting, parse_event
 
-    moment = described(event) if event.strip() else None
+    moment = parse_event(event) if event.strip() else None
     hits = generation.catalog.select("\"when\" != ''")
     return tuple(hit.id for hit in hits if moment is None or fitting(moment, hit.when.split("\n")))
 

@@ -49,7 +49,7 @@ def resolve(store: Store, name: str) -> Found:
     else:
         lore_id = _by_id(store, name) or _by_note(store, name) or _by_words(store, name, state.refs(session))
         ref = state.ref(session, lore_id=lore_id)
-    home = _surfaced_from(store, ref) if ref else store
+    home = _store_of(store, ref) if ref else store
     path = _known_place(home, lore_id)
     if path:
         judgements.look(home)
@@ -66,7 +66,7 @@ def home_of(store: Store, name: str) -> Store:
     except NotFoundError:
         number = refs.ref_number(name)
         ref = store.session_state.ref(store.caller.session, number=number) if number else None
-        return store if ref is None else _surfaced_from(store, ref)
+        return store if ref is None else _store_of(store, ref)
 
 
 def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
@@ -115,7 +115,7 @@ def _that_took_in(store: Store, lore_id: str) -> Hit | None:
 
 def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
     """Yield the stores to look in, in order; each is opened only when those before it did not have the lore."""
-    first = store if ref is None else _surfaced_from(store, ref)
+    first = store if ref is None else _store_of(store, ref)
     yield first
     if first is not store:
         yield store
@@ -124,7 +124,7 @@ def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
             yield other
 
 
-def _surfaced_from(store: Store, ref: Ref) -> Store:
+def _store_of(store: Store, ref: Ref) -> Store:
     """Return the store that a ref is of; `store` itself where the call named its scope, or that one cannot be opened."""
     if store.stand.named and store.places.scope != store.stand.scope:
         return store
@@ -193,7 +193,7 @@ def _by_note(store: Store, name: str) -> str:
 
 
 def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
-    matches = refs.match_snippet(name, _seen(store, surfaced))
+    matches = refs.match_snippet(name, _load_seen(store, surfaced))
     if len(matches) > 1:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
     if not matches:
@@ -205,7 +205,7 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     return matches[0].id
 
 
-def _seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
+def _load_seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
     found = []
     for ref in surfaced:
         try:

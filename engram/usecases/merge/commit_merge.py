@@ -199,7 +199,7 @@ def _check_incoming_files(
 
 def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
     """Return the merge with what it leaves out of the work tree, and with files that need not stay out any more."""
-    repo, known = store.repository, travel.left_out(store.places.state)
+    repo, known = store.repository, travel.read_left_out(store.places.state)
     files = {path: found.after for path, found in merge.changes.items() if found.after is not None}
     left_out = {path: why for path, why in plan.left_out.items() if path in files}
     before = objects.entries(repo, merge.commit, [path for path in known if path not in merge.changes])

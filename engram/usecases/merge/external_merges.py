@@ -21,7 +21,7 @@ from engram.adapters.git.write.merging import REPAIRS, foreign_merges
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.judgements.tally import accounts_of, without_accounts
-from engram.domain.merge.merge import NEVER, united
+from engram.domain.merge.merge import NEVER, union_of
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
@@ -100,7 +100,7 @@ class _Repair:
             if there is None or now is None or wanted is None or there == wanted:
                 continue  # deleted or moved by somebody since, or as it should be
             now = self._files.get(path, now)
-            repaired = self._repaired(path, there, now, wanted, [side for side in sides if side])
+            repaired = self._repair_file(path, there, now, wanted, [side for side in sides if side])
             if repaired is not None and repaired != now:
                 self._files[path], self._entries[path] = repaired, found[1][path]
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
@@ -146,7 +146,7 @@ class _Repair:
     def _is_by_fields(self, path: str) -> bool:
         return sync_plan.is_by_fields(path, self._store.places.folder)
 
-    def _repaired(
+    def _repair_file(
         self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]
     ) -> bytes | None:
         """Return the file as it is now, with what the merge made of it (`there`) replaced by what the rules make (`wanted`)."""
@@ -164,7 +164,7 @@ class _Repair:
             return None
         lore, more = file.lore, other.lore
         judgements.keep_accounts(self._store, [*accounts_of(lore), *accounts_of(more)])
-        after = lore._replace(merged_from=united(lore.merged_from, more.merged_from))
+        after = lore._replace(merged_from=union_of(lore.merged_from, more.merged_from))
         if after == lore:
             return now
         try:

@@ -37,7 +37,7 @@ def check_files(
     """
     size_of = _sizes(repo, files, known)
     left_out: dict[str, str] = {}
-    for path, found in _judged(files, size_of, folder):
+    for path, found in _find_refusals(files, size_of, folder):
         if found.stops:
             raise SyncBlockedError(f"{whose} {path[:200]!r} {found.why}; {so}.", _HINT)
         left_out[path] = found.why
@@ -52,14 +52,14 @@ def check_files(
 
 def judge_files(repo: Repository, files: Mapping[str, Entry], folder: str) -> dict[str, sync_plan.Refusal]:
     """Return which of these files others would refuse, each with why."""
-    return dict(_judged(files, _sizes(repo, files, None), folder))
+    return dict(_find_refusals(files, _sizes(repo, files, None), folder))
 
 
 def _sizes(repo: Repository, files: Mapping[str, Entry], known: Mapping[str, bytes] | None) -> dict[str, int]:
     return sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"), known)
 
 
-def _judged(
+def _find_refusals(
     files: Mapping[str, Entry], size_of: Mapping[str, int], folder: str
 ) -> Iterator[tuple[str, sync_plan.Refusal]]:
     for path, entry in sorted(files.items()):

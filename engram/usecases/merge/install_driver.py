@@ -69,13 +69,13 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
 def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
     """Return which of `attributes` and `command` git lacks, or has for another interpreter."""
     from engram.adapters.git.write.create import read_attributes, with_attributes
-    from engram.adapters.git.write.merge_driver import configured
+    from engram.adapters.git.write.merge_driver import configured_command
 
     file, lines = _attributes(repository, folder, root)
     content = read_attributes(file)
     has_attributes = with_attributes(content, lines) == content
     missing = () if has_attributes else ("attributes",)
-    return missing if configured(repository) == driver_command() else (*missing, "command")
+    return missing if configured_command(repository) == driver_command() else (*missing, "command")
 
 
 def _attributes(repository: Repository, folder: str, root: str) -> tuple[str, list[str]]:

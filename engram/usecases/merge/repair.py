@@ -55,12 +55,12 @@ class _Versions(NamedTuple):
     heads: tuple[str, str] | None = None
 
 
-def marked(store: Store, paths: list[str]) -> list[str]:
+def marked_files(store: Store, paths: list[str]) -> list[str]:
     """Return the files (store paths) that hold conflict markers, and those that git could not merge."""
     found = [path for path in paths if _has_markers(store, path)]
     if store.places.repository is not None:
         with contextlib.suppress(GitError):  # a damaged index is reported where something depends on it
-            found += [path for path in _unmerged(store) if path not in found]
+            found += [path for path in _unmerged_paths(store) if path not in found]
     return found
 
 
@@ -115,14 +115,14 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
 
 
 def _from_index(store: Store, path: str) -> _Versions | None:
-    from engram.adapters.git.read.unmerged import unmerged
+    from engram.adapters.git.read.unmerged import list_unmerged
     from engram.adapters.git.read.versions import read_objects
     from engram.adapters.git.run.layout import read_head
     from engram.adapters.git.write.merge_driver import merge_head, merged_heads
 
     repository = repository_of(store)
     name = in_git(store, path)
-    stages = unmerged(repository, name).get(name)
+    stages = list_unmerged(repository, name).get(name)
     if stages is None:
         return None
     base, ours, theirs = (read_objects(repository, [oid])[0] if oid else None for oid in stages)
@@ -206,16 +206,16 @@ def _id_of(store: Store, path: str, raw: bytes) -> str:
         return ""
 
 
-def _unmerged(store: Store) -> list[str]:
+def _unmerged_paths(store: Store) -> list[str]:
     """Return the store paths that git left unmerged and that nobody has changed since."""
-    from engram.adapters.git.read.unmerged import unmerged
+    from engram.adapters.git.read.unmerged import list_unmerged
     from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     if not os.path.exists(os.path.join(repository.git_dir, "index")):
         return []
     found = []
-    for name, stages in unmerged(repository, in_git(store, store.places.folder)).items():
+    for name, stages in list_unmerged(repository, in_git(store, store.places.folder)).items():
         path = in_store(store, name)
         raw = _read(store, path)
         sides = read_objects(repository, [oid for oid in (stages.ours, stages.theirs) if oid])

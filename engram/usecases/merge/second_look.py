@@ -49,12 +49,12 @@ class SecondLook:
             lore = file.lore
             for conflict in lore.conflicts:
                 if conflict.field == "content" and not (conflict.source or conflict.kept_source):
-                    lore = self._decided(path, lore, conflict)
+                    lore = self._decide_again(path, lore, conflict)
             return codec.rewrite(file, lore, self._categories) if lore != file.lore else None
         except (GitError, LoreFileError):
             return None
 
-    def _decided(self, path: str, lore: Lore, conflict: Conflict) -> Lore:
+    def _decide_again(self, path: str, lore: Lore, conflict: Conflict) -> Lore:
         """Return the entry with one conflict decided again, if the commit that brought it had one parent with the file."""
         for commit in edits_of(self._repo, self._head, [], [path])[path]:
             after, before = (
@@ -65,11 +65,11 @@ class SecondLook:
                 break  # its file was at another path
             if not any(_has(one, conflict) for one in before):
                 if len(before) == 1 and after is not None and before[0] is not None:
-                    return self._ranked(commit.oid, path, lore, (before[0].content, after.content), conflict)
+                    return self._rank(commit.oid, path, lore, (before[0].content, after.content), conflict)
                 break
         return lore
 
-    def _ranked(self, commit: str, path: str, lore: Lore, texts: tuple[str, str], conflict: Conflict) -> Lore:
+    def _rank(self, commit: str, path: str, lore: Lore, texts: tuple[str, str], conflict: Conflict) -> Lore:
         """Return the entry with the later of two versions standing: that of a commit, and that below it.
 
         `texts` are those of the file before and after the commit.

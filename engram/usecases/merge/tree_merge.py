@@ -295,8 +295,8 @@ class _FoldFollower:
     def run(self) -> dict[str, tuple[Entry, bytes | None]]:
         """Return what changes, by path."""
         for path, item in self._deleted.items():
-            lost, host = self._parsed(path, item.raw), self._last_host(path)
-            file = self._parsed(host, self._bytes(host)) if lost and host else None
+            lost, host = self._parse(path, item.raw), self._last_host(path)
+            file = self._parse(host, self._bytes(host)) if lost and host else None
             if lost is None or file is None:
                 continue
             self.accounts += accounts_of(lost.lore)
@@ -313,7 +313,7 @@ class _FoldFollower:
         seen = {path}
         while path in self._deleted:
             item = self._deleted[path]
-            lost = self._parsed(path, item.raw)
+            lost = self._parse(path, item.raw)
             path = self._hosts[id(item.deleted_by)].get(lost.lore.id, "") if lost else ""
             if path in seen or not path:
                 return ""
@@ -332,7 +332,7 @@ class _FoldFollower:
         found: dict[str, str] = {}
         for path, entry in entries.items():
             raw = contents[entry.oid]
-            file = self._parsed(path, raw) if b"merged_from" in raw else None
+            file = self._parse(path, raw) if b"merged_from" in raw else None
             for lore_id in file.lore.merged_from if file is not None else ():
                 found.setdefault(lore_id, path)
         return found
@@ -352,7 +352,7 @@ class _FoldFollower:
         entry = self._entry(path)
         return known or self._read([entry.oid])[entry.oid]
 
-    def _parsed(self, path: str, raw: bytes) -> LoreFile | None:
+    def _parse(self, path: str, raw: bytes) -> LoreFile | None:
         try:
             return codec.read(raw, path, self._rules.categories, datetime.fromtimestamp(0, UTC))
         except LoreFileError:

@@ -52,15 +52,15 @@ def begin(
             check_name_is_free(repo)
             known, unasked = at_remotes(repo, timeout, step)
             if known:
-                remote = _chosen(known)
-                _checked(repo, known[remote])
-                hidden_tree.take(repo, remote, known[remote])
+                remote = _choose_remote(known)
+                _check_commit(repo, known[remote])
+                hidden_tree.create_from_remote(repo, remote, known[remote])
                 begun = Begun(remote, "")
             else:
                 files = {CONFIG_NAME: config, ".gitattributes": attributes(folder)}
                 hidden_tree.begin(repo, files, "Start an Engram store", moment)
                 begun = Begun("", unasked)
-        put_in_place(repo)
+        check_out(repo)
     return begun
 
 
@@ -90,7 +90,7 @@ def at_remotes(
     return known, unasked
 
 
-def put_in_place(repo: Repository) -> Repository:
+def check_out(repo: Repository) -> Repository:
     """Check the branch out into the hidden work tree, which appears whole.
 
     What the write journal holds and git does not is written too, so that nothing looks deleted. Call it under the
@@ -101,8 +101,8 @@ def put_in_place(repo: Repository) -> Repository:
     commit = hidden_tree.tip(repo)
     if commit is None:
         raise lore_branch.deleted_branch_error(repo)
-    entries, folder, left_out = _checked(repo, commit)
-    elsewhere = hidden_tree.checked_out_at(repo)
+    entries, folder, left_out = _check_commit(repo, commit)
+    elsewhere = hidden_tree.find_checkout(repo)
     if elsewhere is not None:
         raise StoreError(
             f"The branch {lore_branch.BRANCH} is checked out at {elsewhere}.",
@@ -130,12 +130,12 @@ def restore(common_dir: str) -> Repository:
         repo = layout.repository_at(common_dir)
         assert repo is not None
         if found is None:
-            found = put_in_place(repo)
+            found = check_out(repo)
         if not has_config:
             commit = layout.read_head(found).oid
             if commit is None:
                 raise lore_branch.deleted_branch_error(found)
-            left_out = travel.left_out(lore_branch.state_in(common_dir))
+            left_out = travel.read_left_out(lore_branch.state_in(common_dir))
             _write_missing(found, checkout.files_of(found, commit), common_dir, left_out)
         return found
 
@@ -180,7 +180,7 @@ def check_name_is_free(repo: Repository) -> None:
         )
 
 
-def _chosen(known: dict[str, str]) -> str:
+def _choose_remote(known: dict[str, str]) -> str:
     if "origin" in known or len(known) == 1:
         return "origin" if "origin" in known else next(iter(known))
     raise UsageError(
@@ -189,7 +189,7 @@ def _chosen(known: dict[str, str]) -> str:
     )
 
 
-def _checked(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str, dict[str, str]]:
+def _check_commit(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str, dict[str, str]]:
     """Return the files of a commit, its lore folder, and which of the files stay out of the work tree.
 
     Raises StoreError, SyncBlockedError where it may not be checked out.

@@ -11,10 +11,10 @@ def quarantine_new_store(root: str) -> None:
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run.layout import read_head
     from engram.usecases.admission.incoming_quarantine import quarantine_incoming, record_arrivals
-    from engram.usecases.opening.store_layout import locate_root, opened
+    from engram.usecases.opening.store_layout import locate_root, make_store
     from engram.usecases.store.store import Caller, Clock
 
-    store = opened(locate_root(root), Clock(), Caller("clone", ""))
+    store = make_store(locate_root(root), Clock(), Caller("clone", ""))
     try:
         store.files.recover()
         repo = store.repository

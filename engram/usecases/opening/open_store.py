@@ -9,10 +9,10 @@ from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write import lore_branch
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, UsageError
-from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
+from engram.domain.scopes import PROJECT, SESSION, USER, check_scope, scope_named
 from engram.domain.settings import BUILT_IN_SCOPES
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.opening.store_layout import Located, enclosing_store, locate_root, opened
+from engram.usecases.opening.store_layout import Located, enclosing_store, locate_root, make_store
 from engram.usecases.store.store import DEDICATED, Caller, Clock, Stand, Store
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def open_store(
     """
     clock = clock or Clock()
     if scope and scope not in BUILT_IN_SCOPES:
-        checked_scope(config_file.load(None), scope)
+        check_scope(config_file.load(None), scope)
     here = locate(path, scope, working or os.getcwd(), start)
     home = here.places
     stand = Stand(home.root, home.state, home.scope, bool(path or scope))
     if not scope or scope == home.scope:
-        store = opened(here, clock, caller)
+        store = make_store(here, clock, caller)
     else:
         store = open_scope(scope, stand, here.settings.settings, clock, caller, make=True)
         store.session_state = StateDatabase(stand.state, store.degraded.append)
@@ -111,7 +111,7 @@ def open_scope(
 
     Raises NotFoundError where there is none, UsageError for an unknown name, StoreError, ConfigError.
     """
-    if checked_scope(settings, name) == SESSION:
+    if check_scope(settings, name) == SESSION:
         from engram.usecases.opening.session_store import session_places, touch
 
         session = Store(session_places(stand.state, caller.session), settings, clock, caller)
@@ -119,8 +119,8 @@ def open_scope(
         return session
     root = own_store() if make and name == USER else scope_root(name, stand, settings)
     if not root or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        raise _not_there(name, settings)
-    store = opened(locate_root(root, name), clock, caller)
+        raise _missing_scope_error(name, settings)
+    store = make_store(locate_root(root, name), clock, caller)
     store.files.recover()
     return store
 
@@ -134,7 +134,7 @@ def scope_root(name: str, stand: Stand, settings: Settings) -> str:
     return places.user_store() if name == USER else places.team_store(name, scope_named(settings, name).path)
 
 
-def _not_there(name: str, settings: Settings) -> NotFoundError:
+def _missing_scope_error(name: str, settings: Settings) -> NotFoundError:
     if name == PROJECT:
         return NotFoundError("There is no project store here.", "Create one: engram init")
     if name == USER:

@@ -7,7 +7,7 @@ import sqlite3
 
 from engram.adapters.files import places
 from engram.domain.errors import EngramError
-from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_names
+from engram.domain.scopes import PROJECT, SESSION, USER, check_scope, scope_names
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.session_store import has_sessions, session_root, touch
 
@@ -26,7 +26,7 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     """
     if name in ("", store.places.scope):
         return store
-    name = checked_scope(store.settings, name)
+    name = check_scope(store.settings, name)
     if name == store.places.scope:
         return store
     # A server has many sessions: each has a store of its own under the one name.
@@ -75,7 +75,7 @@ def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list
     `wanted` names them. By default a store that the call named is asked with its session; otherwise all there are.
     Raises UsageError for an unknown name, and what is wrong with the only one that was wanted.
     """
-    names = [checked_scope(store.settings, name) for name in dict.fromkeys(wanted)] or _default(store)
+    names = [check_scope(store.settings, name) for name in dict.fromkeys(wanted)] or _default(store)
     if names == [store.places.scope]:
         return [store]
     names.sort(key=lambda name: name != store.places.scope)
@@ -88,11 +88,11 @@ def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list
         except TROUBLE as error:
             if len(names) == 1:
                 raise
-            notes.append(left_out(name, error))
+            notes.append(describe_omission(name, error))
     return found
 
 
-def left_out(name: str, error: Exception) -> str:
+def describe_omission(name: str, error: Exception) -> str:
     """Return the note that a scope could not be asked."""
     words = f"{error.message} {error.hint}".strip() if isinstance(error, EngramError) else str(error)
     return f"{name} was left out: {words}"

@@ -39,7 +39,7 @@ class Located(NamedTuple):
     settings: InForce
 
 
-def opened(found: Located, clock: Clock, caller: Caller) -> Store:
+def make_store(found: Located, clock: Clock, caller: Caller) -> Store:
     """Make the store object of a store that was found; nothing is recovered yet."""
     store = Store(found.places, found.settings.settings, clock, caller)
     store.held_back, store.notes = found.settings.held_back, found.settings.trouble
@@ -79,7 +79,7 @@ def locate_root(root: str, scope: str = "") -> Located:
     """Return the store at `root`; without a scope it is the one that the settings say."""
     repository = find_repository(root)
     if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        repository = _restored(root) or repository
+        repository = _restore_hidden_tree(root) or repository
     own = state_folder(root, repository)
     state = writable_folder(own)
     make_state(state, outside_git=repository is None)
@@ -152,7 +152,7 @@ def _is_on_branch(root: str, repository: Repository) -> bool:
     return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
 
 
-def _restored(root: str) -> Repository | None:
+def _restore_hidden_tree(root: str) -> Repository | None:
     """Restore a hidden work tree that has vanished and return its repository; None for any other store."""
     common_dir = lore_branch.common_dir_of(root)
     if common_dir is None:

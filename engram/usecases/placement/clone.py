@@ -46,9 +46,9 @@ def clone(
     An empty repository becomes a new store that the first sync pushes. `timeout` in seconds. Raises UsageError,
     RemoteError, SyncBlockedError (nothing is left behind then), StoreError.
     """
-    url = absolute(remotes.checked_url(url))
+    url = absolute(remotes.check_url(url))
     root = os.path.abspath(path or _name(url))
-    was_there = _checked_target(root)
+    was_there = _check_target(root)
     report = step or (lambda _what: None)
     try:
         _make_parent(root)
@@ -69,7 +69,7 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     assert repo is not None
     head = _head_of_lore(repo)
     if head.oid is None:
-        create.never_convert(repo, FOLDER)
+        create.disable_conversion(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
     incoming_paths.check_commits(repo, None, head.oid, incoming_paths.NOT_CLONED)
@@ -129,7 +129,7 @@ def _name(url: str) -> str:
     return name
 
 
-def _checked_target(root: str) -> bool:
+def _check_target(root: str) -> bool:
     """Return whether the folder is there already (empty)."""
     if not os.path.lexists(root):
         return False

@@ -8,7 +8,7 @@ from engram.adapters.files import config_file, places
 from engram.adapters.git.run import failures
 from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
-from engram.domain.scopes import checked_team_name, past_retention, scope_named
+from engram.domain.scopes import check_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
@@ -56,7 +56,7 @@ class Added(NamedTuple):
 def list_scopes(store: Store) -> list[Listed]:
     """Return every scope that there could be from here, in the order session, project, user, teams."""
     with store.lock:
-        return [_listed(store, name) for name in scopes.reachable_scopes(store)]
+        return [_describe_scope(store, name) for name in scopes.reachable_scopes(store)]
 
 
 def add_scope(
@@ -75,7 +75,7 @@ def add_scope(
     Raises UsageError for a name that exists or is invalid, ConfigError, RemoteError, SyncBlockedError, StoreError.
     """
     settings = config_file.load(None)
-    if checked_team_name(name) in settings.teams():
+    if check_team_name(name) in settings.teams():
         raise UsageError(f"There is a scope {name} already.", f"engram scope remove {name}")
     path = os.path.abspath(os.path.expanduser(path)) if path else ""
     root = places.team_store(name, path)
@@ -122,7 +122,7 @@ def clone_missing(
         clone(scope.url, root, timeout=timeout, step=step)
 
 
-def _listed(store: Store, name: str) -> Listed:
+def _describe_scope(store: Store, name: str) -> Listed:
     scope = scope_named(store.settings, name)
     found = Listed(
         name, scope.kind, scopes.root_of(store, name), scope.weight, scope.readonly, scope.retention_days,
@@ -203,7 +203,7 @@ def _is_pushed(root: str) -> bool:
     if repo is None or os.path.realpath(repo.worktree) != os.path.realpath(root):
         return False
     head = layout.read_head(repo)
-    theirs = remotes.tracked(repo, remotes.counterpart(repo, head.branch or ""))
+    theirs = remotes.tracked_commit(repo, remotes.counterpart(repo, head.branch or ""))
     if theirs is None or head.oid is None or run(repo, "status", "--porcelain", "-uall").stdout:
         return False
     return not run(repo, "rev-list", "--max-count=1", f"{theirs}..{head.oid}").stdout

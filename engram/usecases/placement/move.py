@@ -72,18 +72,18 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
             f"All markdown of {places.root} is lore, in place: it is not moved.",
             "Copy it instead: make another store with `engram init`, and `engram import` this folder there.",
         )
-    left = source.remembered(places.state) if places.placement == placement else None
+    left = source.read_left(places.state) if places.placement == placement else None
     if left is not None:
-        return _unfinished(store, left, End(places.root, placement))
+        return _plan_removal(store, left, End(places.root, placement))
     if places.placement == placement:
         raise UsageError(f"{places.root} has the placement {placement} already.", "Nothing was moved.")
     source.check(store)
     end = _end(store, placement, os.path.abspath(path or os.getcwd()), named=bool(path))
-    left = source.remembered(_state_at(end))
+    left = source.read_left(_state_at(end))
     if left == source.left_by(places) and (
         placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))
     ):
-        return _unfinished(store, left, end)
+        return _plan_removal(store, left, end)
     _check(store, end)
     commits = source.commits(store)
     return Plan(
@@ -92,7 +92,7 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
         _count(store),
         commits,
         _steps(store, end, commits),
-        _kept(store),
+        _describe_kept(store),
     )
 
 
@@ -101,12 +101,12 @@ def move(store: Store, wanted: Plan) -> Plan:
     if wanted.left is None:
         with source.at_rest(store):
             _make(store, wanted.end)
-            source.give_up(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
+            source.remove_left(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
     else:
         describe(
             wanted.end.path, "project"
         )  # where the kill came before the hidden work tree was there, it is now
-        source.give_up(wanted.left, wanted.end.path, _state_at(wanted.end))
+        source.remove_left(wanted.left, wanted.end.path, _state_at(wanted.end))
     repo = layout.repository_at(wanted.end.path)
     if repo is not None:
         copying.forget(repo)
@@ -175,7 +175,7 @@ def _state_at(end: End) -> str:
     return state_folder(end.path, layout.find_repository(end.path))
 
 
-def _unfinished(store: Store, left: source.Left, end: End) -> Plan:
+def _plan_removal(store: Store, left: source.Left, end: End) -> Plan:
     """Return the plan for a move whose new place is complete: only the old one has to be given up."""
     start = End(left.root, left.placement)
     found = _count(store)
@@ -215,7 +215,7 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     return (*first, f"leave {places.root} as it is, for you to delete")
 
 
-def _kept(store: Store) -> str:
+def _describe_kept(store: Store) -> str:
     return _what_stays(source.left_by(store.places))
 
 

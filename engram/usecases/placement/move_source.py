@@ -91,7 +91,7 @@ def at_rest(store: Store) -> Iterator[None]:
 def check(store: Store, *, settled: bool = False) -> None:
     """Raise StoreError or GitError where the store cannot be moved as it is; `settled` says that all was committed."""
     from engram.adapters.git.read.snapshot import outside_changes
-    from engram.adapters.git.read.unmerged import unmerged
+    from engram.adapters.git.read.unmerged import list_unmerged
     from engram.usecases.store.commit import has_work
 
     places, repo = store.places, _repository(store)
@@ -105,7 +105,7 @@ def check(store: Store, *, settled: bool = False) -> None:
         )
     lore_branch.check_head(repo, layout.read_head(repo))
     if places.placement == IN_TREE:
-        left = [*unmerged(repo, inside(places, places.folder))]
+        left = [*list_unmerged(repo, inside(places, places.folder))]
         if left:
             raise StoreError(f"{left[0]} is not merged; nothing was moved.", "Resolve it with git first.")
         return
@@ -129,7 +129,7 @@ def commits(store: Store) -> int:
     return copying.count(repo, head, path) if head else 0
 
 
-def bring(store: Store, repo: Repository) -> str | None:
+def copy_history(store: Store, repo: Repository) -> str | None:
     """Copy the store's history into another repository, at `copying.REF`; return its last commit, None without any."""
     places, own = store.places, _repository(store)
     head = layout.read_head(own)
@@ -168,7 +168,7 @@ def last_changes(
 def config_for(store: Store, placement: str) -> bytes:
     """Return the store's own settings, but for the placement."""
     path = os.path.join(store.places.root, CONFIG_NAME)
-    return config_file.changed(atomic.read(path), {"store.placement": placement}, path)
+    return config_file.set_values(atomic.read(path), {"store.placement": placement}, path)
 
 
 def files(root: str, folder: str) -> dict[str, bytes]:
@@ -191,7 +191,7 @@ def inside(places: Places, path: str) -> str:
     return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
 
 
-def bring_judgements(store: Store, repo: Repository) -> None:
+def copy_judgements(store: Store, repo: Repository) -> None:
     """Give another repository what the branch of judgements holds; this clone's own lines come with its state.
 
     Raises GitError.
@@ -200,7 +200,7 @@ def bring_judgements(store: Store, repo: Repository) -> None:
     if not ref or repo.common_dir == own.common_dir:
         return
     tip = copying.fetch(repo, own.common_dir, ref, copying.JUDGEMENTS)
-    ledger_merge.bring_in(repo, judgements.branch_of(store), [tip])
+    ledger_merge.merge_tips(repo, judgements.branch_of(store), [tip])
     copying.forget(repo, copying.JUDGEMENTS)
 
 
@@ -217,7 +217,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source", 0o600)
     store.state.copy_to(state)
     store.ledgers.copy_to(LedgerFolder(state))
-    if aside := judgements.ignored(store):
+    if aside := judgements.ignored_sources(store):
         LedgerFolder(state).change(ledger.IGNORED, lambda _: erasure.render(aside))
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
@@ -226,7 +226,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     )
 
 
-def remembered(state: str) -> Left | None:
+def read_left(state: str) -> Left | None:
     """Return the place that was left for the store with this state folder and is not removed yet."""
     try:
         return Left(**json.loads(atomic.read(os.path.join(state, _MARK))))
@@ -234,7 +234,7 @@ def remembered(state: str) -> Left | None:
         return None
 
 
-def give_up(left: Left, root: str, state: str) -> None:
+def remove_left(left: Left, root: str, state: str) -> None:
     """Remove the place that was left; `root` and `state` are those of the new one, which is complete. Branches stay.
 
     Doing it again finishes what a kill cut short. Raises StoreError.
@@ -262,7 +262,7 @@ def remove_hidden(common_dir: str) -> None:
         if os.path.isdir(root):
             shutil.rmtree(old, ignore_errors=True)
             os.rename(root, old)
-        _deleted(lore_branch.state_in(common_dir))
+        _delete(lore_branch.state_in(common_dir))
         hidden_tree.discard(common_dir)
 
 
@@ -278,7 +278,7 @@ def _remove_files(left: Left, new_root: str) -> None:
         except NotFoundError:
             moved = False
         if moved:
-            _deleted(os.path.join(left.root, *path.split("/")))
+            _delete(os.path.join(left.root, *path.split("/")))
         else:
             others.append(path)
     if others:
@@ -299,10 +299,10 @@ def _empty(state: str, *kept: str) -> None:
         path = os.path.join(state, name)
         if name in _NEIGHBOURS or name in kept:
             continue
-        _deleted(path)
+        _delete(path)
 
 
-def _deleted(path: str) -> None:
+def _delete(path: str) -> None:
     if os.path.isdir(path):
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -51,18 +51,18 @@ def check_branch(repo: Repository) -> None:
 
 def to_branch(store: Store, repo: Repository) -> str:
     """Put the store on the branch of the repository, and return its new root. Raises StoreError, GitError, SyncBlockedError."""
-    from engram.usecases.opening.branch_placement import making, put_in_place
+    from engram.usecases.opening.branch_placement import check_out, making
 
     with making(repo.common_dir):
         check_branch(repo)
         tip = _last_commit(store, repo, BRANCH)
         run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)
-        source.bring_judgements(store, repo)
+        source.copy_judgements(store, repo)
         state = lore_branch.state_in(repo.common_dir)
         draft = state + ".new"
         source.carry_state(store, draft, BRANCH)
         os.rename(draft, state)  # from here on the repository has the store
-        return put_in_place(repo).worktree
+        return check_out(repo).worktree
 
 
 def check_folder(root: str) -> None:
@@ -100,7 +100,7 @@ def to_dedicated(store: Store, root: str) -> str:
     from engram.usecases.merge.install_driver import install_merge_driver
 
     install_merge_driver(repo, store.places.folder, draft, attributes=False)
-    source.bring_judgements(store, repo)
+    source.copy_judgements(store, repo)
     state = state_folder(draft, repo)
     source.carry_state(store, state, DEDICATED)
     checkout.leave_out(repo, state, left_out)
@@ -133,7 +133,7 @@ def check_tree(store: Store, root: str, repo: Repository) -> None:
 def to_tree(store: Store, root: str, repo: Repository) -> str:
     """Put the store's files among those of a work tree, uncommitted. Raises StoreError."""
     check_tree(store, root, repo)
-    source.bring_judgements(store, repo)
+    source.copy_judgements(store, repo)
     source.carry_state(store, state_folder(root, repo), IN_TREE)
     for path, content in source.files(store.places.root, store.places.folder).items():
         file = os.path.join(root, *path.split("/"))
@@ -146,7 +146,7 @@ def to_tree(store: Store, root: str, repo: Repository) -> str:
 
 def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     """Return the commit that the store's history ends with in its new place."""
-    history = source.bring(store, repo)
+    history = source.copy_history(store, repo)
     changes = source.last_changes(store, repo, history, placement)
     moment = int(store.clock.now().timestamp())
     agent = store.caller.who

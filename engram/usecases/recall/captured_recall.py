@@ -13,7 +13,7 @@ from engram.domain.recall import ranking
 from engram.domain.review.review import PENDING, item_id
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.captured import captured, is_outcome
+from engram.usecases.store.captured import is_outcome, list_captured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _is_failure(lore: Lore) -> bool:
 
 def waiting(store: Store) -> list[Lore]:
     """Return the captured entries but those that a person rejected or put off, newest first."""
-    found = captured(store)
+    found = list_captured(store)
     aside = store.state.set_aside(store.clock.now().timestamp()) if found else {}
     return [lore for lore in found if item_id(PENDING, [lore.id]) not in aside]
 

@@ -15,7 +15,7 @@ from engram.usecases.opening import scopes
 from engram.usecases.recall.query import query
 from engram.usecases.recall.question import MAX_RESULTS, Question
 from engram.usecases.store.people import with_authors
-from engram.usecases.store.quarantine import loaded, without_quarantined
+from engram.usecases.store.quarantine import load_active, without_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _newest(
     return [
         Shown(lore, path, "", store.places.scope, counted=credit.of(store, lore))
         for path in paths
-        for lore in with_authors(store, [*loaded(store, [path])])
+        for lore in with_authors(store, [*load_active(store, [path])])
     ]
 
 

@@ -50,7 +50,7 @@ class PlainRelevance(Relevance):
     def _cosines_of(self, rows: Sequence[int]) -> list[float]:
         return self._near.of(rows)
 
-    def _ordered(self, count: int) -> tuple[list[int], list[float]]:
+    def _order(self, count: int) -> tuple[list[int], list[float]]:
         scores, allowed, near = self._found.scores, self._allowed, self._near
         if allowed is None:
             rows = [row for row in scores if row < near.rows]
@@ -88,8 +88,8 @@ def match_tokens(
         others = near.get(row, {})
         stretch, whole = match.stretch[at], match.whole[at]
         for other, share in others.items():
-            stretch = _either(stretch, match.stretch[place[other]], share)
-            whole = _either(whole, match.whole[place[other]], share)
+            stretch = _larger_of(stretch, match.stretch[place[other]], share)
+            whole = _larger_of(whole, match.whole[place[other]], share)
         length = match.lengths[at]
         every = length + sum([match.lengths[place[one]] for one in others])
         closest = sum(map(mul, match.shares, stretch)) - rerank.NEAR_BY_CHANCE * _longer(every)
@@ -98,7 +98,7 @@ def match_tokens(
     return found
 
 
-def _either(one: Sequence[float], other: Sequence[float], share: float) -> list[float]:
+def _larger_of(one: Sequence[float], other: Sequence[float], share: float) -> list[float]:
     return [max(mine, share * theirs) for mine, theirs in zip(one, other, strict=True)]
 
 

@@ -161,7 +161,7 @@ def _search_stores(
             continue
         except scopes.TROUBLE as error:
             failure = failure or error
-            own.append(scopes.left_out(store.places.scope, error))
+            own.append(scopes.describe_omission(store.places.scope, error))
         if len(stores) == 1:
             notes += own
         else:
@@ -215,7 +215,7 @@ def _with_changed(
     changed = sweep(store, generation, store.clock.nanoseconds())
     others = [one for one in found if one.path not in changed.files and one.path not in changed.gone]
     text = question.text[:MAX_QUERY]
-    return search.in_order([*others, *search.scan_files(store, text, criteria, limit, changed.files)])
+    return search.sort_by_score([*others, *search.scan_files(store, text, criteria, limit, changed.files)])
 
 
 def _find_candidates(
@@ -232,7 +232,7 @@ def _find_candidates(
         try:
             found = search.search_index(store, generation, text, criteria, limit, meaning=meaning)
         except DamagedIndexError as error:
-            store.index.damaged(str(error))
+            store.index.mark_damaged(str(error))
             notes.append(f"the index was damaged ({error}) and is rebuilt")
         except EmbeddingError as error:
             store.give_up_meaning(error)
@@ -270,7 +270,7 @@ def _select(
         try:
             lore = None if hit.id in read else search.read_candidate(store, criteria, hit)
         except scopes.TROUBLE as error:
-            notes.append(scopes.left_out(scope, error))
+            notes.append(scopes.describe_omission(scope, error))
             continue
         if lore is None:
             continue

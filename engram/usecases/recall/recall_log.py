@@ -26,15 +26,15 @@ class Surfaced(NamedTuple):
     score: float
 
 
-def surfaced(store: Store, name: str, limit: int = 20) -> list[Surfaced]:
+def list_recalls(store: Store, name: str, limit: int = 20) -> list[Surfaced]:
     """Return the last queries that an entry answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
     with store.lock:
         lore_id = resolve(store, name).id
         entries = store.session_state.live.answered(lore_id, limit)
-    return [_surfaced(lore_id, entry) for entry in entries]
+    return [_recall_of(lore_id, entry) for entry in entries]
 
 
-def _surfaced(lore_id: str, entry: LiveEntry) -> Surfaced:
+def _recall_of(lore_id: str, entry: LiveEntry) -> Surfaced:
     rank = entry.ids.index(lore_id)
     return Surfaced(
         entry.at, entry.session, entry.query, entry.strategy, entry.strength, rank + 1, len(entry.ids), entry.scores[rank]

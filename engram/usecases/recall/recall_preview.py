@@ -32,10 +32,10 @@ def would_answer(store: Store, name: str) -> WouldAnswer:
     with store.lock:
         lore_id = resolve(store, name).id
         queries = latest_queries(store, MOST_QUERIES)
-        return WouldAnswer(lore_id, answered(store, lore_id, queries), len(queries))
+        return WouldAnswer(lore_id, answered_queries(store, lore_id, queries), len(queries))
 
 
-def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
+def answered_queries(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
     """Return those of the queries that would show this entry. Call it holding the store's lock."""
     limit = int(store.settings.number("recall.limit"))
     criteria = criteria_for(store, Question("-"))._replace(admitted=lore_id)

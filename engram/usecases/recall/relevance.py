@@ -78,9 +78,9 @@ class Relevance:
         if count <= self._asked:
             return
         self._asked = count
-        self._rows, self._values = self._ordered(count)
+        self._rows, self._values = self._order(count)
 
-    def _ordered(self, count: int) -> tuple[list[int], list[float]]:
+    def _order(self, count: int) -> tuple[list[int], list[float]]:
         return self._by_words() if self._cosines is None else self._by_both(self._cosines, count)
 
     def _by_words(self) -> tuple[list[int], list[float]]:

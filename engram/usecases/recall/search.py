@@ -251,7 +251,7 @@ def scan_files(
         if coverage and not find_secrets(searchable(lore), store.allowed_secrets):
             score = ranking.score(coverage, None, _standing_of(lore), now.timestamp(), weights=weights)
             found.append(Candidate(path, stamp, lore.id, score))
-    return in_order(found)[: max(limit * 4, 20)]
+    return sort_by_score(found)[: max(limit * 4, 20)]
 
 
 def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lore | None:
@@ -398,10 +398,10 @@ def _rank(
             trust=trust,
         )
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
-    return in_order(candidates)
+    return sort_by_score(candidates)
 
 
-def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+def sort_by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
     found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
     leads = ranking.with_leads([candidate.score for candidate in found])
@@ -458,7 +458,11 @@ def _read_entry(store: Store, path: str) -> Lore | None:
         lore = (
             own
             or codec.read(
-                raw, path, store.categories, _modified(store, path), first_seen=store.first_seen(path)
+                raw,
+                path,
+                store.categories,
+                _modification_time(store, path),
+                first_seen=store.first_seen(path),
             ).lore
         )
         return judgements.with_tally(store, lore)
@@ -466,6 +470,6 @@ def _read_entry(store: Store, path: str) -> Lore | None:
         return None
 
 
-def _modified(store: Store, path: str) -> datetime:
+def _modification_time(store: Store, path: str) -> datetime:
     stamp = walk.stamp(store.files.absolute(path))
     return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()

@@ -47,7 +47,7 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
     status, why = (PENDING, _OF_AGENTS) if held else (lore.status, "")
     against = []
     for twin in twins:
-        file = _loaded(store, twin)
+        file = _load_twin(store, twin)
         if file is None:
             continue
         verdict = compare(lore.content, file.lore.content)
@@ -93,7 +93,7 @@ def _junk(store: Store, content: str) -> str:
     return reason
 
 
-def _loaded(store: Store, twin: Similar) -> LoreFile | None:
+def _load_twin(store: Store, twin: Similar) -> LoreFile | None:
     try:
         file = entry_writer.load(store, twin.path)
     except EngramError:

@@ -60,9 +60,9 @@ def add_aliases(store: Store) -> list[str]:
             if not file.adopted or not hit.path.endswith(f"--{hit.id}.md") or file.lore.title in file.aliases:
                 continue
             content = with_keys(file.raw, {"aliases": (*file.aliases, file.lore.title)})
-            said = Change(hit.path, content, atomic.digest(file.raw))
+            change = Change(hit.path, content, atomic.digest(file.raw))
             entry_writer.write(
-                store, [entry_writer.operation_for(store, file.lore, f"alias: {hit.title}", [said])]
+                store, [entry_writer.operation_for(store, file.lore, f"alias: {hit.title}", [change])]
             )
             changed.append(hit.id)
     return changed
@@ -78,7 +78,7 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
         agent=file.lore.agent or store.caller.who,
         author=file.lore.author or people.published_name(store),
     )
-    content = entry_writer.rewritten(store, file, lore)
+    content = entry_writer.rewrite(store, file, lore)
     adopted = Change(path, content, atomic.digest(file.raw))
     entry_writer.write(store, [entry_writer.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
     return Shown(judgements.with_tally(store, lore), path)

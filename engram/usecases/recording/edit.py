@@ -9,7 +9,7 @@ from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation, check, check_fraction, limit_after
-from engram.domain.entry.moments import stated
+from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -136,7 +136,7 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
 
     def changed(lore: Lore) -> Lore:
         nonlocal why
-        after = _edited(where, lore, wanted)
+        after = _apply_fields(where, lore, wanted)
         status, why = admit_change(where, lore, after, speaker(where, agent))
         return after._replace(status=status)
 
@@ -144,7 +144,7 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
     is_claimed = any(
         one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance, wanted.when)
     ) or bool(wanted.add_when or wanted.remove_when)
-    credit.edited(where, done.before, done.after, is_claimed=is_claimed)
+    credit.confirm_by_edit(where, done.before, done.after, is_claimed=is_claimed)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
 
@@ -172,13 +172,13 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         entry_writer.check_allowed(store, "record", file.lore.category)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         lore = file.lore._replace(id=lore_id, updated_at=stamp)
-        content = entry_writer.rewritten(store, file, lore)
+        content = entry_writer.rewrite(store, file, lore)
         edited = Change(path, content, atomic.digest(before))
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
         old = _read_before(store, path, before) if is_known else None
         if old is not None:
             is_claimed = _claims(old) != _claims(lore)
-            credit.edited(store, old, lore, is_claimed=is_claimed)
+            credit.confirm_by_edit(store, old, lore, is_claimed=is_claimed)
     return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
 
 
@@ -200,7 +200,7 @@ def _read_before(store: Store, path: str, raw: bytes) -> Lore | None:
         return None
 
 
-def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
+def _apply_fields(store: Store, lore: Lore, wanted: Edit) -> Lore:
     most = limit_after(lore.content)
     if wanted.content is not None:
         lore = lore._replace(content=tidy(wanted.content))
@@ -221,7 +221,7 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
     if wanted.when is not None or wanted.add_when or wanted.remove_when:
         lore = lore._replace(when=_moments(lore, wanted))
-    lore = _linked(lore, wanted)
+    lore = _apply_links(lore, wanted)
     lore = lore._replace(
         status=lore.status if wanted.status is None else wanted.status,
         files=lore.files if wanted.files is None else wanted.files,
@@ -238,8 +238,12 @@ def _moments(lore: Lore, wanted: Edit) -> tuple[str, ...]:
     wanted_now = lore.when if wanted.when is None else wanted.when
     found: dict[str, None] = {}
     for line in (*wanted_now, *wanted.add_when):
-        found |= dict.fromkeys([line] if line in lore.when else stated([line]))
-    gone = [line for given in wanted.remove_when for line in ([given] if given in found else stated([given]))]
+        found |= dict.fromkeys([line] if line in lore.when else parse_moments([line]))
+    gone = [
+        line
+        for given in wanted.remove_when
+        for line in ([given] if given in found else parse_moments([given]))
+    ]
     return tuple(line for line in found if line not in gone)
 
 
@@ -253,7 +257,7 @@ def _or_else(wanted: Edit, field: str, there: T) -> T | None:
     return None if field in wanted.unset else there if given is None else given
 
 
-def _linked(lore: Lore, wanted: Edit) -> Lore:
+def _apply_links(lore: Lore, wanted: Edit) -> Lore:
     """With what it is linked to."""
     if wanted.entities is not None:
         lore = lore._replace(entities=tuple(dict.fromkeys(wanted.entities)))

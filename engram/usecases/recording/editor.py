@@ -39,9 +39,9 @@ def open_editor(path: str) -> None:
         raise UsageError(f"The editor '{editor}' ended with {code}; nothing was changed.")
 
 
-def edited(before: bytes) -> bytes:
+def edit_text(before: bytes) -> bytes:
     """Return what a person makes of a text in their editor. Raises UsageError; a text that was changed is kept then."""
-    copy = kept(before)
+    copy = save_draft(before)
     after = before
     try:
         try:
@@ -58,15 +58,15 @@ def edited(before: bytes) -> bytes:
     return after
 
 
-def kept_if_refused(text: bytes, take: Callable[[], T]) -> T:
+def keep_if_refused(text: bytes, take: Callable[[], T]) -> T:
     """Return what `take` makes of a text that a person typed; where it is refused, the error says in which file the text is."""
     try:
         return take()
     except EngramError as error:
-        raise keeping(error, kept(text)) from None
+        raise keeping(error, save_draft(text)) from None
 
 
-def kept(text: bytes) -> str:
+def save_draft(text: bytes) -> str:
     """Return a file of its own that holds a text, among the temporary ones; its path."""
     import tempfile
 

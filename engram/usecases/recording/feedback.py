@@ -91,10 +91,10 @@ def _judge(found: Sequence[tuple[str, Found]], again: bool) -> list[Judged]:
         if not was_said and store in new:
             after = judgements.with_tally(store, before)
             if kind != NOT_RELEVANT:
-                credit.judged(store, after, kind)
-        store.state.judged(store.caller.session, one.id, kind, store.clock.now().timestamp())
+                credit.confirm_by_feedback(store, after, kind)
+        store.state.record_feedback(store.caller.session, one.id, kind, store.clock.now().timestamp())
         if not was_said:
-            learned_moments.judged(store, one.id, kind)
+            learned_moments.learn_from_feedback(store, one.id, kind)
         figures = before.confidence, after.confidence, after.validation_count
         judged.append(Judged(one.id, one.ref, kind, *figures, was_said))
     return judged

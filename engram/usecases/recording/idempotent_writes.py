@@ -36,7 +36,7 @@ def record_once(store: Store, draft: Draft, key: str) -> Recorded:
     """`record`, once for this key. Raises as that and as `once`."""
 
     def do(attempt: Attempt) -> dict[str, object]:
-        done = _made_before(store, attempt) or record.record(store, draft, attempt.id)
+        done = _find_earlier(store, attempt) or record.record(store, draft, attempt.id)
         return {**done._asdict(), "lore": _text(scopes.reach(store, done.scope), done.lore)}
 
     found = once(store, key, ["record", draft._asdict()], do).answer
@@ -53,30 +53,30 @@ def put_once(
 
     def do(_: Attempt) -> dict[str, object]:
         done = upsert.put(store, lore_id, draft, digest=digest, new=new)
-        return {**done._asdict(), "shown": _packed(store, done.shown)}
+        return {**done._asdict(), "shown": _pack(store, done.shown)}
 
     found = once(store, key, ["put", lore_id, draft._asdict(), digest, new], do).answer
-    return Put(**{**found, "shown": _unpacked(store, found["shown"])})
+    return Put(**{**found, "shown": _unpack(store, found["shown"])})
 
 
 def edit_once(store: Store, name: str, wanted: Edit, key: str, *, digest: str = "") -> Shown:
     """`edit`, once for this key. Raises as that and as `once`."""
     request = ["edit", name, vars(wanted), digest]
-    found = once(store, key, request, lambda _: _packed(store, edit.edit(store, name, wanted, digest)))
-    return _unpacked(store, found.answer)
+    found = once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
+    return _unpack(store, found.answer)
 
 
 def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "") -> list[Shown]:
     """`forget`, once for this key. Raises as that and as `once`."""
 
     def do(_: Attempt) -> list[object]:
-        return [_packed(store, one) for one in forget.forget(store, names, digest)]
+        return [_pack(store, one) for one in forget.forget(store, names, digest)]
 
     found = once(store, key, ["forget", list(names), digest], do)
-    return [_unpacked(store, one) for one in found.answer]
+    return [_unpack(store, one) for one in found.answer]
 
 
-def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
+def _find_earlier(store: Store, attempt: Attempt) -> Recorded | None:
     """Return what an attempt that was cut off recorded."""
     if not attempt.again:
         return None
@@ -88,11 +88,11 @@ def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
     return Recorded(lore, found.path, (), record.RECORDED, 0, scope=scope)
 
 
-def _packed(store: Store, shown: Shown) -> dict[str, object]:
+def _pack(store: Store, shown: Shown) -> dict[str, object]:
     return {**shown._asdict(), "lore": _text(store, shown.lore)}
 
 
-def _unpacked(store: Store, found: dict[str, Any]) -> Shown:
+def _unpack(store: Store, found: dict[str, Any]) -> Shown:
     return Shown(**{**found, "lore": _lore(store, found["lore"], found["path"])})
 
 
@@ -149,13 +149,13 @@ def once(store: Store, key: str, request: object, do: Callable[[Attempt], object
         attempt = Attempt(kept.id if kept else store.clock.new_id(), kept is not None)
         if kept is None:
             table.begin(key, asked, attempt.id, now)
-        answer = _tried(table, key, attempt, do)
+        answer = _attempt(table, key, attempt, do)
         with contextlib.suppress(StoreError):  # it is done: whoever asks again finds it under its id
             table.finish(key, json.dumps(answer, ensure_ascii=False))
         return Once(answer, repeated=False)
 
 
-def _tried(table: KeyTable, key: str, attempt: Attempt, do: Callable[[Attempt], object]) -> object:
+def _attempt(table: KeyTable, key: str, attempt: Attempt, do: Callable[[Attempt], object]) -> object:
     try:
         return do(attempt)
     except StoreError:
@@ -188,5 +188,5 @@ def key_table(store: Store) -> KeyTable:
 def _digest(request: object) -> str:
     from hashlib import blake2b
 
-    said = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
-    return blake2b(said.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -6,7 +6,7 @@ from engram.domain.errors import ConflictError, EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.recording.record import KNOWN, checked_id, record, tidy
+from engram.usecases.recording.record import KNOWN, check_id, record, tidy
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -50,21 +50,21 @@ def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
 def _ingest(store: Store, draft: Draft, drafts: Sequence[Draft], known: dict[str, _Ids]) -> Ingested:
     try:
         if not draft.id:
-            return _ingested(record(store, draft))
-        lore_id = checked_id(store, draft.id)
+            return _outcome_of(record(store, draft))
+        lore_id = check_id(store, draft.id)
         if draft.scope not in known:
             ids = [one.id.upper() for one in drafts if one.id and one.scope == draft.scope]
             known[draft.scope] = _ids(scopes.reach(store, draft.scope, make=True), ids)
         home, here, gone = known[draft.scope]
         if lore_id in here:
-            return _sent_again(home, draft, lore_id, here[lore_id])
+            return _accept_resent(home, draft, lore_id, here[lore_id])
         if lore_id in gone:
             raise ConflictError(f"{lore_id} was deleted here.", "Send it without its id to record it anew.")
         done = record(store, draft)
         here[lore_id] = done.path
     except EngramError as error:
         return Ingested(REJECTED, error=error)
-    return _ingested(done)
+    return _outcome_of(done)
 
 
 def _ids(store: Store, ids: Sequence[str]) -> _Ids:
@@ -78,7 +78,7 @@ def _ids(store: Store, ids: Sequence[str]) -> _Ids:
     return _Ids(store, found, gone)
 
 
-def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
+def _accept_resent(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
     """Return what becomes of an entry whose id is here. Raises ConflictError where it says something else."""
     there = entry_writer.load(store, path).lore
     if lore_id in there.merged_from or there.content == tidy(draft.content):
@@ -89,6 +89,6 @@ def _sent_again(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested
     )
 
 
-def _ingested(done: Recorded) -> Ingested:
+def _outcome_of(done: Recorded) -> Ingested:
     outcome = MERGED if done.status == KNOWN else ACCEPTED
     return Ingested(outcome, done.lore.id, done.path, done.similar, done.why, done.scope)

@@ -52,11 +52,11 @@ def confirm(
         confirmed = judgements.confirm_for(store, before, client)
     if is_named and again.id != before.id:
         again = again._replace(merged_from=(again.id,))
-    after = _brought_back(before, again, was)
+    after = _revive(before, again, was)
     if after != before:
         subject = f"record: {before.title} (again)"
         changed = entry_writer.update(
-            store, there.path, before.id, lambda lore: _brought_back(lore, again, was), subject
+            store, there.path, before.id, lambda lore: _revive(lore, again, was), subject
         )
         after = changed.after
     if not client:
@@ -70,7 +70,7 @@ def _out_of_use(store: Store, lore: Lore) -> str:
     return EXPIRED if lore.expires_at is not None and lore.expires_at <= store.clock.now() else ""
 
 
-def _brought_back(before: Lore, again: Lore, was: str) -> Lore:
+def _revive(before: Lore, again: Lore, was: str) -> Lore:
     """Return the entry with what `again` adds, in use again if it was not."""
     folded = fold(
         before, again._replace(relations=tuple(one for one in again.relations if one.id != before.id))

@@ -15,7 +15,7 @@ from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry.lore import NO_VOTES
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
-from engram.domain.scopes import SESSION, checked_scope
+from engram.domain.scopes import SESSION, check_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import Found, hits_by_id, resolve
 from engram.usecases.opening import scopes
@@ -64,7 +64,7 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
     nothing. Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError (a category that
     the other store does not have), StoreError.
     """
-    if checked_scope(store.settings, to) == SESSION:
+    if check_scope(store.settings, to) == SESSION:
         raise UsageError("Lore is promoted out of a session, not into one.", "engram record --scope session")
     with store.lock:
         target = scopes.reach(store, to, make=True)
@@ -109,7 +109,7 @@ def step_for(found: Found, target: Store) -> Step:
     place = _origin(found.store, lore)
     there = hits_by_id(target, lore.id)
     if there:
-        return _merged(target, there[0].path, plain, place)
+        return _merge_copy(target, there[0].path, plain, place)
     path = change.new_path(target, lore)
     promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
     return Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
@@ -120,7 +120,7 @@ def digest_of(step: Step) -> str:
     return atomic.digest(step.source)
 
 
-def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
+def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
     """Return the lore that the target has at `path`, merged with what is promoted (`plain`)."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
@@ -167,7 +167,7 @@ def _origin(source: Store, lore: Lore) -> Origin:
 def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
     """Return what both sides had: the last copy, if it was made here, or the target's file where it still is that copy."""
     try:
-        return atomic.read(_kept(target, lore_id))
+        return atomic.read(_last_copy_path(target, lore_id))
     except NotFoundError:
         pass
     known = origin.origin_of(ours)
@@ -178,8 +178,8 @@ def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
 
 def _digest(store: Store, lore: Lore) -> str:
     """Return the digest of what an entry says that is copied; votes come later, and change no more than dates."""
-    said = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
-    return atomic.digest(codec.write_new(said, store.categories))
+    bare = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
+    return atomic.digest(codec.write_new(bare, store.categories))
 
 
 def _bare(raw: bytes) -> bytes:
@@ -217,11 +217,11 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
 def remember(target: Store, steps: Sequence[Step]) -> None:
     """Remember what was copied, for the next promotion of these entries."""
     for step in steps:
-        path = _kept(target, step.promoted.lore.id)
+        path = _last_copy_path(target, step.promoted.lore.id)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         atomic.write(path, step.source, _PROMOTED)
 
 
-def _kept(target: Store, lore_id: str) -> str:
+def _last_copy_path(target: Store, lore_id: str) -> str:
     """Return where the last copy is remembered: private to this clone."""
     return os.path.join(target.places.state, _PROMOTED, f"{lore_id}.md")

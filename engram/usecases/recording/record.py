@@ -20,7 +20,7 @@ from engram.domain.entry.lore import (
     check_content,
     check_fraction,
 )
-from engram.domain.entry.moments import stated
+from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
@@ -52,14 +52,14 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
         return given
     if not store.settings.flag(SETTING):
         return given
-    from engram.domain.graph.entity_rules import named
+    from engram.domain.graph.entity_rules import match_name
     from engram.usecases.graph.entities import names_to_detect
 
     ready = names_to_detect(store)
     slugs, entities = ready.names.found_in(content), ready.entities
     if not slugs:
         return given
-    there = {slug for name in given for slug in named(entities, name)}
+    there = {slug for name in given for slug in match_name(entities, name)}
     names = {one.slug: one.name for one in entities if one.slug in slugs}
     found = [names[slug] for slug in slugs if slug not in there and slug in names]
     return (*given, *found)[: max(len(given), _MOST)]
@@ -153,7 +153,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
     began = store.clock.nanoseconds()
     store = scopes.reach(store, draft.scope, make=True)
     entry_writer.check_writable(store)
-    draft, replaced, same = _chosen(store, draft)
+    draft, replaced, same = _resolve_named(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
     if lore_id or draft.id or draft.created_at:  # whenever the id is from
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
@@ -165,7 +165,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
         there = None if again else _find_existing(store, draft, lore, near)
         there = _same_as(store, same, there) if same else there
         if there is not None:
-            return _confirmed(store, draft, lore, there, replaced, near, redacted, began)
+            return _confirm_existing(store, draft, lore, there, replaced, near, redacted, began)
         path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
         if lore.status == ACTIVE:
             operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
@@ -180,7 +180,7 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
     )  # fmt: skip
 
 
-def _chosen(store: Store, draft: Draft) -> tuple[Draft, list[There], There | None]:
+def _resolve_named(store: Store, draft: Draft) -> tuple[Draft, list[There], There | None]:
     """Return the draft with its relations, the entries that it supersedes, and the one that it says again."""
     if not (draft.supersedes or draft.same_as):
         return draft, [], None
@@ -217,7 +217,7 @@ def _superseding(store: Store, replaced: Sequence[There]) -> list[Change]:
     return superseding(store, replaced)
 
 
-def _confirmed(
+def _confirm_existing(
     store: Store, draft: Draft, lore: Lore, there: There, replaced: Sequence[There], near: Sequence[Similar],
     redacted: int, began: int,
 ) -> Recorded:  # fmt: skip
@@ -277,8 +277,8 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
     category = _category(store, draft)
-    lore_id = lore_id or (checked_id(store, draft.id) if draft.id else store.clock.new_id())
-    created = _created(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
+    lore_id = lore_id or (check_id(store, draft.id) if draft.id else store.clock.new_id())
+    created = _creation_time(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
     prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
     lore = Lore(
         id=lore_id,
@@ -300,14 +300,14 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
         agent=speaker(store, draft.agent),
         source_id=store.source_id,
         sources=(draft.client,) if draft.client else (),
-        when=stated(draft.when) if draft.when else (),
+        when=parse_moments(draft.when) if draft.when else (),
         author=(people.published_name(store) if author is None else author)[:MAX_WORD],
     )
     check(lore, store.categories)
     return lore, redacted
 
 
-def checked_id(store: Store, lore_id: str) -> str:
+def check_id(store: Store, lore_id: str) -> str:
     """Return an id that somebody else made, in capitals. Raises ValidationError for what is none, or is from the future."""
     name = lore_id.upper()
     if not ulid.is_valid(name):
@@ -321,7 +321,7 @@ def checked_id(store: Store, lore_id: str) -> str:
     return name
 
 
-def _created(store: Store, draft: Draft) -> datetime:
+def _creation_time(store: Store, draft: Draft) -> datetime:
     assert draft.created_at is not None
     if draft.created_at > store.clock.now() + _AHEAD:
         raise ValidationError("created_at", f"created_at is {draft.created_at:%Y-%m-%d}, in the future.")

@@ -62,7 +62,7 @@ def join_versions(lore: Lore) -> Lore:
     return lore._replace(conflicts=())
 
 
-def chosen_side(store: Store, lore: Lore, *, mine: bool) -> str:
+def choose_side(store: Store, lore: Lore, *, mine: bool) -> str:
     """Return whether the version of the person here (or that of the other) is the one that stands: KEPT or OTHER.
 
     Raises UsageError where the names of the versions do not say that.
@@ -85,7 +85,7 @@ def own_name(store: Store) -> str:
     return people.own_name(store) or configuration.NAME if store.places.repository else ""
 
 
-def settle(store: Store, before: Lore, after: Lore, chose: str, written: str = "") -> Lore:
+def settle_conflicts(store: Store, before: Lore, after: Lore, chose: str, written: str = "") -> Lore:
     """Return `after` with a settlement of each conflict of `before`, in place of the conflict.
 
     `chose` is KEPT, OTHER or BOTH; `written` the text that a person gave instead of what that leads to.

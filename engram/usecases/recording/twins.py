@@ -68,7 +68,7 @@ def superseding(store: Store, entries: Sequence[There]) -> list[Change]:
         file = entry_writer.load(store, one.path)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         after = file.lore._replace(status=SUPERSEDED, updated_at=stamp)
-        content = entry_writer.rewritten(store, file, after)
+        content = entry_writer.rewrite(store, file, after)
         changes.append(Change(one.path, content, atomic.digest(file.raw)))
     return changes
 
@@ -86,7 +86,7 @@ def fold_into(store: Store, host: There, other: There) -> There:
             "Their lists are too long together for one entry.", "Shorten the tags or contexts of one."
         )
     changes = [
-        Change(host.path, entry_writer.rewritten(store, into, folded), atomic.digest(into.raw)),
+        Change(host.path, entry_writer.rewrite(store, into, folded), atomic.digest(into.raw)),
         Change(other.path, None, atomic.digest(gone.raw)),
     ]
     subject, details = f"fold: {folded.title}", [("Engram-Folded", other.lore.id)]

@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
 from engram.usecases.recording.edit import Edit, edit_resolved
-from engram.usecases.recording.record import checked_id, prepare, record
+from engram.usecases.recording.record import check_id, prepare, record
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
 
     Raises ValidationError, SecretFoundError, StaleError, StoreError; then nothing was written.
     """
-    lore_id = checked_id(store, lore_id)
+    lore_id = check_id(store, lore_id)
     with store.lock, FileLock(os.path.join(store.places.state, "put.lock")):
         hits = hits_by_id(store, lore_id)
         if not hits:

@@ -27,7 +27,7 @@ def find_captured(store: Store) -> list[Item]:
 
 
 def _item(store: Store, lore: Lore) -> Item:
-    when = captured.when(lore, store.clock.now())
+    when = captured.describe_age(lore, store.clock.now())
     ends = f"{lore.expires_at:%Y-%m-%d}" if lore.expires_at else "never"
     why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
     return Item(

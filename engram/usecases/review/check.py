@@ -76,7 +76,9 @@ def check(store: Store, paths: Sequence[str] = (), since: str = "") -> CheckRepo
     base = merge_base(repository, since) if repository is not None and since else ""
     checked = files_to_check(store, paths, base)
     with store.lock:
-        found = consult(store, lambda generation: _found(store, generation, checked, base), thorough=True)
+        found = consult(
+            store, lambda generation: _check_files(store, generation, checked, base), thorough=True
+        )
         found += _alike(store, set(checked.paths))
     found += _settings(store)
     if base and repository is not None:
@@ -106,7 +108,7 @@ def merge_base(repository: Repository, since: str) -> str:
     return common[0] if common else other
 
 
-def _found(store: Store, generation: Generation, checked: Checked, base: str) -> list[Remark]:
+def _check_files(store: Store, generation: Generation, checked: Checked, base: str) -> list[Remark]:
     """Check the files themselves."""
     paths = set(checked.paths)
     hits = generation.catalog.select("1")

@@ -18,7 +18,12 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
-from engram.usecases.recording.resolve_conflict import chosen_side, join_versions, settle, take_version
+from engram.usecases.recording.resolve_conflict import (
+    choose_side,
+    join_versions,
+    settle_conflicts,
+    take_version,
+)
 from engram.usecases.review import trust
 from engram.usecases.review.captured_items import decide_captured, decided_entry, is_captured
 from engram.usecases.store import entry_writer, judgements
@@ -100,7 +105,7 @@ def decide(
         if result is not None:
             edited = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
             wanted = (
-                _settled_in_own_words(store, item, files, wanted, edited)
+                _settle_by_text(store, item, files, wanted, edited)
                 if item.kind == review.CONFLICT
                 else edited
             )
@@ -173,7 +178,7 @@ def _write(
             stamp = times.after(store.clock.now(), file.lore.updated_at)
             dated = lore._replace(updated_at=stamp)
             check(dated, store.categories, limit_after(dated.content))
-            content = entry_writer.rewritten(store, file, dated)
+            content = entry_writer.rewrite(store, file, dated)
             wanted[lore_id] = judgements.with_tally(store, dated)
         changes.append(Change(path, content, atomic.digest(file.raw)))
     first = files[item.lore[0]][1].lore
@@ -212,7 +217,7 @@ def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
     if lore is None:
         return {}
     if item.kind == review.CONFLICT:
-        return {lore.id: settle(store, lore, lore, KEPT)}
+        return {lore.id: settle_conflicts(store, lore, lore, KEPT)}
     if item.kind == review.STALE:
         return {lore.id: lore._replace(expires_at=None)}
     if item.kind in (review.PENDING, review.JUNK) and lore.status != ACTIVE:
@@ -255,25 +260,25 @@ def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
 def _take(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore
     taken = take_version(lore, store.categories)
-    return {lore.id: taken and settle(store, lore, taken, OTHER)}
+    return {lore.id: taken and settle_conflicts(store, lore, taken, OTHER)}
 
 
 def _mine(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    side = chosen_side(store, files[item.lore[0]][1].lore, mine=True)
+    side = choose_side(store, files[item.lore[0]][1].lore, mine=True)
     return (_accept if side == KEPT else _take)(store, item, files)
 
 
 def _theirs(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    side = chosen_side(store, files[item.lore[0]][1].lore, mine=False)
+    side = choose_side(store, files[item.lore[0]][1].lore, mine=False)
     return (_accept if side == KEPT else _take)(store, item, files)
 
 
 def _both(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore
-    return {lore.id: settle(store, lore, join_versions(lore), BOTH)}
+    return {lore.id: settle_conflicts(store, lore, join_versions(lore), BOTH)}
 
 
-def _settled_in_own_words(
+def _settle_by_text(
     store: Store,
     item: Item,
     files: dict[str, tuple[str, LoreFile]],
@@ -286,7 +291,9 @@ def _settled_in_own_words(
     if planned is None or after is None or planned.content == after.content:
         return made
     before = files[lore_id][1].lore
-    return {lore_id: settle(store, before, after._replace(settled=before.settled), KEPT, after.content)}
+    return {
+        lore_id: settle_conflicts(store, before, after._replace(settled=before.settled), KEPT, after.content)
+    }
 
 
 _RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[str, Lore | None]]] = {

@@ -123,7 +123,7 @@ def _pending_item(hit: Hit, junk_because: str) -> Item:
 
 def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
     """Find active entries that expired, whose code changed, or that were neither used nor confirmed for 180 days."""
-    changed = [_changed_item(one) for one in stale_code(store, _anchored(generation))]
+    changed = [_changed_item(one) for one in stale_code(store, _select_anchored(generation))]
     aged = find_aged(store, generation)
     expired = {one.entry_id for one in aged if one.make is _expired_item}
     changed = [item for item in changed if item.lore[0] not in expired]
@@ -137,13 +137,15 @@ def find_aged(store: Store, generation: Generation, first: int | None = None) ->
     With `first`, only about so many of each, those that are worth most.
     """
     now = store.clock.now().timestamp()
-    expired = _packed(generation, review.STALE, _EXPIRED, [now], "expires_at, id", _expired_item, first)
-    known = {one.entry_id for one in expired} | _used(store, now)
-    unused = _packed(generation, review.STALE, _OLD, _long_ago(now), "created_at, id", _unused_item, first)
+    expired = _pack_items(generation, review.STALE, _EXPIRED, [now], "expires_at, id", _expired_item, first)
+    known = {one.entry_id for one in expired} | _used_ids(store, now)
+    unused = _pack_items(
+        generation, review.STALE, _OLD, _long_ago(now), "created_at, id", _unused_item, first
+    )
     return [*expired, *(one for one in unused if one.entry_id not in known)]
 
 
-def _packed(
+def _pack_items(
     generation: Generation,
     kind: str,
     condition: str,
@@ -173,22 +175,22 @@ def _certainty(kind: str, make: Maker) -> int:
 
 
 def _expired_item(entry_id: str, line: tuple[Any, ...]) -> Item:
-    return _made(
+    return _make_item(
         review.STALE, entry_id, line, _expired_reason(line[_PACKED.index("expires_at")]), _expired_item
     )
 
 
 def _unused_item(entry_id: str, line: tuple[Any, ...]) -> Item:
     validated, created = line[_PACKED.index("last_validated")], line[_PACKED.index("created_at")]
-    return _made(review.STALE, entry_id, line, _unused_reason(validated or created), _unused_item)
+    return _make_item(review.STALE, entry_id, line, _unused_reason(validated or created), _unused_item)
 
 
 def _weak_item(entry_id: str, line: tuple[Any, ...]) -> Item:
     why = f"Its confidence is {two_decimals(line[_PACKED.index('confidence')])}."
-    return _made(review.WEAK, entry_id, line, why, _weak_item)
+    return _make_item(review.WEAK, entry_id, line, why, _weak_item)
 
 
-def _made(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker) -> Item:
+def _make_item(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker) -> Item:
     """Make the item of one entry from what was packed of it; archiving is proposed."""
     path, title, updated, status, length, agent, author, *_, created, worth = line
     digest = _mark([(entry_id, updated, status, length)])
@@ -201,7 +203,7 @@ def _made(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker
 def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
     """Choose entries of `active` to archive, by id with the reason; not those whose code changed."""
     now = store.clock.now().timestamp()
-    rows, used = set(generation.catalog.select_rows(_OLD, _long_ago(now))), _used(store, now)
+    rows, used = set(generation.catalog.select_rows(_OLD, _long_ago(now))), _used_ids(store, now)
     expired = [hit for hit in active if hit.expires_at is not None and hit.expires_at < now]
     unused = [hit for hit in active if hit.row in rows and hit.id not in used]
     found = {
@@ -226,7 +228,7 @@ def _long_ago(now: float) -> list[object]:
     return [now - UNUSED_SECONDS] * 2
 
 
-def _used(store: Store, now: float) -> set[str]:
+def _used_ids(store: Store, now: float) -> set[str]:
     """Return the ids of entries used within UNUSED_SECONDS."""
     return store.state.used_since(now - UNUSED_SECONDS)
 
@@ -235,7 +237,7 @@ def _unused_reason(since: float | None) -> str:
     return f"Neither recalled nor confirmed since {_day(since)}."
 
 
-def _anchored(generation: Generation) -> list[Hit]:
+def _select_anchored(generation: Generation) -> list[Hit]:
     """Return active entries to check against code: those that name files first, newest first."""
     order = f"ORDER BY files = '', created_at DESC, id LIMIT {MOST_LORE}"
     return generation.catalog.select("status = 'active'", (), order)
@@ -253,7 +255,7 @@ def _changed_item(one: Stale) -> Item:
 def find_weak(_store: Store, generation: Generation, first: int | None = None) -> list[PackedItem]:
     """Find active entries below the confidence of recall; with `first`, so many of those that are worth most."""
     condition = "status = 'active' AND confidence < ?"
-    return _packed(generation, review.WEAK, condition, [_COLD], "confidence, id", _weak_item, first)
+    return _pack_items(generation, review.WEAK, condition, [_COLD], "confidence, id", _weak_item, first)
 
 
 def find_common_moments(store: Store, generation: Generation) -> list[Item]:

@@ -39,7 +39,7 @@ class PackedItem(NamedTuple):
         """The ids of its entries."""
         return (self.entry_id,)
 
-    def made(self) -> Item:
+    def unpack(self) -> Item:
         """Make the item."""
         item = self.make(self.entry_id, marshal.loads(self.packed))  # noqa: S302 - packed in this process
         return item._replace(author=self.author)
@@ -58,7 +58,7 @@ class Items(Sequence[Item]):
         if isinstance(index, slice):
             return Items(self.found[index])
         one = self.found[index]
-        return one.made() if isinstance(one, PackedItem) else one
+        return one.unpack() if isinstance(one, PackedItem) else one
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -139,7 +139,7 @@ def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -
         one.id: (one.decision, one.reason, one.mark) for one in found.entries if one.decision
     }
     for lore_id, decision, reason in decisions:
-        entry, why = _named(found, lore_id), " ".join(reason.split())[:_LONGEST_REASON]
+        entry, why = _find_proposed(found, lore_id), " ".join(reason.split())[:_LONGEST_REASON]
         if decision == REJECT and not why:
             raise UsageError(_NO_REASON, "Say why: --reason TEXT.")
         if decision:
@@ -183,7 +183,7 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     )
     _remember(store, about.name, {})
     error = _push_lore(store, options, step)
-    there = remotes.tracked(repo, base)
+    there = remotes.tracked_commit(repo, base)
     if there is None or review not in merging.bases(repo, there, review):
         url = next((one.url for one in remotes.remotes(repo) if one.name == about.remote), "")
         return done._replace(
@@ -203,7 +203,7 @@ def _push_lore(store: Store, options: Options, step: Step | None) -> EngramError
     return next((one for one in errors if isinstance(one, RemoteError)), None)
 
 
-def _named(found: Proposal, lore_id: str) -> ProposedEntry:
+def _find_proposed(found: Proposal, lore_id: str) -> ProposedEntry:
     fitting = [one for one in found.entries if lore_id and one.id.startswith(lore_id)]
     if len(fitting) != 1:
         raise NotFoundError(

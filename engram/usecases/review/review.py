@@ -70,7 +70,7 @@ def review(
     Raises UsageError for an invalid kind, category, age or confidence, StoreError.
     """
     check_kinds(kinds)
-    found = _found(store, kinds or KINDS, code=code and first is None, first=first)
+    found = _find_items(store, kinds or KINDS, code=code and first is None, first=first)
     if first is None and (code or STALE not in kinds):
         note_counts(store, {kind: found.by_kind.get(kind, 0) for kind in kinds or KINDS})
     if agents:
@@ -108,7 +108,7 @@ def _matching(store: Store, wanted: EntryFilter) -> set[str]:
 def find_item(store: Store, name: str) -> Item:
     """Find an item by id or prefix of an id. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().lower()
-    matching = _found(store, KINDS).of(lambda one: bool(wanted) and one.id.startswith(wanted))
+    matching = _find_items(store, KINDS).of(lambda one: bool(wanted) and one.id.startswith(wanted))
     if not matching:
         raise NotFoundError(f"No review item has the id '{name[:40]}'.", "`engram review` lists the items.")
     if len(matching) > 1:
@@ -121,11 +121,11 @@ def find_item(store: Store, name: str) -> Item:
     return found
 
 
-def _found(store: Store, kinds: Sequence[str], *, code: bool = True, first: int | None = None) -> Items:
+def _find_items(store: Store, kinds: Sequence[str], *, code: bool = True, first: int | None = None) -> Items:
     with store.lock:
         aside = store.state.set_aside(store.clock.now().timestamp())
-        found = consult(store, lambda generation: _detected(store, generation, kinds, code=code, first=first))
-    return Items([one for one in found if one.id not in aside or aside[one.id] != _marked(one)]).ordered()
+        found = consult(store, lambda generation: _detect(store, generation, kinds, code=code, first=first))
+    return Items([one for one in found if one.id not in aside or aside[one.id] != _mark_of(one)]).ordered()
 
 
 def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item | PackedItem]:
@@ -142,11 +142,11 @@ def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item
     ]
 
 
-def _marked(one: Item | PackedItem) -> str:
-    return (one.made() if isinstance(one, PackedItem) else one).mark
+def _mark_of(one: Item | PackedItem) -> str:
+    return (one.unpack() if isinstance(one, PackedItem) else one).mark
 
 
-def _detected(
+def _detect(
     store: Store, generation: Generation, kinds: Sequence[str], *, code: bool, first: int | None
 ) -> list[Item | PackedItem]:
     detectors: dict[str, Detector] = dict(DETECTORS)

@@ -232,7 +232,7 @@ class _Code:
         asked = {path for paths in self._named.values() for path in paths if path not in self._now}
         for _ in range(_MOST_MOVES):
             commits = {self._gone[path].oid: self._gone[path] for path in asked if path in self._gone}
-            new = code_history.moved(self._repository, list(commits.values()))
+            new = code_history.find_moves(self._repository, list(commits.values()))
             found |= new
             asked = {after for after in new.values() if after not in self._now}
             if not asked:

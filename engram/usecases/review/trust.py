@@ -62,7 +62,7 @@ def count_quarantined(store: Store) -> int:
 
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
-    chosen = _chosen(store, names, everything)
+    chosen = _select_entries(store, names, everything)
     from engram.domain.entry.lore import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
@@ -75,7 +75,7 @@ def reject(
     store: Store, names: Sequence[str], *, everything: bool = False, delete: bool = False
 ) -> list[QuarantinedEntry]:
     """Archive or delete quarantined entries, for everyone with the next sync. Raises as `accept`, and StoreError."""
-    chosen = _chosen(store, names, everything)
+    chosen = _select_entries(store, names, everything)
     if delete:
         forget(store, [one.lore.id for one in chosen])
         return chosen
@@ -84,7 +84,7 @@ def reject(
     return chosen
 
 
-def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[QuarantinedEntry]:
+def _select_entries(store: Store, names: Sequence[str], everything: bool) -> list[QuarantinedEntry]:
     if everything == bool(names):
         raise UsageError("Name entries, or choose all of them.", "To list them: engram trust list")
     waiting = {one.lore.id: one for one in list_quarantined(store)}

@@ -67,7 +67,7 @@ def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """Return the files of entries new since the watermark: those that others recorded, or all. Raises GitError."""
     repo = store.repository
     since, head = sync_state.read_watermark(store, _MARK), layout.read_head(repo).oid
-    found = _added(store, repo, since, head) if since and head and since != head else []
+    found = _added_paths(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
 
 
@@ -142,7 +142,7 @@ class _Folding:
                 found = generation.words.search(terms, _CANDIDATES + 1)
                 hits = generation.catalog.hits(list(found.scores))
         except DamagedIndexError as error:
-            self._store.index.damaged(str(error))
+            self._store.index.mark_damaged(str(error))
             return []
         return sorted(hit.path for hit in hits if hit.path != path)
 
@@ -174,7 +174,7 @@ class _Folding:
         folded = fold(one.lore, other.lore)
         if folded is None or own_keys(other) - own_keys(one):
             return False
-        content = entry_writer.rewritten(store, one, folded)
+        content = entry_writer.rewrite(store, one, folded)
         changes = [
             Change(path, content, atomic.digest(one.raw)),
             Change(younger_path, None, atomic.digest(other.raw)),
@@ -194,7 +194,7 @@ class _Folding:
 def _confirm_folded(store: Store, since: str, head: str) -> None:
     """Confirm the entries into which others have folded what this clone recorded."""
     found = []
-    for path, change in _changed(store, store.repository, since, head).items():
+    for path, change in _changed_files(store, store.repository, since, head).items():
         with contextlib.suppress(EngramError):
             if change.after and b"\nsources:" in store.files.read(path):
                 found.append(entry_writer.load(store, path).lore)
@@ -209,11 +209,11 @@ def own_keys(file: LoreFile) -> set[str]:
     return {entry.key for entry in entries} - {*fields.KEYS}
 
 
-def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
-    return [path for path, found in _changed(store, repo, since, head).items() if found.before is None]
+def _added_paths(store: Store, repo: Repository, since: str, head: str) -> list[str]:
+    return [path for path, found in _changed_files(store, repo, since, head).items() if found.before is None]
 
 
-def _changed(store: Store, repo: Repository, since: str, head: str) -> dict[str, Difference]:
+def _changed_files(store: Store, repo: Repository, since: str, head: str) -> dict[str, Difference]:
     """Return the files of entries that differ between two commits."""
     try:
         changed = differences(repo, since, head)

@@ -71,7 +71,7 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
     new = _recent_text(lore, "")
     try:
         limit = _MORE_CANDIDATES if assessed else _CANDIDATES
-        others = [*_hits(store, new.text, limit), *_written_just_now(store)]
+        others = [*_hits(store, new.text, limit), *_recent_texts(store)]
     except (EngramError, DamagedIndexError):
         return []
     least = _LEAST_OVERLAP if assessed else _WORD_OVERLAP
@@ -138,7 +138,7 @@ def _hits(store: Store, text: str, limit: int) -> list[RecentText]:
     return _load(store, paths)
 
 
-def _written_just_now(store: Store) -> list[RecentText]:
+def _recent_texts(store: Store) -> list[RecentText]:
     """Return what this process recorded lately and what others wrote to the journal that git does not have yet."""
     operations = store.files.journal.waiting() if store.files.journal.size() < _SHORT_JOURNAL else []
     waiting = [item.path for operation in operations for item in operation.changes if item.content]
@@ -184,7 +184,11 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
     mark = words_mark(lore.content)
     there = _entries(
         store,
-        [*_indexed(store, lambda catalog: catalog.paths_with_mark(mark)), *_unlisted(store, lore), *near],
+        [
+            *_look_up_index(store, lambda catalog: catalog.paths_with_mark(mark)),
+            *_unlisted_files(store, lore),
+            *near,
+        ],
     )
     others = [
         one
@@ -198,12 +202,12 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
 
 def replacement_of(store: Store, lore_id: str) -> Lore | None:
     """Return an active entry that supersedes this one; None where there is none."""
-    paths = _indexed(store, lambda catalog: catalog.paths_relating("supersedes", lore_id))
+    paths = _look_up_index(store, lambda catalog: catalog.paths_relating("supersedes", lore_id))
     found = [one.lore for one in _entries(store, paths) if one.lore.status == ACTIVE]
     return next((one for one in found if ("supersedes", lore_id) in one.relations), None)
 
 
-def _indexed(store: Store, look_up: Callable[[Catalog], list[str]]) -> list[str]:
+def _look_up_index(store: Store, look_up: Callable[[Catalog], list[str]]) -> list[str]:
     """Return the paths that `look_up` finds in the catalog; none where there is no index, or it is damaged."""
     generation = store.index.look()
     if generation is None:
@@ -212,11 +216,11 @@ def _indexed(store: Store, look_up: Callable[[Catalog], list[str]]) -> list[str]
         with damage_noticed():
             return look_up(generation.catalog)
     except DamagedIndexError as error:
-        store.index.damaged(str(error))
+        store.index.mark_damaged(str(error))
         return []
 
 
-def _unlisted(store: Store, lore: Lore) -> list[str]:
+def _unlisted_files(store: Store, lore: Lore) -> list[str]:
     """Return files that the index does not know yet: by their names, as they are written, and those in the journal."""
     found = unread_files(store, store.index.look(), f"{slug(lore.title)}--")
     try:

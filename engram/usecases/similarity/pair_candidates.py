@@ -43,7 +43,7 @@ def candidates(
     if generation.vectors is not None:
         rows = [text.row for text in texts]
         vectors = generation.vectors.wholes(rows, generation.next_row, generation.next_slot)
-    by_words = _best(near.by_words(_masked(terms, distinct), fresh), _BY_WORDS * most)
+    by_words = _best(near.by_words(_mask(terms, distinct), fresh), _BY_WORDS * most)
     cosines = _cosines(vectors, by_words.one, by_words.other)
     kept = cosines >= _MIN_COSINE
     promise = cosines[kept] + _WORD_SHARE * by_words.nearness[kept]
@@ -122,7 +122,7 @@ def _by_category(texts: Sequence[Text], distinct: Sequence[bool]) -> list[numpy.
     return [numpy_module().array(places) for places in members.values()]
 
 
-def _masked(terms: Terms, distinct: Sequence[bool]) -> Terms:
+def _mask(terms: Terms, distinct: Sequence[bool]) -> Terms:
     """Return the terms without those of exact duplicates."""
     from engram.adapters.index.near import Terms
     from engram.adapters.numeric import numpy_module

@@ -64,7 +64,7 @@ def pairs(
             with damage_noticed():
                 return _Comparison(store, generation, read or store.files.read).run()
         except DamagedIndexError as error:
-            store.index.damaged(str(error))
+            store.index.mark_damaged(str(error))
             raise StoreError(f"The index is damaged: {error}.", "Try again: it is rebuilt.") from None
 
 
@@ -100,11 +100,13 @@ class _Comparison:
         terms = read_terms(self._read, self._texts, places, cached.terms if cached is not None else None)
         if int(fresh.sum()) * _MANY >= len(fresh):
             fresh[:] = True
-        found = _limited(sorted([*self._unchanged(cached, fresh), *self._compare(terms, fresh)], key=_order))
+        found = _limit_pairs(
+            sorted([*self._unchanged_pairs(cached, fresh), *self._compare(terms, fresh)], key=_order)
+        )
         _save(self._store, model, _Cached(keys, terms, [[*pair] for pair in found]))
         return tuple(found)
 
-    def _unchanged(self, cached: _Cached | None, fresh: numpy.ndarray) -> list[Pair]:
+    def _unchanged_pairs(self, cached: _Cached | None, fresh: numpy.ndarray) -> list[Pair]:
         """Return the cached pairs of entries that have not changed."""
         old = {text.id for text, new in zip(self._texts, fresh.tolist(), strict=True) if not new}
         found = map(_pair, cached.pairs) if cached is not None else ()
@@ -118,7 +120,7 @@ class _Comparison:
         words = StoreWords(self._embedder, lambda stem: counts.get(term(stem), 0), len(self._texts)).words()
         sides, vectors = self._sides(sorted({place for pair in chosen for place in pair}), words)
         for one, other in chosen:
-            if one not in sides or other not in sides or self._linked(one, other):
+            if one not in sides or other not in sides or self._are_linked(one, other):
                 continue
             cosine = round(float(vectors[one] @ vectors[other]), 4)
             found = assess(sides[one], sides[other], cosine, words)
@@ -134,29 +136,29 @@ class _Comparison:
         sides = {place: _side(lore, words) for place, lore in self._lore.items()}
         return sides, dict(zip(self._lore, vectors, strict=True))
 
-    def _linked(self, one: int, other: int) -> bool:
+    def _are_linked(self, one: int, other: int) -> bool:
         """Test whether one names the other (as related, or as folded into it and restored), or both are of one document."""
         first, second = self._lore[one], self._lore[other]
         return _of_one_document(first, second) or any(
-            theirs.id in {*lore.merged_from, *_related(lore)}
+            theirs.id in {*lore.merged_from, *_related_ids(lore)}
             for lore, theirs in ((first, second), (second, first))
         )
 
 
-def _related(lore: Lore) -> set[str]:
+def _related_ids(lore: Lore) -> set[str]:
     return {relation.id for relation in lore.relations}
 
 
 def _of_one_document(first: Lore, second: Lore) -> bool:
     """Test whether `engram import` made both of one note: such parts continue one another, so they differ."""
-    return bool(_related(first) & _related(second) and {*first.context} & {*second.context})
+    return bool(_related_ids(first) & _related_ids(second) and {*first.context} & {*second.context})
 
 
 def _side(lore: Lore, words: Words) -> Side:
     return side(lore.content, lore.category, words, " ".join([*lore.tags, *lore.files, *lore.entities]))
 
 
-def _limited(found: Sequence[Pair]) -> list[Pair]:
+def _limit_pairs(found: Sequence[Pair]) -> list[Pair]:
     """Limit the proposals of a kind for each entry, given sorted pairs; pairs near enough to fold are all kept."""
     proposed = Counter[tuple[str, str]]()
     kept = []

@@ -37,7 +37,7 @@ class HeldBack(NamedTuple):
     def message(self) -> str:
         """What is held back, in a sentence."""
         if self.key == ALLOWED:
-            held, known = (set(map(str, _listed(value))) for value in (self.wanted, self.in_force))
+            held, known = (set(map(str, _as_list(value))) for value in (self.wanted, self.in_force))
             new = sorted(held - known)
             shown = ", ".join(new)[:120]
             return f"{places.CONFIG_NAME} adds to {ALLOWED} what does not count here: {shown}"
@@ -73,13 +73,13 @@ def in_force(root: str, state: str | None) -> InForce:
         text = raw.decode("utf-8", "surrogateescape")
         if kept is not None and kept.text == text:
             return InForce(config_file.combine(root, dict(kept.values)))
-        said, wrong = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+        given, wrong = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
     except ConfigError as error:
         last = {} if kept is None else dict(kept.values)
         return InForce(config_file.combine(root, last), (), (_sentence(error, kept),))
     before = {} if kept is None else dict(kept.values)
-    said |= {name: before[name] for name in wrong if name in before}
-    values, held_back = (said, ()) if kept is None else _weighed(said, before)
+    given |= {name: before[name] for name in wrong if name in before}
+    values, held_back = (given, ()) if kept is None else _weigh_changes(given, before)
     if not wrong:
         _keep(state, _Kept("" if held_back else text, values), kept)
     trouble = tuple(_sentence(error, kept) for error in wrong.values())
@@ -89,16 +89,16 @@ def in_force(root: str, state: str | None) -> InForce:
 def accept(root: str, state: str, keys: Iterable[str] = GUARDED) -> tuple[HeldBack, ...]:
     """Let these keys of the store's file count in this clone; returns what was held back of them. Raises ConfigError."""
     raw = config_file.store_file(root)
-    said = config_file.parse(raw, os.path.join(root, places.CONFIG_NAME))
+    given = config_file.parse(raw, os.path.join(root, places.CONFIG_NAME))
     kept = _read(state)
     wanted = tuple(keys)
-    before = dict(kept.values) if kept else dict(said)
-    held_back = _weighed(said, before)[1]
-    after = {**said, **{key: before[key] for key in GUARDED if key in before}}
+    before = dict(kept.values) if kept else dict(given)
+    held_back = _weigh_changes(given, before)[1]
+    after = {**given, **{key: before[key] for key in GUARDED if key in before}}
     for key in wanted:
         after.pop(key, None)
-        after |= {key: said[key]} if key in said else {}
-    _write(state, _Kept("" if _weighed(said, after)[1] else raw.decode(), after))
+        after |= {key: given[key]} if key in given else {}
+    _write(state, _Kept("" if _weigh_changes(given, after)[1] else raw.decode(), after))
     return tuple(one for one in held_back if one.key in wanted)
 
 
@@ -124,17 +124,17 @@ def carry(state: str, to: str, placement: str) -> None:
         _write(to, _Kept("", {**kept.values, "store.placement": placement}))
 
 
-def _weighed(
-    said: Mapping[str, object], before: Mapping[str, object]
+def _weigh_changes(
+    given: Mapping[str, object], before: Mapping[str, object]
 ) -> tuple[dict[str, object], tuple[HeldBack, ...]]:
     """Return the values that count where the file says `said`, and what of it does not."""
-    values = dict(said)
+    values = dict(given)
     held_back = []
     for key in GUARDED:
         default = rules.key_named(key).default
-        wanted, accepted = said.get(key, default), before.get(key, default)
+        wanted, accepted = given.get(key, default), before.get(key, default)
         counts = (
-            [item for item in _listed(wanted) if item in _listed(accepted)] if key == ALLOWED else accepted
+            [item for item in _as_list(wanted) if item in _as_list(accepted)] if key == ALLOWED else accepted
         )
         values[key] = counts
         if counts != wanted:
@@ -142,7 +142,7 @@ def _weighed(
     return values, tuple(held_back)
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

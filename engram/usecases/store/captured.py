@@ -35,7 +35,7 @@ def keep(store: Store, lore: Lore) -> Lore:
     return kept
 
 
-def captured(store: Store) -> list[Lore]:
+def list_captured(store: Store) -> list[Lore]:
     """Return the captured entries that have not expired, newest first; none where the state cannot be read."""
     now = store.clock.now()
     try:
@@ -60,12 +60,12 @@ def is_outcome(lore: Lore) -> bool:
 
 def lessons(store: Store) -> list[Lore]:
     """Return the captured entries that a person may decide about, newest first."""
-    return [lore for lore in captured(store) if not is_outcome(lore)]
+    return [lore for lore in list_captured(store) if not is_outcome(lore)]
 
 
 def find(store: Store, lore_id: str) -> Lore | None:
     """Return the captured entry with an id; None where there is none."""
-    return next((lore for lore in captured(store) if lore.id == lore_id), None)
+    return next((lore for lore in list_captured(store) if lore.id == lore_id), None)
 
 
 def drop(store: Store, lore_id: str) -> bool:
@@ -89,7 +89,7 @@ def drop_same(store: Store, recorded: Sequence[Lore]) -> None:
                 table.remove(lore_id)
 
 
-def when(lore: Lore, now: datetime) -> str:
+def describe_age(lore: Lore, now: datetime) -> str:
     """Return when an entry was captured, in words: `captured yesterday`."""
     days = (now - lore.created_at).days
     return f"captured {'today' if days < 1 else 'yesterday' if days == 1 else f'{days} days ago'}"

@@ -102,17 +102,17 @@ def _drain(store: Store) -> int:
 
 
 def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
-    from engram.adapters.git.write.commits import commit_all, landed
+    from engram.adapters.git.write.commits import commit_all, has_landed
     from engram.adapters.git.write.staging import sync_index
 
     repository = store.repository
     operations = write.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
-    if operations and (is_new or not landed(repository, marker)):
+    if operations and (is_new or not has_landed(repository, marker)):
         commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
     elif operations:  # committed by one who was killed, perhaps before he had the index follow
         sync_index(repository, store.places.state)
-    write.done(batch)
+    write.forget_batch(batch)
     return len(operations)
 
 
@@ -155,8 +155,8 @@ def _commit_outside(store: Store) -> int:
     read = {found.path: _content(store, found.path) for found in edited if not found.deleted}
     refused = travel.refused_files(store, read)
     contents = {path: raw for path, raw in read.items() if raw is not None and path not in refused}
-    contents |= _dated(store, contents)
-    never_here = travel.left_out(store.places.state)
+    contents |= _date_edits(store, contents)
+    never_here = travel.read_left_out(store.places.state)
     changes = [
         FileChange(found.path, contents.get(found.path))
         for found in edited
@@ -185,7 +185,7 @@ def _content(store: Store, path: str) -> bytes | None:
         return None
 
 
-def _dated(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
+def _date_edits(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
     """Return the entries whose words a person edited and whose `updated_at` they left alone, dated by their files.
 
     The files are written so, too. The date decides which of two edits is the later one, wherever they are merged.

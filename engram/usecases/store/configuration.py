@@ -39,7 +39,7 @@ def configure_own(store: Store, name: str, text: str | None) -> object:
     Raises ConfigError, StoreError.
     """
     key = settings.key_named(name)
-    value = None if text is None else settings.parsed(key, text)
+    value = None if text is None else settings.parse_value(key, text)
     if key.name == "record.category" and value:
         store.categories.parse(str(value))
     config_file.change(places.user_config_file(), key.name, value)

@@ -47,7 +47,7 @@ def load(store: Store, path: str) -> LoreFile:
     return file._replace(lore=judgements.with_tally(store, file.lore))
 
 
-def rewritten(store: Store, file: LoreFile, lore: Lore) -> bytes:
+def rewrite(store: Store, file: LoreFile, lore: Lore) -> bytes:
     """Return the file edited to say `lore`, in format 2: what it held of format 1 goes to the ledger when it is written.
 
     Raises ValidationError.
@@ -88,7 +88,7 @@ def update(
                 **keys,
                 "aliases": (*file.aliases, after.title),
             }  # the old ones stay: links go on to lead here
-        content = _with_keys(rewritten(store, file, after), more)
+        content = _with_keys(rewrite(store, file, after), more)
         operation = operation_for(
             store,
             after,

@@ -57,8 +57,8 @@ class JudgedInBulk:
             for line_id, entry, at in self._store.judgements.times_of(ids):
                 self._times.setdefault(entry, {})[line_id] = at
             lacking = [one for one in ids if one not in self._known or one in self._times]
-            said = self._store.judgements.by_entry(lacking)
-            self._said = {one: said.get(one, _NOTHING) for one in lacking}
+            lines = self._store.judgements.by_entry(lacking)
+            self._said = {one: lines.get(one, _NOTHING) for one in lacking}
 
     def of(self, lore: Lore) -> Lore:
         """Return the entry with what judgements make of it, but for who judged what."""
@@ -68,19 +68,19 @@ class JudgedInBulk:
         key = f"{lore.prior} {lore.source_id or ''} {words} {self._belief}"
         kept, sums = self._known.get(lore.id, ("", None))
         if sums is None or key != kept:
-            said = self._said.get(lore.id)
-            if said is None:
+            lines = self._said.get(lore.id)
+            if lines is None:
                 return judgements.with_tally(self._store, lore, owners=self._owners)
-            if not any(said):
-                return judgements.unjudged(lore, self._today)
-            sums = tallies.sums_of(lore, *said, words, belief.of_clone(self._store))
+            if not any(lines):
+                return judgements.with_decay_only(lore, self._today)
+            sums = tallies.sums_of(lore, *lines, words, belief.of_clone(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
-        times, said = self._times.get(lore.id, {}), self._said.get(lore.id)
+        times, lines = self._times.get(lore.id, {}), self._said.get(lore.id)
         if not times and sums.last <= tallies.end_of(self._today):
             found = tallies.of_sums(lore, sums, self._today)
-        elif said is not None:  # a clock was wrong
-            found = tallies.tally(lore, *said, self._today, words, belief.of_clone(self._store), times)
+        elif lines is not None:  # a clock was wrong
+            found = tallies.tally(lore, *lines, self._today, words, belief.of_clone(self._store), times)
         else:
             return judgements.with_tally(self._store, lore, owners=self._owners)
         return lore._replace(tally=found, last_validated=found.last_validated)
@@ -97,5 +97,5 @@ def _digest(whom: Belief) -> str:
     from hashlib import blake2b  # 2 ms of start-up that a query has no use for
 
     names = sorted(whom.names.items())
-    said = repr([*map(sorted, (whom.own, whom.ignored, whom.forged)), names])
-    return blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    text = repr([*map(sorted, (whom.own, whom.ignored, whom.forged)), names])
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -31,7 +31,7 @@ def note_times(store: Store, known: str, tip: str, files: Mapping[str, str]) -> 
     for path, oid in files.items():
         source = ledger.source_of(path)
         if source and _month(path) >= month and _ahead(store, oid, source, after):
-            store.judgements.keep_times(_arrived(store, tip, path, after))
+            store.judgements.keep_times(_read_arrivals(store, tip, path, after))
     # By no clock of this machine, which may be wrong: of the months that anybody has judged in, the last.
     ledgers = [path.rpartition(":")[2] for path in store.judgements.known()]
     last = max((_month(path) for path in ledgers if ledger.source_of(path)), default="")
@@ -69,7 +69,7 @@ def last_of(day: int) -> str:
     return ulid.encode(max(0, tallies.end_of(day)), (1 << 80) - 1)
 
 
-def _arrived(store: Store, tip: str, path: str, after: str) -> list[tuple[str, str, int]]:
+def _read_arrivals(store: Store, tip: str, path: str, after: str) -> list[tuple[str, str, int]]:
     """Return the lines with ids after this one: their id, their entry, and when they were committed (Unix ms)."""
     from engram.adapters.git.write import ledger_branch
 

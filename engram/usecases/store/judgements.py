@@ -104,9 +104,9 @@ def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
     for lore in entries:
         if own == lore.source_id or own not in lore.sources:
             continue
-        said = _judgements_of(store, [lore.id])
-        known = any(line.source == own and line.kind == CONFIRMED for line in said.lines)
-        if not known and not any(one.account.startswith(tallies.MERGED) for one in said.accounts):
+        lines = _judgements_of(store, [lore.id])
+        known = any(line.source == own and line.kind == CONFIRMED for line in lines.lines)
+        if not known and not any(one.account.startswith(tallies.MERGED) for one in lines.accounts):
             folded = lore.merged_from[-1] if lore.merged_from else ""
             drafts.append(Judgement("", lore.id, CONFIRMED, folded, ledger.words_digest(lore)))
     append(store, drafts)
@@ -116,12 +116,12 @@ def follow_fold(store: Store, entries: Collection[str], *, is_undone: bool) -> N
     """Take back what this clone said by a fold that is undone, or say it again. Raises StoreError."""
     own = [line for line in lines_of(store, sorted(entries)) if line.source == store.source_id]
     counted = {line.id for line in tallies.live(own)}
-    said = [line for line in own if line.kind in (CONFIRMED, SAME) and line.of in entries]
+    lines = [line for line in own if line.kind in (CONFIRMED, SAME) and line.of in entries]
     again = {line.of: line for line in own if line.kind == RETRACTED and line.id in counted}
     if is_undone:
-        take_back(store, [(line.id, line.entry) for line in said if line.id in counted])
+        take_back(store, [(line.id, line.entry) for line in lines if line.id in counted])
     else:
-        take_back(store, [(again[line.id].id, line.entry) for line in said if line.id in again])
+        take_back(store, [(again[line.id].id, line.entry) for line in lines if line.id in again])
 
 
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
@@ -277,16 +277,16 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
 
     repo, cache = store.repository, store.judgements
     try:
-        changed, is_known = ledger_branch.changed(repo, cache.meta("tip") or None, tip), True
+        changed, is_known = ledger_branch.changed_blobs(repo, cache.meta("tip") or None, tip), True
     except GitError:  # the commit read last is gone: the branch was replaced
-        changed, is_known = ledger_branch.changed(repo, None, tip), False
+        changed, is_known = ledger_branch.changed_blobs(repo, None, tip), False
         cache.forget([path for path in known if not path.startswith(_OWN) and path not in changed])
     if ledger.ERASED in changed:
         oid = changed[ledger.ERASED]
         raw = ledger_branch.contents(repo, [oid])[oid] if oid else b""
         cache.set_meta("erased", " ".join(sorted(erasure.parse(raw))))
         cache.forget(known)  # what is erased may be in any of them
-        known, changed = {}, ledger_branch.changed(repo, None, tip)
+        known, changed = {}, ledger_branch.changed_blobs(repo, None, tip)
     _read_names(store, changed)
     ledgers = {path: oid for path, oid in sorted(changed.items()) if ledger.source_of(path) is not None}
     cache.forget([path for path, oid in ledgers.items() if oid is None])
@@ -297,7 +297,7 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
             reads = (
                 read
                 for path, raw in zip(some, stream(repo, list(some.values())), strict=True)
-                if (read := _grown(store, path, there[path], raw, known.get(path))) is not None
+                if (read := _read_growth(store, path, there[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
     note_times(store, cache.meta("tip") if is_known else "", tip, there)
@@ -317,7 +317,7 @@ def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator
         yield some
 
 
-def _grown(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:
+def _read_growth(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:
     """Return what a file of the branch grew by, or all of it; None where the private folder has it all."""
     from engram.adapters.git.read.objects import blob_oid
     from engram.adapters.git.run.layout import hash_name
@@ -337,7 +337,7 @@ def _read_names(store: Store, changed: Mapping[str, str | None]) -> None:
     """Read who the writers are whose files about that changed."""
     from engram.adapters.git.write import ledger_branch
 
-    named = {source: oid for path, oid in changed.items() if (source := ledger.named_by(path))}
+    named = {source: oid for path, oid in changed.items() if (source := ledger.writer_of(path))}
     if named:
         contents = ledger_branch.contents(store.repository, [oid for oid in named.values() if oid])
         names = {source: ledger.person_name(contents[oid]) if oid else "" for source, oid in named.items()}
@@ -359,13 +359,13 @@ def _note_forged(store: Store, lines: Sequence[Judgement]) -> None:
 def _read_ignored(store: Store) -> None:
     """Make the entries pending of which a source spoke that is set aside now, or was until now."""
     cache = store.judgements
-    listed, known = ignored(store), frozenset(cache.meta("ignored").split())
+    listed, known = ignored_sources(store), frozenset(cache.meta("ignored").split())
     if listed != known:
         cache.touch(listed ^ known)
         cache.set_meta("ignored", " ".join(sorted(listed)))
 
 
-def ignored(store: Store) -> frozenset[str]:
+def ignored_sources(store: Store) -> frozenset[str]:
     """Return the sources that are set aside in this clone. Raises StoreError."""
     from engram.domain.judgements import erasure
 
@@ -424,14 +424,14 @@ def with_tally(
     that is not plain (None: the index is asked).
     """
     today, parts = tallies.day_of(store.clock.now()), _parts(store, lore, owners)
-    said = _judgements_of(store, parts)
-    if not (said.lines or said.accounts or lore.votes or more):
-        return unjudged(lore, today)
-    accounts = [*said.accounts, *more]
-    whom = belief.about(store.original or store, lore, parts) if said.lines else tallies.EVERYBODY
-    words = ledger.words_digest(lore) if said.lines else ""  # hashlib takes 2 ms of start-up
-    times = _times(store.original or store, said.lines)
-    found = tallies.tally(lore, said.lines, accounts, today, words, whom, times)
+    lines = _judgements_of(store, parts)
+    if not (lines.lines or lines.accounts or lore.votes or more):
+        return with_decay_only(lore, today)
+    accounts = [*lines.accounts, *more]
+    whom = belief.about(store.original or store, lore, parts) if lines.lines else tallies.EVERYBODY
+    words = ledger.words_digest(lore) if lines.lines else ""  # hashlib takes 2 ms of start-up
+    times = _times(store.original or store, lines.lines)
+    found = tallies.tally(lore, lines.lines, accounts, today, words, whom, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
@@ -494,12 +494,12 @@ def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
 
 def own_account(store: Store, lore: Lore) -> Vote:
     """Return what this clone voted in format 1: in the file of an entry, and as far as the ledgers know."""
-    said = _judgements_of(store, [lore.id])
-    known = ledger.larger_accounts([*said.accounts, *tallies.accounts_of(lore)]).get((lore.id, store.source))
+    lines = _judgements_of(store, [lore.id])
+    known = ledger.larger_accounts([*lines.accounts, *tallies.accounts_of(lore)]).get((lore.id, store.source))
     return known.vote if known else Vote()
 
 
-def unjudged(lore: Lore, today: int) -> Lore:
+def with_decay_only(lore: Lore, today: int) -> Lore:
     """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
     full, anchor = clamp(lore.prior), tallies.anchor_of(lore)
     lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
@@ -528,8 +528,8 @@ def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
 
 def course_of(store: Store, lore: Lore) -> Course:
     """Return the course of an entry's judgements."""
-    said = _judgements_of(store, _parts(store, lore, None))
-    return Course(lore, sorted(set(said.lines)), said.accounts)
+    lines = _judgements_of(store, _parts(store, lore, None))
+    return Course(lore, sorted(set(lines.lines)), lines.accounts)
 
 
 def own_votes(store: Store) -> dict[str, Vote]:

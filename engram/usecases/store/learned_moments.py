@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def learned(store: Store) -> Mapping[str, list[str]]:
+def list_learned(store: Store) -> Mapping[str, list[str]]:
     """Return the moments learned here by entry; none where the state cannot be read."""
     if store.state.exists:
         with contextlib.suppress(StoreError, OSError, sqlite3.Error):
@@ -38,7 +38,7 @@ def note_shown(store: Store, ids: Iterable[str], lines: Sequence[str]) -> None:
             memory.mark(AT, store.caller.session, f"{lore_id}\n{line}", now)
 
 
-def judged(store: Store, lore_id: str, kind: str) -> None:
+def learn_from_feedback(store: Store, lore_id: str, kind: str) -> None:
     """Learn where an entry helped this session; forget what was learned of one that was wrong or not relevant."""
     if not store.state.exists:
         return

@@ -53,7 +53,7 @@ def without_quarantined(store: Store, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.id not in found or row.text_digest not in (found[row.id] or ())]
 
 
-def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
+def load_active(store: Store, paths: Sequence[str]) -> list[Lore]:
     """Return the active entries at these paths, as their files are now, without unreadable and quarantined ones."""
     from engram.usecases.store import entry_writer
 

@@ -84,7 +84,7 @@ class Meaning:
                 0,
             )
             try:
-                self._model = _opened(settings, self._state, self._now_ns)
+                self._model = _open_embedder(settings, self._state, self._now_ns)
             except EmbeddingError as error:
                 self.give_up(error)
         return None if self._broken else self._model
@@ -119,7 +119,7 @@ class Meaning:
             return None
         if generation is None or not lacks_vectors(generation):
             return model
-        return model.meanwhile(generation.model)
+        return model.substitute_for(generation.model)
 
     def notes(self, generation: Generation | None) -> list[str]:
         """Return why there is no search by meaning now; nothing where there is, or none is wanted."""
@@ -128,7 +128,7 @@ class Meaning:
         if generation is not None and lacks_vectors(generation) and self.progress(generation):
             assert self._model is not None
             instead = (
-                "the bundled vectors answer" if self._model.meanwhile(generation.model) else "words only"
+                "the bundled vectors answer" if self._model.substitute_for(generation.model) else "words only"
             )
             return [f"{instead}: {self.progress(generation)}"]
         return []
@@ -154,7 +154,7 @@ def lacks_vectors(generation: Generation) -> bool:
     return generation.other_model or generation.waiting > (1 - READY) * alive
 
 
-def _opened(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedder | None:
+def _open_embedder(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedder | None:
     from engram.adapters.embed.provider import open_embedder
 
     provider = settings.text("embedding.provider")

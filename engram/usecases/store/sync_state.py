@@ -48,7 +48,9 @@ def distance(store: Store) -> tuple[int, int]:
         return 0, 0
     try:
         head = layout.read_head(places.repository)
-        theirs = remotes.tracked(places.repository, remotes.counterpart(places.repository, head.branch or ""))
+        theirs = remotes.tracked_commit(
+            places.repository, remotes.counterpart(places.repository, head.branch or "")
+        )
         if head.oid is None or theirs is None or head.oid == theirs:
             return 0, 0
         return merging.count_between(places.repository, head.oid, theirs)

@@ -56,8 +56,10 @@ def _without(repo: Repository, commit: str, there: dict[str, set[str]], gone: Co
     for prefix in safe_paths.folders_of(gone) - {""}:
         folder, _, name = prefix.rpartition("/")
         names = there.get(folder, set())
-        form = safe_paths.folded(name)
-        is_twin = name in names and any(other != name and safe_paths.folded(other) == form for other in names)
+        form = safe_paths.fold_name(name)
+        is_twin = name in names and any(
+            other != name and safe_paths.fold_name(other) == form for other in names
+        )
         if is_twin and entries_at(repo, commit, prefix).keys() <= set(gone):
             names.discard(name)
 
@@ -120,7 +122,7 @@ def _is_regular(file: str) -> bool:
     return os.path.isfile(file) and not os.path.islink(file)
 
 
-def shown(path: str) -> str:
+def display_path(path: str) -> str:
     """Return a path as text that every screen and file takes: what is not UTF-8 as escapes, a secret redacted."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return redact(text, find_secrets(text))
@@ -136,7 +138,7 @@ def note_left_out(state_folder: str, found: Mapping[str, str]) -> None:
         atomic.discard(path)
 
 
-def left_out(state_folder: str) -> dict[str, str]:
+def read_left_out(state_folder: str) -> dict[str, str]:
     """Return which files of the branch stay out of the work tree, each with why."""
     return _read(os.path.join(state_folder, _LEFT_OUT))
 

@@ -62,7 +62,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
         return Applied(False, update.in_the_way)
     changes = _write_binary(store, update.changes)
     # Before the branch moves: nobody may take the absence of a file that is left out for its deletion.
-    travel.note_left_out(store.places.state, {**travel.left_out(store.places.state), **merge.left_out})
+    travel.note_left_out(store.places.state, {**travel.read_left_out(store.places.state), **merge.left_out})
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
@@ -163,11 +163,11 @@ def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Updat
     return _Update(
         [Change(path, contents.get(path), before) for path, _, before in wanted],
         (),
-        _uncommitted(store, merge, kept, contents),
+        _read_uncommitted(store, merge, kept, contents),
     )
 
 
-def _uncommitted(
+def _read_uncommitted(
     store: Store, merge: Merge, kept: list[tuple[str, bytes | None]], contents: Mapping[str, bytes]
 ) -> list[Uncommitted]:
     old = {path: before for path, _ in kept if (before := merge.changes[path].before) is not None}
@@ -318,7 +318,7 @@ def keep(store: Store, found: Uncommitted) -> str:
         )
     if found.after is None:
         return f"{path} was deleted by the remote; it stays here, because it was changed and not committed."
-    merged = _merged(found)
+    merged = _merge_texts(found)
     if merged is None:
         other = _write_other_version(store, path, found.after)
         return f"{path} was changed here and not committed: it stays as it is, and the remote's version is {other}."
@@ -327,7 +327,7 @@ def keep(store: Store, found: Uncommitted) -> str:
     return f"{path} was changed here and not committed: the remote's changes were merged into it."
 
 
-def _merged(found: Uncommitted) -> bytes | None:
+def _merge_texts(found: Uncommitted) -> bytes | None:
     """Return the text with the changes of both sides; None where they overlap or it is no text."""
     versions = (found.before, found.raw, found.after)
     if any(raw is None or len(raw) > LARGEST_TEXT for raw in versions):

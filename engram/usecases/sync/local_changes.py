@@ -85,7 +85,7 @@ def keep_back(store: Store, theirs: str | None) -> None:
         return
     what = "keep back" if refused else "make plain files of"
     paths = sorted(refused or runs)
-    names = ", ".join(travel.shown(path) for path in paths[:3])
+    names = ", ".join(travel.display_path(path) for path in paths[:3])
     text = (
         f"{what}: {names if len(paths) <= 3 else f'{len(paths)} files'}\n\nEngram-Agent: {store.caller.who}\n"
     )

@@ -42,7 +42,7 @@ def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report, 
     With it comes the branch of `judgements`, if the remote has that.
     """
     report_progress = _progress_of(FETCHING.format(other.remote), report)
-    known = remotes.tracked(repo, other)
+    known = remotes.tracked_commit(repo, other)
     theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.

@@ -58,9 +58,9 @@ class Own(NamedTuple):
     def lines(self) -> list[str]:
         """Return what became of it, for people."""
         who = f"{self.by} reviewed" if self.by else "Merged:"
-        said = f"{who} your proposal '{self.title}': {self.accepted:,} accepted, {len(self.rejected):,} rejected."
+        text = f"{who} your proposal '{self.title}': {self.accepted:,} accepted, {len(self.rejected):,} rejected."
         return [
-            said,
+            text,
             *(
                 f"Rejected: {one.title}: {one.reason} (engram restore {one.id} --at {self.tip[:10]})"
                 for one in self.rejected

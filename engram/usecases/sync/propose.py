@@ -106,7 +106,7 @@ def _push(
         head = layout.read_head(repo)
         base = remotes.counterpart(repo, head.branch or "", options.remote)
         target = Counterpart(base.remote, remotes.PROPOSALS + own.name)
-        theirs = remotes.tracked(repo, base)
+        theirs = remotes.tracked_commit(repo, base)
         entries = changed_entries(store, theirs, head.oid)
         if head.oid is None or not (entries or differences(repo, theirs, head.oid)):
             raise UsageError(
@@ -114,7 +114,7 @@ def _push(
                 "Record something first; `engram sync --dry-run` lists unsent entries.",
             )
         title = title or own.title or counted(len(entries), "entry", "entries")
-        commit = _named(store, repo, own, title, head.oid)
+        commit = _proposal_commit(store, repo, own, title, head.oid)
         try:
             push_proposal(store, target, theirs, commit, options, step)
         except RemoteError as error:
@@ -141,7 +141,7 @@ def push_proposal(
         pushing.wait(step)
 
 
-def _named(store: Store, repo: Repository, own: Own, title: str, head: str) -> str:
+def _proposal_commit(store: Store, repo: Repository, own: Own, title: str, head: str) -> str:
     """Return a commit upon our head (and the proposal as it was) that names it; the proposal itself if nothing is new."""
     known = (head,) if not own.tip else (own.tip, head)
     if own.tip and title == own.title and head in merging.bases(repo, own.tip, head):
@@ -173,7 +173,7 @@ def list_proposals(
     base = remotes.counterpart(repo, head.branch or "")
     if fetch:
         remotes.fetch_proposals(repo, base.remote, deadline=timeout)
-    theirs, own = remotes.tracked(repo, base), own_proposal(store)
+    theirs, own = remotes.tracked_commit(repo, base), own_proposal(store)
     found = []
     for name, tip in remotes.proposals(repo, base.remote).items():
         paths, title, who, at = _content(repo, theirs, tip, name)

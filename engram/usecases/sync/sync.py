@@ -122,7 +122,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     RemoteError and others as long as nothing was done yet; later errors are in the answer's `errors`.
     """
     changed = sync_state.last_change(store)
-    done = _synced(store, options, step)
+    done = _run_sync(store, options, step)
     failed = any(isinstance(error, RemoteError) for error in done.errors)
     if options.push and not failed and done.remote:
         sync_state.forget_change(store, changed)
@@ -131,7 +131,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     return done
 
 
-def _synced(store: Store, options: Options, step: Step | None) -> Synced:
+def _run_sync(store: Store, options: Options, step: Step | None) -> Synced:
     began = time.monotonic()
     if (
         store.places.placement == IN_TREE
@@ -140,7 +140,7 @@ def _synced(store: Store, options: Options, step: Step | None) -> Synced:
     ):
         return _exchange_alone(store, options, step, began)
     repo = own_repository(store)
-    run = _Sync(store, repo, _allowed(store, options), step)
+    run = _Sync(store, repo, _limit_options(store, options), step)
     error: EngramError | None = None
     try:
         run.run()
@@ -161,7 +161,9 @@ def _synced(store: Store, options: Options, step: Step | None) -> Synced:
     ):
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
-    behind = [StayedBehindError(travel.shown(path), why) for path, why in sorted(travel.stays(store).items())]
+    behind = [
+        StayedBehindError(travel.display_path(path), why) for path, why in sorted(travel.stays(store).items())
+    ]
     errors = (*(() if error is None else (error,)), *unreadable, *behind[:MOST_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
@@ -259,14 +261,17 @@ class _Sync:
         if not self._options.pull:
             if first:
                 self._commit_local_changes()
-            theirs = remotes.tracked(self._repo, self._counterpart())
+            theirs = remotes.tracked_commit(self._repo, self._counterpart())
             local_changes.keep_back(self._store, theirs)
             return theirs
         with self._start_fetch() as fetching:
             if first:
                 self._commit_local_changes()
             self._repair_own_branch()
-            known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
+            known, head = (
+                remotes.tracked_commit(self._repo, self._counterpart()),
+                layout.read_head(self._repo).oid,
+            )
             if known and head:
                 self._clean.update(prefetch(self._store, known, head, self._read_ahead))
             theirs = self._finish_fetch(fetching)
@@ -333,7 +338,7 @@ class _Sync:
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
             held=done.held + merge.held,
-            notes=(*done.notes, *merge.notes, *_left_out(merge)),
+            notes=(*done.notes, *merge.notes, *_describe_left_out(merge)),
         )
         return paths
 
@@ -357,7 +362,7 @@ class _Sync:
 
     def _look_at_proposal(self) -> None:
         """Note what became of this clone's proposal."""
-        theirs = remotes.tracked(self._repo, self._counterpart())
+        theirs = remotes.tracked_commit(self._repo, self._counterpart())
         said = own_proposal.close_if_merged(self._store, theirs)
         said += own_proposal.not_proposed_yet(self._store, theirs) if self._options.push else []
         if said:
@@ -466,15 +471,15 @@ class _Sync:
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
 
 
-def _left_out(merge: Merge) -> list[str]:
+def _describe_left_out(merge: Merge) -> list[str]:
     """Return sentences on files that came in and stay out of the work tree."""
     found = [path for path in sorted(merge.left_out) if path in merge.changes]
-    said = [
-        f"{travel.shown(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
+    sentences = [
+        f"{travel.display_path(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
         for path in found[:NAMED]
     ]
     more = len(found) - NAMED
-    return said + ([f"{more} more files that came in are not written here."] if more > 0 else [])
+    return sentences + ([f"{more} more files that came in are not written here."] if more > 0 else [])
 
 
 def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
@@ -488,7 +493,7 @@ def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
 def _exchange_alone(store: Store, options: Options, step: Step | None, began: float) -> Synced:
     """Exchange the judgements of a store whose words travel with the commits of the person's own repository."""
     repo = store.repository
-    run = _Sync(store, repo, _allowed(store, options), step)
+    run = _Sync(store, repo, _limit_options(store, options), step)
     try:
         run.exchange_judgements(fetched=False)
     except EngramError as error:
@@ -518,7 +523,7 @@ def own_repository(store: Store) -> Repository:
     )
 
 
-def _allowed(store: Store, options: Options) -> Options:
+def _limit_options(store: Store, options: Options) -> Options:
     """Return the options, without the push for a read-only scope. Raises StoreError where only that was wanted."""
     if not store.scope.readonly:
         return options

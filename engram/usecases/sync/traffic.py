@@ -77,12 +77,12 @@ def exchange(store: Store, limit: int = MOST) -> Exchange:
     """Return what a sync would send and bring in, as known without the network. Raises UsageError, StoreError, GitError."""
     repo = own_repository(store)
     ours = layout.read_head(repo)
-    uncommitted = _uncommitted(store)
+    uncommitted = _uncommitted_paths(store)
     try:
         other = remotes.counterpart(repo, ours.branch or "")
     except RemoteError:
         return Exchange("", ours.branch or "", False, len(uncommitted), Waiting(), Waiting())
-    theirs = remotes.tracked(repo, other)
+    theirs = remotes.tracked_commit(repo, other)
     if theirs is None:
         return Exchange(
             other.remote, other.branch, False, len(uncommitted), _everything(store, limit), Waiting()
@@ -100,7 +100,7 @@ def _everything(store: Store, limit: int) -> Waiting:
     return Waiting(tuple(LoreChange(hit.id, hit.title, hit.path, NEW, NEW) for hit in hits), total)
 
 
-def _uncommitted(store: Store) -> tuple[str, ...]:
+def _uncommitted_paths(store: Store) -> tuple[str, ...]:
     waiting = store.files.journal.waiting()
     return tuple(dict.fromkeys(item.path for operation in waiting for item in operation.changes))
 

@@ -72,15 +72,15 @@ def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) 
         )
     path = own if user else os.path.join(store.places.root, places.CONFIG_NAME)
     before = _bytes(path)
-    after = config_file.changed(before or b"", values, path)
-    _save(store, [*_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
+    after = config_file.set_values(before or b"", values, path)
+    _save(store, [*_read_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
     steps = ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
     _write(store, path, before, after, f"evolve: {steps}")
     return path
 
 
 def _revert(store: Store) -> Evolution:
-    applied = _applied(store)
+    applied = _read_applied(store)
     if not applied:
         raise NotFoundError(
             "No applied proposals to revert.",
@@ -130,12 +130,12 @@ def _bytes(path: str) -> bytes | None:
         return None
 
 
-def _applied(store: Store) -> list[Applied]:
+def _read_applied(store: Store) -> list[Applied]:
     """Read the applications that were not reverted, oldest first."""
     try:
         lines = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
         return [
-            Applied(one["file"], _decoded(one["before"]), one["after"], tuple(one["keys"])) for one in lines
+            Applied(one["file"], _decode(one["before"]), one["after"], tuple(one["keys"])) for one in lines
         ]
     except (NotFoundError, ValueError, KeyError, TypeError):
         return []
@@ -149,5 +149,5 @@ def _save(store: Store, applied: Sequence[Applied]) -> None:
     atomic.write(os.path.join(store.places.state, _NAME), json.dumps(lines).encode(), "evolutions", 0o600)
 
 
-def _decoded(text: str | None) -> bytes | None:
+def _decode(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text)

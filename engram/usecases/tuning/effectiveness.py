@@ -69,18 +69,18 @@ def effectiveness(
         for lore_id, kind in kinds.items():
             lore = known.get(lore_id)
             age = _age(entry.at - lore.created_at) if lore else GONE
-            part, standing = _lifted(now, lore_id, weights)
+            part, standing = _find_lift(now, lore_id, weights)
             scope, category = (lore.scope, lore.category) if lore else (GONE, GONE)
             lines.append(_Line(kind, entry.strategy, entry.strength, scope, category, age, part, standing))
     ages = [*(name for name, _ in AGES), OLDER, GONE]
     return (
-        _counted("strategies", "strategy", lines, lambda line: line.strategy),
-        _counted("parts", "lifted by", lines, lambda line: line.part),
-        _counted("standing", "standing", lines, lambda line: line.standing),
-        _counted("strengths", "strength", lines, lambda line: line.strength),
-        _counted("scopes", "scope", lines, lambda line: line.scope),
-        _counted("categories", "category", lines, lambda line: line.category),
-        _counted("ages", "age", lines, lambda line: line.age, ages),
+        _count_judgements("strategies", "strategy", lines, lambda line: line.strategy),
+        _count_judgements("parts", "lifted by", lines, lambda line: line.part),
+        _count_judgements("standing", "standing", lines, lambda line: line.standing),
+        _count_judgements("strengths", "strength", lines, lambda line: line.strength),
+        _count_judgements("scopes", "scope", lines, lambda line: line.scope),
+        _count_judgements("categories", "category", lines, lambda line: line.category),
+        _count_judgements("ages", "age", lines, lambda line: line.age, ages),
     )
 
 
@@ -107,7 +107,7 @@ def _age(seconds: float) -> str:
     return next((name for name, hours in AGES if seconds <= hours * 3600), OLDER)
 
 
-def _lifted(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple[str, str]:
+def _find_lift(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple[str, str]:
     """Return the score part by which it most exceeds the mean of its answer, and how standing moved it (up, down, no)."""
     places = {hit.id: place for place, hit in enumerate(shown)}
     if lore_id not in places:
@@ -136,7 +136,7 @@ def _parts(score: Score, weights: Weights) -> dict[str, float]:
     }
 
 
-def _counted(
+def _count_judgements(
     name: str, column: str, lines: Sequence[_Line], key: Callable[[_Line], str], order: Iterable[str] = ()
 ) -> Table:
     """Count the judgements of each kind by value, most frequent first, or in this order."""

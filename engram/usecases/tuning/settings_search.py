@@ -172,10 +172,10 @@ def ranking_settings(store: Store) -> dict[str, float]:
 def forget_own_votes(store: Store, replayer: Replayer) -> None:
     """Remove the judgements of this clone from the copied index."""
     votes = judgements.own_votes(store)
-    replayer.revise_hits(lambda hit: _unjudged(hit, votes[hit.id]) if hit.id in votes else hit)
+    replayer.revise_hits(lambda hit: _without_own_vote(hit, votes[hit.id]) if hit.id in votes else hit)
 
 
-def _unjudged(hit: Hit, vote: Vote) -> Hit:
+def _without_own_vote(hit: Hit, vote: Vote) -> Hit:
     """Remove this clone's vote from an entry."""
     count, moved = max(0, hit.validation_count - vote.n), vote.down - vote.up
     return hit._replace(
@@ -222,9 +222,9 @@ class ScopeTrial(Trial):
         }
         home = self._replayers[0][0].places.scope
         weightings[home] = weightings[home]._replace(threshold=tuned[ranking.THRESHOLD_KEY])
-        return {text: self._shown(known[text], weightings) for text in texts}
+        return {text: self._show(known[text], weightings) for text in texts}
 
-    def _shown(
+    def _show(
         self, found: Sequence[tuple[str, Candidate]], weightings: Mapping[str, Weighting]
     ) -> tuple[str, ...]:
         ids = dict.fromkeys([hit.id for _, hit in best_first(found, weightings)])

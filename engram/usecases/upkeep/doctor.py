@@ -85,26 +85,31 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         merges = _merges(store, fix)
         reported = {one.where for one in merges}
         files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
-        others = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
+        others = [
+            *_driver(store, fix),
+            *_hidden_tree(store, fix),
+            *_journal(store, fix),
+            *_check_signing(store),
+        ]
         others += [
             *_agents(store),
             *_sync(store),
             *_kept_versions(store),
             *_disputes(store),
-            *_not_travelling(store),
+            *_check_left_out(store),
             *_hooks(store),
         ]
-        return [*found, *merges, *files, *others, *_settings(store), *_degraded(store, private)]
+        return [*found, *merges, *files, *others, *_settings(store), *_check_degraded(store, private)]
 
 
-def _not_travelling(store: Store) -> list[Finding]:
+def _check_left_out(store: Store) -> list[Finding]:
     """Find files that stay behind here, and files of the branch that stay out of the work tree."""
     from engram.usecases.store import travel
 
     behind = [
         Finding(
             "stays",
-            travel.shown(path),
+            travel.display_path(path),
             f"it is not sent to others: it {why}",
             "Mend or rename it; the next sync takes it.",
         )
@@ -113,11 +118,11 @@ def _not_travelling(store: Store) -> list[Finding]:
     out = [
         Finding(
             "left out",
-            travel.shown(path),
+            travel.display_path(path),
             f"it is in the branch and not written here: it {why}",
             "Whoever added it can rename it; then it comes in.",
         )
-        for path, why in sorted(travel.left_out(store.places.state).items())
+        for path, why in sorted(travel.read_left_out(store.places.state).items())
     ]
     return behind + out
 
@@ -171,16 +176,16 @@ def _merges(store: Store, fix: bool) -> list[Finding]:
     generation = store.index.look()
     paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
     paths += [problem.path for problem in read_entities(store).problems]
-    marked = repair.marked(store, paths)
+    marked = repair.marked_files(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
-    found = [_repaired(repair.repair(store, path), store.places.owns_branch) for path in marked]
+    found = [_describe_repair(repair.repair(store, path), store.places.owns_branch) for path in marked]
     if any(one.fixed for one in found):
         refresh(store)
     return found
 
 
-def _repaired(done: Repaired, owns_branch: bool) -> Finding:
+def _describe_repair(done: Repaired, owns_branch: bool) -> Finding:
     if not done.source:
         return Finding("file", done.path, f"{_UNMERGED}: {done.trouble}")
     what = f"merged from {done.source}"
@@ -382,7 +387,7 @@ def _leftovers(store: Store, fix: bool) -> list[Finding]:
     except StoreError:  # reported as a private file; then nobody knows what is left over
         return []
     names = walk.scan(store.places.root, store.places.folder).leftovers
-    old = [path for path in _abandoned(store, names) if not any(op in path for op in announced)]
+    old = [path for path in _abandoned_files(store, names) if not any(op in path for op in announced)]
     for path in old:
         if fix:
             atomic.discard(path)
@@ -416,7 +421,7 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     return [Finding("git", store.places.root, message, hint)]
 
 
-def _unsigned(store: Store) -> list[Finding]:
+def _check_signing(store: Store) -> list[Finding]:
     from engram.adapters.git.write.signing import trouble
 
     why = trouble(store.places.state)
@@ -456,10 +461,10 @@ def _kept_versions(store: Store) -> list[Finding]:
     places = store.places
     if places.repository is None or not places.owns_branch:
         return []
-    from engram.adapters.git.read.snapshot import listed_files
+    from engram.adapters.git.read.snapshot import list_files
 
     try:
-        listed = listed_files(places.repository)
+        listed = list_files(places.repository)
     except EngramError:
         return []  # git errors are reported elsewhere
     found = [
@@ -479,7 +484,7 @@ def _settings(store: Store) -> list[Finding]:
     return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
-def _degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
+def _check_degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
     """Report what works less well than it could, but for what is `reported` with a file."""
     _ = store.embedder
     behind = store.meaning.progress(store.index.generation)
@@ -490,7 +495,7 @@ def _degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
     return [*found, Finding(VECTORS, "", behind)] if behind else found
 
 
-def _abandoned(store: Store, names: Iterable[str]) -> list[str]:
+def _abandoned_files(store: Store, names: Iterable[str]) -> list[str]:
     """Choose temporary files older than ten minutes: killed writers left them."""
     limit = store.clock.nanoseconds() - 600 * 1_000_000_000
     found = [os.path.join(store.places.root, *name.split("/")) for name in names]

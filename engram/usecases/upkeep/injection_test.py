@@ -73,7 +73,7 @@ def poison_check() -> Report:
     try:
         store = _scratch(root)
         try:
-            return _checked(store, plant(store))
+            return _run_checks(store, plant(store))
         finally:
             store.close()
     finally:
@@ -124,7 +124,7 @@ def word(number: int) -> str:
     return "canary" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
 
 
-def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
+def _run_checks(store: Store, poisons: Sequence[Poison]) -> Report:
     findings: list[Finding] = []
     texts = dict.fromkeys(WAYS, 0)
     seen: dict[str, set[int]] = {way: set() for way in WAYS}

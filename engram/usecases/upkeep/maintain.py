@@ -132,7 +132,7 @@ def _archive(store: Store, dry_run: bool) -> int:
         return 0
     before = store.clock.now().timestamp() - days * _DAY
     hits = _hits(store, _OLD, (ACTIVE, before, SUMMARY, TAKEN_OVER))
-    return _change(store, hits, "archive", _archived, dry_run=dry_run)
+    return _change(store, hits, "archive", _archive_entry, dry_run=dry_run)
 
 
 def _garbage(store: Store, dry_run: bool) -> int:
@@ -222,7 +222,7 @@ def _change(
             continue
         if file.lore.id != hit.id or file.lore.conflicts:
             continue  # a person must resolve it first
-        content = None if compute is None else entry_writer.rewritten(store, file, compute(store, file.lore))
+        content = None if compute is None else entry_writer.rewrite(store, file, compute(store, file.lore))
         changes.append(Change(hit.path, content, atomic.digest(file.raw)))
         lore.append(file.lore)
     if changes and not dry_run:
@@ -232,7 +232,7 @@ def _change(
     return len(changes)
 
 
-def _archived(store: Store, lore: Lore) -> Lore:
+def _archive_entry(store: Store, lore: Lore) -> Lore:
     return lore._replace(status=ARCHIVED, updated_at=times.after(store.clock.now(), lore.updated_at))
 
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from engram_tui.browse.facets import NAMES, Facets, label, values_of
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import fitted
+from engram_tui.widgets.entry_list import fit
 
 if TYPE_CHECKING:
     from textual import events
@@ -51,7 +51,7 @@ class FacetLines(Static):
             for value, note in values[name]:
                 on = getattr(chosen, name) == value
                 room = CELLS - len(note) - 5
-                line = f"{'●' if on else ' '} {fitted(safe_line(label(name, value)), room)} {note}"
+                line = f"{'●' if on else ' '} {fit(safe_line(label(name, value)), room)} {note}"
                 self._line(text, line, "bold" if on else "", (name, value))
             self._line(text, "", "", ("", ""))
         self.update(text)

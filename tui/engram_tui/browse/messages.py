@@ -31,7 +31,7 @@ def counts(matches: Matches | None, matching: int, total: int, narrow: bool = Fa
     )
 
 
-def no_match(text: str) -> tuple[str, ...]:
+def describe_no_match(text: str) -> tuple[str, ...]:
     """Say that a search found nothing."""
     return (
         f"Nothing here answers “{safe_line(text)}”.",
@@ -40,7 +40,7 @@ def no_match(text: str) -> tuple[str, ...]:
     )
 
 
-def nothing_fits(filters: str) -> tuple[str, ...]:
+def describe_no_fit(filters: str) -> tuple[str, ...]:
     """Say that the filters leave nothing."""
     return (f"No entry matches: {safe_line(filters)}.", "", "F removes all filters, f changes one.")
 

@@ -28,7 +28,7 @@ from engram_tui.widgets.entry_list import AGES_INTERVAL, NARROWEST, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.format import count
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
-from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
+from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sort_rows, with_rows
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -283,7 +283,7 @@ class BrowseScreen(EntryActionsScreen):
         )
         self.matches = matches
         self.show_error("; ".join(matches.notes))
-        self._show_rows(sorted_rows(matches.rows, self.match_order), top=new)
+        self._show_rows(sort_rows(matches.rows, self.match_order), top=new)
 
     def action_filter(self) -> None:
         """Go to the search line."""
@@ -304,10 +304,14 @@ class BrowseScreen(EntryActionsScreen):
         self.entry_list.now = self.now()
         self.entry_list.shows_usefulness = self._shown_order == WORTH
         if self.matches is not None:
-            self.entry_list.set_placeholder(*messages.no_match(self.matches.text))
+            self.entry_list.set_placeholder(*messages.describe_no_match(self.matches.text))
         elif self.page_of is not None:
             self.entry_list.set_placeholder(
-                *(messages.nothing_fits(self.facets.text) if self.is_filtered() else messages.empty_store())
+                *(
+                    messages.describe_no_fit(self.facets.text)
+                    if self.is_filtered()
+                    else messages.empty_store()
+                )
             )
         self.entry_list.show(rows, keep="" if top or current is None else current.id)
         self._show_counts()
@@ -470,7 +474,7 @@ class BrowseScreen(EntryActionsScreen):
             self.read_list()
         else:
             self.match_order = _step(self.match_order, orders, by)
-            self._show_rows(sorted_rows(self.matches.rows, self.match_order), top=True)
+            self._show_rows(sort_rows(self.matches.rows, self.match_order), top=True)
         self._show_facets()
 
     def filter_by(self, facets: Facets) -> None:

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
 from engram_tui.inbox.inbox_list import two_titles
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import EntryList, fitted
+from engram_tui.widgets.entry_list import EntryList, fit
 from engram_tui.widgets.format import count, entries, fraction
 
 TWO_COLUMNS = 70  # cells from which the effect of a step has a column of its own
@@ -219,8 +219,8 @@ class PlanTree(EntryList):
         detail_cells = max(wanted, room - self._longest()) if fits else 0
         parts = [
             Segment(head, base),
-            Segment(fitted(label, room - detail_cells), base if row.step or row.is_kind else quiet),
+            Segment(fit(label, room - detail_cells), base if row.step or row.is_kind else quiet),
         ]
         if detail_cells:
-            parts.append(Segment(fitted(f" {detail}", detail_cells), quiet))
+            parts.append(Segment(fit(f" {detail}", detail_cells), quiet))
         return Strip(parts).adjust_cell_length(width, base)

@@ -24,7 +24,7 @@ from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_screen import opened_again
+from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.format import count
 from engram_tui.widgets.markdown_pane import MarkdownPane
@@ -181,7 +181,7 @@ class ConsolidateScreen(ShellScreen):
         def question(store: Engram) -> Plan:
             if not large:
                 return make_plan(store, chosen, self._progress)
-            with opened_again(store) as own:  # in a large store it takes seconds
+            with reopen_store(store) as own:  # in a large store it takes seconds
                 return make_plan(own, chosen, self._progress)
 
         self.ask("plan", question, self._take_plan, failed=self._no_plan, unlocked=large)
@@ -403,9 +403,9 @@ class ConsolidateScreen(ShellScreen):
     def _merge(self, source: MergeSource) -> None:
         from engram_tui.inbox.merge_editor import MergeEditor
 
-        self.app.push_screen(MergeEditor(source), partial(self._merged, source.item, source.decision))
+        self.app.push_screen(MergeEditor(source), partial(self._handle_merge, source.item, source.decision))
 
-    def _merged(self, item: Item, decision: str, result: Lore | None) -> None:
+    def _handle_merge(self, item: Item, decision: str, result: Lore | None) -> None:
         if result is None:
             self.toast("Merge", "Nothing was written.")
         else:

@@ -38,9 +38,9 @@ def read_result(store: Engram, row: PlanRow) -> Text:
             f"Left out: for “{safe_line(row.withheld.query)}” an entry that was judged helpful would be lost.\n\n"
         )
     if step.kind == MERGE and step.result is not None:
-        return found.append_text(_merged(store, step, step.result))
+        return found.append_text(_format_merge(store, step, step.result))
     lore = step.result if step.result is not None else store.get(step.lore[0]).lore
-    return found.append_text(_changed(step, lore))
+    return found.append_text(_format_change(step, lore))
 
 
 def item_of(store: Engram, row: PlanRow) -> Item | None:
@@ -84,7 +84,7 @@ def _title(store: Engram, entry_id: str) -> str:
         return entry_id
 
 
-def _merged(store: Engram, step: Step, result: Lore) -> Text:
+def _format_merge(store: Engram, step: Step, result: Lore) -> Text:
     found = Text()
     found.append(f"The entry that {len(step.lore)} become:\n", "bold")
     found.append_text(_entry(result, step.before, step.after))
@@ -94,11 +94,11 @@ def _merged(store: Engram, step: Step, result: Lore) -> Text:
             f"\n\nmerged in: by {safe_line(byline(other.agent, other.author))}, {fraction(other.thousandths)}\n",
             "bold",
         )
-        found.append_text(_compared(result, other))
+        found.append_text(_compare(result, other))
     return found
 
 
-def _compared(kept: Lore, other: Lore) -> Text:
+def _compare(kept: Lore, other: Lore) -> Text:
     """Compare another text with the kept one: its own words reversed, those of the kept one underlined."""
     if kept.content == other.content:
         return Text("the same text", "dim")
@@ -109,7 +109,7 @@ def _compared(kept: Lore, other: Lore) -> Text:
     )
 
 
-def _changed(step: Step, lore: Lore) -> Text:
+def _format_change(step: Step, lore: Lore) -> Text:
     found = Text()
     found.append(f"{safe_line(step.why)}\n", "bold")
     if step.kind in _BECOMES:

@@ -11,7 +11,16 @@ from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import age, bar, count, decimals, earned, fraction, helped, since
+from engram_tui.widgets.format import (
+    age,
+    bar,
+    count,
+    decimals,
+    format_age,
+    format_earned,
+    format_helpful,
+    fraction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,8 +61,8 @@ def trust_line(shown: Shown, now: float) -> str:
     lore = shown.lore
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
-    figure = f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"
-    return safe_line(f"{lore.category}{status}{pinned} · {figure} · {helped(lore, now)}")
+    figure = f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}"
+    return safe_line(f"{lore.category}{status}{pinned} · {figure} · {format_helpful(lore, now)}")
 
 
 def facts(
@@ -63,7 +72,10 @@ def facts(
     lore = shown.lore
     author = provenance.origin.author if provenance else lore.author
     found = [
-        ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {earned(shown, now)}"),
+        (
+            "confidence",
+            f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}",
+        ),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore, provenance.voters if provenance else {})),
         ("worth", _usefulness(provenance.usefulness) if provenance else ""),
@@ -142,7 +154,7 @@ def _moment(at: datetime | None, now: float) -> str:
         return ""
     if at.timestamp() > now:
         return f"{at:%Y-%m-%d %H:%M} UTC"
-    return f"{since(at, now)} ({at:%Y-%m-%d %H:%M} UTC)"
+    return f"{format_age(at, now)} ({at:%Y-%m-%d %H:%M} UTC)"
 
 
 def link_line(link: Link) -> str:

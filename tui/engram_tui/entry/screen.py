@@ -328,12 +328,12 @@ class EntryScreen(EntryActionsScreen):
         entry_id = self.entry_id
         self.ask(
             "compare",
-            lambda store: queries.texts(store, entry_id, [self._written(one) for one in pair]),
+            lambda store: queries.texts(store, entry_id, [self._commit_of(one) for one in pair]),
             partial(self._show_pair, at if other is before else None, pair),
             opens=True,
         )
 
-    def _written(self, event: Event) -> str:
+    def _commit_of(self, event: Event) -> str:
         """Return the commit whose words a version has: a judgement is none, and changes no word."""
         rest = self.versions[self.versions.index(event) :]
         return next((one.commit for one in rest if one.kind != JUDGED), event.commit)

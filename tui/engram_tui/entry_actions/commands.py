@@ -10,10 +10,10 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import ValidationError
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import Edit, rewrite
-from engram.usecases.recording.editor import kept_if_refused
+from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram_tui.shell.command import Command
-from engram_tui.widgets.format import entries, fraction, quoted
+from engram_tui.widgets.format import entries, fraction, quote
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -34,16 +34,16 @@ def judge(kind: str) -> Command:
         if len(done) > 1:
             repeated = sum(judged.repeated for judged in done)
             return f"{entries(len(done))}{f', {repeated} judged before' if repeated else ''}"
-        return _judged(done[0], store.get(ids[0]))
+        return _describe_judged(done[0], store.get(ids[0]))
 
     return Command(
         _TITLES.get(kind, "Not relevant"), execute, f"engram feedback --{kind.replace('_', '-')} {{}}"
     )
 
 
-def _judged(judged: Judged, shown: Shown) -> str:
+def _describe_judged(judged: Judged, shown: Shown) -> str:
     before, after = fraction(round(judged.previous * 1000)), fraction(round(judged.current * 1000))
-    title = quoted(shown.lore.title)
+    title = quote(shown.lore.title)
     if judged.repeated:
         return f"{title} was judged in this session before: confidence stays {after}"
     if judged.kind == HELPFUL:
@@ -58,7 +58,7 @@ def edit_fields(title: str, edit: Edit, change: str, options: str) -> Command:
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         done = [store.edit(entry_id, edit) for entry_id in ids]
-        what = quoted(done[0].lore.title) if len(done) == 1 else entries(len(done))
+        what = quote(done[0].lore.title) if len(done) == 1 else entries(len(done))
         plural = change.replace("is ", "are ", 1).replace("has ", "have ", 1)
         wrote = store.store.deed is not None and store.store.deed.operations
         return f"{what} {change if len(done) == 1 else plural}{'' if wrote else ' already'}"
@@ -107,7 +107,7 @@ def forget() -> Command:
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         gone = store.forget(*ids)
-        return f"{quoted(gone[0].lore.title) if len(gone) == 1 else entries(len(gone))} forgotten"
+        return f"{quote(gone[0].lore.title) if len(gone) == 1 else entries(len(gone))} forgotten"
 
     return Command("Forget", execute, "engram forget {}")
 
@@ -117,9 +117,9 @@ def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Command:
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         home = reach(store.store, scope)
-        shown = kept_if_refused(after, lambda: rewrite(home, path, ids[0], before, after))
+        shown = keep_if_refused(after, lambda: rewrite(home, path, ids[0], before, after))
         store.edited()
-        return f"{quoted(shown.lore.title)} is changed"
+        return f"{quote(shown.lore.title)} is changed"
 
     return Command("Edit", execute, "engram edit {}", repeats=False)
 
@@ -130,10 +130,10 @@ def record(fields: Mapping[str, object], recorded: Callable[[], None]) -> Comman
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
         done = store.record(**fields)  # type: ignore[arg-type]
         recorded()
-        title = quoted(done.lore.title)
+        title = quote(done.lore.title)
         if done.status == KNOWN:
             return f"{title} is known already. {describe_known(done)}".strip()
-        against = f"; it contradicts {quoted(done.contradictions[0].title)}" if done.contradictions else ""
+        against = f"; it contradicts {quote(done.contradictions[0].title)}" if done.contradictions else ""
         return f"{title} waits for review: {done.why}" if done.why else f"{title} is recorded{against}"
 
     return Command("Record", execute, "engram record …", repeats=False, creates=True)

@@ -172,9 +172,9 @@ class EntryActionsScreen(JudgeScreen):
     def _edit_file(self, shown: Shown, before: bytes) -> None:
         from engram_tui.shell.editing import edit
 
-        edit(self, shown.lore.title, before, partial(self._edited, shown, before))
+        edit(self, shown.lore.title, before, partial(self._handle_edit, shown, before))
 
-    def _edited(self, shown: Shown, before: bytes, after: bytes | None) -> None:
+    def _handle_edit(self, shown: Shown, before: bytes, after: bytes | None) -> None:
         if after is None or after == before:
             self.toast("Edit", "Nothing was changed.")
             return

@@ -116,11 +116,13 @@ def details_of(around: Around, key: str) -> tuple[str, ...]:
         return (node.name, *facts, "", "Entries mention this name; it has no file of its own.")
     facts += [f"also called {', '.join(entity.aliases)}"] if entity.aliases else []
     facts += [f"{name}: {value}" for name, value in entity.metadata]
-    facts += [_related(link.kind, link.to, link.since, around.entities) for link in entity.relationships]
+    facts += [
+        _format_relationship(link.kind, link.to, link.since, around.entities) for link in entity.relationships
+    ]
     return (node.name, *facts, " ", *entity.content.splitlines())
 
 
-def _related(kind: str, to: str, since: str, entities: Mapping[str, Entity]) -> str:
+def _format_relationship(kind: str, to: str, since: str, entities: Mapping[str, Entity]) -> str:
     other = entities.get(entity_key(to))
     return f"{kind} → {other.name if other else to}" + (f", since {since}" if since else "")
 

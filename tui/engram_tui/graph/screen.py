@@ -92,9 +92,9 @@ class GraphScreen(LineScreen):
         if self._polling or self.around is None or self.shell.current is not self:
             return
         self._polling = True
-        self.ask("entities", read_entities, self._polled, failed=self._poll_failed, exclusive=False)
+        self.ask("entities", read_entities, self._handle_poll, failed=self._poll_failed, exclusive=False)
 
-    def _polled(self, every: tuple[Entity, ...]) -> None:
+    def _handle_poll(self, every: tuple[Entity, ...]) -> None:
         self._polling = False
         if self.around is not None and every != self.around.every:
             self.store_changed()
@@ -146,9 +146,9 @@ class GraphScreen(LineScreen):
     def on_resize(self) -> None:
         """Draw the columns for the new width."""
         super().on_resize()
-        self.call_after_refresh(self._resized)
+        self.call_after_refresh(self._redraw)
 
-    def _resized(self) -> None:
+    def _redraw(self) -> None:
         line = self.line_list.line
         self._show(line.id if line is not None else "")
 
@@ -163,11 +163,11 @@ class GraphScreen(LineScreen):
         """Draw what is around an entity; read an entry, or the entity in the centre."""
         line = self.line_list.line
         if self.is_drawing() and line is not None and line.group == ENTITY_LINE and line.id != self.start:
-            self._go(line.id)
+            self._go_to(line.id)
         else:
             super().action_read()
 
-    def _go(self, key: str) -> None:
+    def _go_to(self, key: str) -> None:
         line = self.line_list.line
         self._before.append((self.start, line.id if line is not None else ""))
         self._draw(key, "", opens=True)  # the keys that follow are about the new drawing
@@ -191,7 +191,7 @@ class GraphScreen(LineScreen):
 
     def action_graph_whole(self) -> None:
         """Draw the most important entities."""
-        self._go("")
+        self._go_to("")
 
     def action_graph_find(self) -> None:
         """Pick an entity by its name."""
@@ -210,4 +210,4 @@ class GraphScreen(LineScreen):
 
     def _entity_picked(self, key: str | None) -> None:
         if key and key != self.start:
-            self._go(key)
+            self._go_to(key)

@@ -11,12 +11,12 @@ from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, check_dec
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
-from engram.usecases.recording.editor import kept_if_refused
+from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.review.items import PackedItem
 from engram_tui.inbox.queue import called
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import count, quoted
+from engram_tui.widgets.format import count, quote
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -75,15 +75,15 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
-        title = kept_if_refused(after, lambda: _rewritten(store, item, path, before, after))
+        title = keep_if_refused(after, lambda: _rewrite(store, item, path, before, after))
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
         if not same or ACCEPT not in item.decisions:
-            return f"{quoted(title)} is changed"
+            return f"{quote(title)} is changed"
         done = store.decide(same[0], ACCEPT)
         if not done.wrote:
             noted.append(done)
-        return f"{quoted(title)} is changed; {item.decisions[ACCEPT]}"
+        return f"{quote(title)} is changed; {item.decisions[ACCEPT]}"
 
     def undo(store: Engram) -> bool:
         for done in noted:
@@ -101,7 +101,7 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
     )
 
 
-def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
+def _rewrite(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
     """Write the edited text; returns its title."""
     where = reach(store.store, "")
     if is_entity(path, where.places.folder):
@@ -145,7 +145,7 @@ def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
     if decision == SNOOZE:
         effect = f"asked again in {SNOOZE_DAYS} days"
     what = (
-        quoted(safe_line(items[0].title))
+        quote(safe_line(items[0].title))
         if len(items) == 1
         else f"{count(len(items))} {called(items[0].kind)}"
     )

@@ -235,9 +235,9 @@ class DecidingScreen(ShellScreen):
     def _edit(self, item: Item, path: str, before: bytes) -> None:
         from engram_tui.shell.editing import edit
 
-        edit(self, item.title, before, partial(self._edited, item, path, before))
+        edit(self, item.title, before, partial(self._handle_edit, item, path, before))
 
-    def _edited(self, item: Item, path: str, before: bytes, after: bytes | None) -> None:
+    def _handle_edit(self, item: Item, path: str, before: bytes, after: bytes | None) -> None:
         if after is None or after == before:
             self.toast("Edit", "Nothing was changed; the item stays.")
             return

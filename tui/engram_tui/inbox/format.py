@@ -29,7 +29,7 @@ from engram.domain.review.review import (
 )
 from engram_tui.inbox.queue import called
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import fitted
+from engram_tui.widgets.entry_list import fit
 from engram_tui.widgets.format import count, fraction
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def why_lines(
     """Format why the item is here, its evidence, its usefulness, its cost, and what is proposed; lines of so many cells."""
     parts = [f"why  {safe_line(item.why)}"]
     shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
-    parts += [fitted(note, 2 * cells - HANGING).rstrip() for note in shown]
+    parts += [fit(note, 2 * cells - HANGING).rstrip() for note in shown]
     use = [
         use_phrase(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",

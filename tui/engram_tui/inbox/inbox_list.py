@@ -25,7 +25,7 @@ from engram.domain.review.review import (
     Item,
 )
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import fitted
+from engram_tui.widgets.entry_list import fit
 from engram_tui.widgets.format import age, fraction
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, WARN, Line, LineList, Part
 
@@ -64,7 +64,7 @@ def titles_of(item: Item, cells: int) -> str:
     if not others:
         return first
     more = f" + {len(others)}"
-    return f"{fitted(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
+    return f"{fit(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
 
 
 def two_titles(first: str, other: str, cells: int) -> str:
@@ -73,7 +73,7 @@ def two_titles(first: str, other: str, cells: int) -> str:
     if cell_len(first) + cell_len(other) > room:
         other = _without_shared(first, other)
     left = max(room // 2, room - cell_len(other))
-    return f"{fitted(first, min(left, cell_len(first)))} ⇄ {other}"
+    return f"{fit(first, min(left, cell_len(first)))} ⇄ {other}"
 
 
 def _without_shared(first: str, other: str) -> str:
@@ -117,9 +117,9 @@ class InboxList(LineList):
 
     def heading(self) -> str:
         """Return the headings of the columns, as wide as the list is now."""
-        return "".join(f"{name:<{cells - 1}} " for name, cells in self._headed(self.size.width)).rstrip()
+        return "".join(f"{name:<{cells - 1}} " for name, cells in self._headings(self.size.width)).rstrip()
 
-    def _headed(self, width: int) -> list[tuple[str, int]]:
+    def _headings(self, width: int) -> list[tuple[str, int]]:
         columns = self._columns(width)
         taken = 2 + sum(columns.values())
         kind = columns["kind"]

@@ -85,7 +85,7 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
     """Replay which past queries an entry answers, or would. Takes long; takes the store's lock for a moment at a time."""
     from textual.worker import get_current_worker
 
-    from engram.usecases.recall.recall_preview import MOST_QUERIES, WouldAnswer, answered
+    from engram.usecases.recall.recall_preview import MOST_QUERIES, WouldAnswer, answered_queries
     from engram.usecases.recall.usage import latest_queries
 
     worker, found = get_current_worker(), list[str]()
@@ -95,7 +95,7 @@ def read_usefulness(entry_id: str, store: Engram) -> WouldAnswer:
         if worker.is_cancelled:
             break
         with store.store.lock:
-            found += answered(store.store, entry_id, queries[start : start + AT_ONCE])
+            found += answered_queries(store.store, entry_id, queries[start : start + AT_ONCE])
     return WouldAnswer(entry_id, tuple(found), len(queries))
 
 

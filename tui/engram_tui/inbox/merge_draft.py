@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.text.word_diff import compared
+from engram.domain.text.word_diff import compare_parts
 from engram.usecases.recording.edited_result import FIELDS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class MergeDraft:
         fields = [
             Part(name, getattr(left, name), getattr(right, name)) for name in FIELDS if name != "content"
         ]
-        asked = [part for part in fields if part.differs and _asked(part, base, join_fields)]
+        asked = [part for part in fields if part.differs and _is_asked(part, base, join_fields)]
         self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *asked)
         self.choices = [BOTH if part.name and part.joins and join_fields else LEFT for part in self.rows]
         self._row_of = {id(part): at for at, part in enumerate(self.rows)}
@@ -90,7 +90,7 @@ class MergeDraft:
         return part.right if choice == RIGHT else part.left
 
 
-def _asked(part: Part, base: Lore, join_fields: bool) -> bool:
+def _is_asked(part: Part, base: Lore, join_fields: bool) -> bool:
     """Return whether a field is for choosing: authorship and derived fields of entries that become one are not."""
     own = ("agent", "source_id", "sources", "prior", "relations", "status")
     return not join_fields or (part.name not in own and hasattr(base, part.name))
@@ -100,7 +100,7 @@ def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
     """Align the paragraphs of both texts."""
     one, other = _split(left), _split(right)
     found: list[Part] = []
-    for same, start, end, from_, to in compared(one, other):
+    for same, start, end, from_, to in compare_parts(one, other):
         if same:
             found += [Part("", text, text) for text in one[start:end]]
             continue

@@ -129,7 +129,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         """Return one side's paragraphs with their signs, and where the current one begins."""
         found, start = Text(), 0
         for part in self.draft.paragraphs:
-            mine, others = self._marked(part)
+            mine, others = self._mark_part(part)
             here = part is self._current
             if here:
                 start = len(found)
@@ -139,7 +139,7 @@ class MergeEditor(ModalScreen[Lore | None]):
             found.append("\n\n")
         return found, start
 
-    def _marked(self, part: Part) -> tuple[Text, Text]:
+    def _mark_part(self, part: Part) -> tuple[Text, Text]:
         """Return both sides of a paragraph with marks; compared once."""
         if id(part) not in self._marks:
             comparable = part.differs and are_similar(part.left, part.right)
@@ -197,12 +197,12 @@ class MergeEditor(ModalScreen[Lore | None]):
         if not self.draft.choose(self.at, choice):
             self.notify(f"{part.name} can have only one value.", markup=False)
             return
-        if not part.name and not self._rewritten(before, safe_lines(self.draft.text_of(part)), typed):
+        if not part.name and not self._rewrite(before, safe_lines(self.draft.text_of(part)), typed):
             self.draft.choose(self.at, old)
             self.notify("You edited that paragraph: change it in the text (tab).", markup=False)
         self.show()
 
-    def _rewritten(self, before: str, after: str, typed: bool) -> bool:
+    def _rewrite(self, before: str, after: str, typed: bool) -> bool:
         """Put the choice into the result; after an edit by hand only its own paragraph, if that is unchanged."""
         if not typed:
             self._compose_result()

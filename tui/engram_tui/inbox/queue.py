@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
             if self.kind and one.kind != self.kind:
                 return False
             if isinstance(one, PackedItem):
-                if self.who and one.made().who != self.who:
+                if self.who and one.unpack().who != self.who:
                     return False
                 if not words:
                     return True
@@ -63,7 +63,7 @@ def called(kind: str) -> str:
     return CALLED.get(kind, kind)
 
 
-def grouped(found: Items) -> dict[str, list[Listed]]:
+def group_items(found: Items) -> dict[str, list[Listed]]:
     """Group items by kind. Of 100,000 this takes long: it is for the thread that reads them."""
     groups: dict[str, list[Listed]] = {}
     for one in found.found:
@@ -71,11 +71,11 @@ def grouped(found: Items) -> dict[str, list[Listed]]:
     return groups
 
 
-def in_order(found: Iterable[Listed], order: str) -> list[Listed]:
+def sort_items(found: Iterable[Listed], order: str) -> list[Listed]:
     """Sort items."""
     if order == BY_KIND:
         rank = {kind: at for at, kind in enumerate(KINDS)}
-        return sorted(in_order(found, BY_SCORE), key=lambda one: rank[one.kind])
+        return sorted(sort_items(found, BY_SCORE), key=lambda one: rank[one.kind])
     if order in (NEWEST, OLDEST):
         return sorted(found, key=attrgetter("at"), reverse=order == NEWEST)
     return sorted(found, key=attrgetter("score"), reverse=True)
@@ -109,7 +109,7 @@ class InboxQueue:
         """List what the filter wants, in order."""
         fits = self.wanted.test()
         found = [one for one in self.every if fits(one)] if self.wanted.narrows else self.every
-        self.listed = list(found) if self.order == BY_SCORE else in_order(found, self.order)
+        self.listed = list(found) if self.order == BY_SCORE else sort_items(found, self.order)
 
     def update(self, kinds: Collection[str], found: Mapping[str, Sequence[Listed]]) -> str:
         """Replace the items of these kinds by what the store has now, by kind.
@@ -132,7 +132,7 @@ class InboxQueue:
             back = returned[-1] if returned else ""
         self._of |= fresh
         # Of equal worth the more urgent kind comes first, however often they are read.
-        self.every = in_order(chain(*[self._of.get(kind, ()) for kind in KINDS]), BY_SCORE)
+        self.every = sort_items(chain(*[self._of.get(kind, ()) for kind in KINDS]), BY_SCORE)
         self.list()
         return back
 

@@ -31,10 +31,10 @@ from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, w
 from engram_tui.inbox.inbox_list import LABELS, InboxList
 from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
 from engram_tui.inbox.pair_search import PairSearch
-from engram_tui.inbox.queue import ORDERS, Wanted, called, grouped
+from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
 from engram_tui.shell.action import Action, bindings, key_label
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.shell.store_screen import opened_again
+from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.option_lines import StatusText
@@ -218,9 +218,9 @@ class InboxScreen(DecidingScreen):
             from engram.usecases.review import review
 
             if not apart:
-                return grouped(review.review(store.store, kinds=kinds, code=code, first=first).items)
-            with opened_again(store) as own:
-                return grouped(review.review(own.store, kinds=kinds, code=code).items)
+                return group_items(review.review(store.store, kinds=kinds, code=code, first=first).items)
+            with reopen_store(store) as own:
+                return group_items(review.review(own.store, kinds=kinds, code=code).items)
 
         read_now = () if first else kinds if done is None else done
         self.ask(
@@ -577,9 +577,9 @@ class InboxScreen(DecidingScreen):
             ),
             *(Choice(f"who {name}", safe_line(name), after="who wrote it") for name in people),
         ]
-        self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._picked_facet)
+        self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._handle_facet)
 
-    def _picked_facet(self, picked: str | None) -> None:
+    def _handle_facet(self, picked: str | None) -> None:
         if picked:
             name, _, value = picked.partition(" ")
             wanted = self.queue.wanted

@@ -132,10 +132,10 @@ class InsightScreen(ShellScreen):
         found = charts(self.found, self.now(), width)
         if found != self._charts:
             self._charts = found
-            self._put(found)
+            self._show_charts(found)
         self.refresh_bindings()
 
-    def _put(self, found: Sequence[Chart]) -> None:
+    def _show_charts(self, found: Sequence[Chart]) -> None:
         panels = self.query_one("#panels", Grid)
         with self.app.batch_update():
             self.query_one("#opening").display = False
@@ -152,9 +152,9 @@ class InsightScreen(ShellScreen):
             return
         choices = [Choice(one.id, one.title, f"✓{one.helpful}") for one in self.found.useful]
         choices += [Choice(one.id, one.title, "unused") for one in self.found.unused]
-        self.app.push_screen(Picker("Which entry", choices, hint="words of its title …"), self._picked_entry)
+        self.app.push_screen(Picker("Which entry", choices, hint="words of its title …"), self._handle_entry)
 
-    def _picked_entry(self, entry_id: str | None) -> None:
+    def _handle_entry(self, entry_id: str | None) -> None:
         if entry_id:
             self.ask("entry", lambda store: store.get(entry_id), self._show_entry)
 

@@ -96,7 +96,7 @@ class LiveScreen(LineScreen, JudgeScreen):
             "live",
             partial(self._news, self.last, dict(self.titles)),
             self._take,
-            failed=self._not_read,
+            failed=self._handle_failure,
             exclusive=False,
         )
 
@@ -119,7 +119,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         self.show_error("")
         self._show(follow=follows)
 
-    def _not_read(self, line: str) -> None:
+    def _handle_failure(self, line: str) -> None:
         self._polling = False
         self.show_error(line)
 
@@ -193,9 +193,9 @@ class LiveScreen(LineScreen, JudgeScreen):
     def on_resize(self) -> None:
         """Draw the columns for the new width."""
         super().on_resize()
-        self.call_after_refresh(self._resized)
+        self.call_after_refresh(self._redraw)
 
-    def _resized(self) -> None:
+    def _redraw(self) -> None:
         if self.last is not None:
             self._show(follow=self.follows())
 
@@ -218,13 +218,13 @@ class LiveScreen(LineScreen, JudgeScreen):
 
     def action_next_entry(self) -> None:
         """Go to the next event."""
-        self._to_event(1)
+        self._move_by_event(1)
 
     def action_previous_entry(self) -> None:
         """Go to the event before."""
-        self._to_event(-1)
+        self._move_by_event(-1)
 
-    def _to_event(self, by: int) -> None:
+    def _move_by_event(self, by: int) -> None:
         lines, at = self.line_list.lines, self.line_list.cursor
         starts = [number for number, line in enumerate(lines) if line.id.endswith(":")]
         if by > 0:

@@ -103,15 +103,15 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
 
     def on_mount(self) -> None:
         """Begin with the text."""
-        self._typed()
+        self._handle_typing()
 
     def on_text_area_changed(self) -> None:
         """Handle a change of the text."""
-        self._typed()
+        self._handle_typing()
 
     def on_input_changed(self) -> None:
         """Handle a change of a field."""
-        self._typed()
+        self._handle_typing()
 
     def on_button_pressed(self) -> None:
         """Pick the category."""
@@ -123,7 +123,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
     def _category_picked(self, name: str | None) -> None:
         if name:
             self.kept = self.kept._replace(category=name)
-            self._typed()
+            self._handle_typing()
 
     def action_save_new(self) -> None:
         """Record the entry."""
@@ -142,7 +142,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         typed = {name: self.query_one(f"#{name}", Input).value for name in _FIELDS}
         self.kept = self.kept._replace(text=self.query_one(TextArea).text, **typed)
 
-    def _typed(self) -> None:
+    def _handle_typing(self) -> None:
         """Ask the store once the keys rest."""
         self._read()
         chosen = str(self.kept.fields(self._default)["category"])
@@ -164,13 +164,15 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         def weigh(store: Engram) -> Weighed:
             return store.weigh(**kept.fields(default))  # type: ignore[arg-type]
 
-        self._screen.ask("weigh", weigh, partial(self._weighed, kept), failed=partial(self._refused, kept))
+        self._screen.ask(
+            "weigh", weigh, partial(self._show_weighing, kept), failed=partial(self._show_refusal, kept)
+        )
 
-    def _weighed(self, kept: NewEntry, weighed: Weighed) -> None:
+    def _show_weighing(self, kept: NewEntry, weighed: Weighed) -> None:
         if kept == self.kept:
             self._show_lines(*preview_lines(weighed))
 
-    def _refused(self, kept: NewEntry, line: str) -> None:
+    def _show_refusal(self, kept: NewEntry, line: str) -> None:
         if kept == self.kept:
             self._show_lines(f"✗ {line}")
 

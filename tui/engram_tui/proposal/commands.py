@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engram.usecases.review.proposals import REJECT
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import entries, quoted
+from engram_tui.widgets.format import entries, quote
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -46,7 +46,7 @@ def decide(
             wanted[:] = [one for one in wanted if one[0] in undecided]
             before[:] = [one for one in before if one[0] in undecided]
         note(store)
-        what = quoted(safe_line(about[0].title)) if len(about) == 1 else entries(len(wanted))
+        what = quote(safe_line(about[0].title)) if len(about) == 1 else entries(len(wanted))
         verbs = ("goes back", "go back") if decision == REJECT else ("comes in", "come in")
         return f"{what}: {verbs[len(wanted) > 1]} when the review ends"
 

@@ -20,7 +20,7 @@ from engram_tui.shell.action import bindings
 from engram_tui.shell.errors import describe_error
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_screen import opened_again
+from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.format import age, entries
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, Line, LineList, Part
@@ -255,21 +255,21 @@ class ProposalScreen(ShellScreen):
         def step(text: str) -> None:
             self.call_later(self._show_about, f"{text} …")
 
-        self.ask("finish", _finishing(self.proposal_name, step), self._finished, failed=self._failed,
+        self.ask("finish", _finishing(self.proposal_name, step), self._handle_finish, failed=self._handle_failure,
                  exclusive=False, unlocked=True)  # fmt: skip
 
-    def _failed(self, line: str) -> None:
+    def _handle_failure(self, line: str) -> None:
         self.finishing = False
         self.show_error(line)
         self.store_changed()
 
-    def _finished(self, done: Finished) -> None:
+    def _handle_finish(self, done: Finished) -> None:
         self.app.pop_screen()
         below = self.shell.current
         if below is None:
             return
-        said = f"{outcome_sentence(done)}{'  ·  u takes them out again' if done.accepted else ''}"
-        below.toast("Proposal", said)
+        sentence = f"{outcome_sentence(done)}{'  ·  u takes them out again' if done.accepted else ''}"
+        below.toast("Proposal", sentence)
         self.shell.undo_stack.drop(
             lambda step: isinstance(step.undo, commands.Note) and step.undo.proposal == self.proposal_name
         )
@@ -291,7 +291,7 @@ def _finishing(name: str, step: Callable[[str], None]) -> Callable[[Engram], Fin
     """Return what ends the review on a store of its own: nobody waits for the network."""
 
     def finish(store: Engram) -> Finished:
-        with opened_again(store) as own:
+        with reopen_store(store) as own:
             return own.finish_proposal(name, step=step)
 
     return finish
@@ -299,12 +299,12 @@ def _finishing(name: str, step: Callable[[str], None]) -> Callable[[Engram], Fin
 
 def outcome_sentence(done: Finished) -> str:
     """Say what ending the review did."""
-    said = f"{entries(done.accepted)} accepted, {done.rejected:,} rejected"
+    sentence = f"{entries(done.accepted)} accepted, {done.rejected:,} rejected"
     if not done.pushed:
         where = done.url or f"the branch {done.branch}"
-        return f"{said}; the remote did not take them: merge {safe_line(where)} at the host."
+        return f"{sentence}; the remote did not take them: merge {safe_line(where)} at the host."
     held = f"; {counted(done.held, 'entry waits', 'entries wait')} here to be let in" if done.held else ""
-    return f"{said}; the remote has it, and whoever proposed gets it by their next sync{held}."
+    return f"{sentence}; the remote has it, and whoever proposed gets it by their next sync{held}."
 
 
 def _change(one: ProposedEntry) -> tuple[str, Text]:

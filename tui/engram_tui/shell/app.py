@@ -216,9 +216,9 @@ class ShellApp(App[None]):
         if self._polling or self.current is None or self._token is None:
             return
         self._polling = True
-        self.current.ask("look", poll_changes, self._polled, failed=self._poll_failed, exclusive=False)
+        self.current.ask("look", poll_changes, self._handle_poll, failed=self._poll_failed, exclusive=False)
 
-    def _polled(self, token: object) -> None:
+    def _handle_poll(self, token: object) -> None:
         self._polling = False
         if token is None or token == self._token:
             return

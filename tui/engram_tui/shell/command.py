@@ -45,7 +45,7 @@ def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcom
     from engram.usecases.index.refresh import refresh
 
     error_line = message = ""
-    with marked(store) as mark:
+    with mark_changes(store) as mark:
         try:
             message = command.execute(store, ids)
         except EXPECTED as error:
@@ -61,7 +61,7 @@ def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcom
 
 
 @contextmanager
-def marked(store: Engram) -> Iterator[Mark]:
+def mark_changes(store: Engram) -> Iterator[Mark]:
     """Mark all that is written within this, in any scope, as one change. Call it holding the store's lock."""
     mark = Mark(store.store.clock.new_id(), {}, set())
     stores = [store.store, *store.store.others.values()]

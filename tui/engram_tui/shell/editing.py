@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from engram.domain.errors import UsageError
-from engram.usecases.recording.editor import edited, own_editor
+from engram.usecases.recording.editor import edit_text, own_editor
 from engram_tui.shell.errors import describe_error
 from engram_tui.shell.sanitize import safe_line, safe_lines
 
@@ -28,17 +28,17 @@ def edit(screen: StoreScreen, title: str, before: bytes, finish: Callable[[bytes
         screen.app.push_screen(TextEditor(title, before.decode("utf-8", "replace")), finish)
         return
     try:
-        after = _edited_outside(screen.app, before)
+        after = _edit_outside(screen.app, before)
     except (UsageError, OSError) as error:
         screen.show_error(describe_error(error))
         return
     finish(after)
 
 
-def _edited_outside(app: App[None], before: bytes) -> bytes:
+def _edit_outside(app: App[None], before: bytes) -> bytes:
     """Open the text in the person's own editor. Raises UsageError, OSError."""
     with app.suspend():
-        return edited(before)
+        return edit_text(before)
 
 
 class TextEditor(ModalScreen[bytes | None]):

@@ -93,10 +93,10 @@ class KeyQueue:
         for _ in range(2):  # what the widget posts to the screen in answer is the second round
             for pump in (self._app.focused, self._app.screen, self._app):
                 if pump is not None:
-                    await _drained(pump)
+                    await _drain(pump)
 
 
-async def _drained(pump: MessagePump) -> None:
+async def _drain(pump: MessagePump) -> None:
     done = asyncio.Event()
     if pump.call_later(done.set):
         try:

@@ -39,12 +39,12 @@ class SanitizeFilter(LineFilter):
         return [
             segment
             if segment.text.isprintable() or segment.control
-            else Segment(_replaced(segment.text), segment.style)
+            else Segment(_replace_unsafe(segment.text), segment.style)
             for segment in segments
         ]
 
 
-def _replaced(text: str) -> str:
+def _replace_unsafe(text: str) -> str:
     """Replace each unsafe character by a sign of its own width (none at all for none)."""
     return "".join(
         [letter if safe_text(letter) == letter else SHOWN_AS * cell_len(letter) for letter in text]

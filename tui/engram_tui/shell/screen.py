@@ -205,9 +205,9 @@ class ShellScreen(StoreScreen):
             for known in actions
             if (label := key_label(self.keys_of(known))) not in own or known not in MOVES
         ]
-        self.app.push_screen(Picker(title, choices, hint="which one …"), self._picked)
+        self.app.push_screen(Picker(title, choices, hint="which one …"), self._handle_pick)
 
-    async def _picked(self, name: str | None) -> None:
+    async def _handle_pick(self, name: str | None) -> None:
         here = {action.name: action for action in self.actions()}
         if name in here:
             await self.run(here[name])

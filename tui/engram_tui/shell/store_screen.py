@@ -115,7 +115,7 @@ def check_folder(store: Engram) -> None:
 
 
 @contextmanager
-def opened_again(store: Engram) -> Iterator[Engram]:
+def reopen_store(store: Engram) -> Iterator[Engram]:
     """Open the same store once more, to read for seconds in one thread without holding the store's lock."""
     from engram.app import Engram
     from engram.usecases.opening.open_store import open_store

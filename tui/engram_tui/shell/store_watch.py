@@ -55,19 +55,19 @@ def read_heading(store: Engram) -> Heading:
         strategy,
         review["waiting"],
         error,
-        _synced(git),
+        _describe_sync(git),
     )
 
 
-def _synced(git: dict[str, Any]) -> str:
+def _describe_sync(git: dict[str, Any]) -> str:
     """Say when a store that syncs by itself last did, that something waits to be sent, and whether the last try failed."""
     last, auto = git["sync"], git["auto"]
     if not auto or not auto["on"] or not last["succeeded"]:
         return ""
     when = times.parse(last["succeeded"]).astimezone()
     is_today = when.date() == datetime.now().astimezone().date()
-    said = f"synced {when:%H:%M}" if is_today else f"synced {when:%Y-%m-%d}"
-    return said + (", sync fails" if last["error"] else ", not all sent" if auto["waiting_since"] else "")
+    text = f"synced {when:%H:%M}" if is_today else f"synced {when:%Y-%m-%d}"
+    return text + (", sync fails" if last["error"] else ", not all sent" if auto["waiting_since"] else "")
 
 
 def change_token(store: Engram) -> tuple[object, ...]:

@@ -42,7 +42,7 @@ class TerminalWatch:
     @contextmanager
     def active(self) -> Iterator[None]:
         """Within this the app ends with its terminal. Call it in the main thread."""
-        before = {number: signal.signal(number, self._signalled) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._handle_signal) for number in _SIGNALS}
         threading.Thread(target=self._watch, name="terminal-watch", daemon=True).start()
         try:
             yield
@@ -54,7 +54,7 @@ class TerminalWatch:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _signalled(self, number: int, _frame: object) -> None:
+    def _handle_signal(self, number: int, _frame: object) -> None:
         self._code = SIGNALLED + number
         self._wake.set()
 

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from engram.domain.entry import change_phrase, times
 from engram.usecases.store.store import DEDICATED
 from engram_tui.shell.frame import NARROW
-from engram_tui.widgets.entry_list import fitted
-from engram_tui.widgets.format import age, count, since
+from engram_tui.widgets.entry_list import fit
+from engram_tui.widgets.format import age, count, format_age
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _by_itself(view: View, now: float) -> str:
 
 
 def _ago(moment: str, now: float) -> str:
-    return since(times.parse(moment), now)
+    return format_age(times.parse(moment), now)
 
 
 def result_sentence(result: Result, waiting: int = 0) -> str:
@@ -204,7 +204,7 @@ def _line(key: str, change: LoreChange, now: float, cells: int) -> Line:
     if cells < NARROW or change.kind == change_phrase.CHANGED:
         phrase = phrase.partition(" by ")[0]  # who did it stands above the entry
     most = min(MOST_PHRASE, max(LEAST_PHRASE, cells - TITLES))
-    phrase = fitted(phrase, min(most, cell_len(phrase)))
+    phrase = fit(phrase, min(most, cell_len(phrase)))
     parts = [
         Part(sign, style, SIGN_CELLS),
         Part(change.title, QUIET if gone else ""),

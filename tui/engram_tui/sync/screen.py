@@ -222,9 +222,9 @@ class SyncScreen(LineScreen):
             try:
                 ended = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, progress=progress)
             except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
-                self.call_later(self._failed, describe_defect(error))
+                self.call_later(self._handle_failure, describe_defect(error))
             else:
-                self.call_later(self._ended, ended)
+                self.call_later(self._handle_end, ended)
 
         self.run_worker(run, thread=True, group="sync", exit_on_error=False)
 
@@ -245,11 +245,11 @@ class SyncScreen(LineScreen):
         self.store_changed()
         self.refresh_bindings()
 
-    def _failed(self, line: str) -> None:
+    def _handle_failure(self, line: str) -> None:
         self._over()
         self.show_error(line)
 
-    def _ended(self, ended: Ended) -> None:
+    def _handle_end(self, ended: Ended) -> None:
         done = ended.done
         if ended.planned is None:
             self.result = Result(done, one_per_entry(ended.arrived))

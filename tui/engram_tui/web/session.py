@@ -34,7 +34,7 @@ class Session(AppService):
             command[0],
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
-            close=self._closed,
+            close=self._close,
             download_manager=downloads,
         )
         self._command = tuple(command)
@@ -70,7 +70,7 @@ class Session(AppService):
     async def run(self) -> None:
         """Pass on what the app draws; when it ends, close the page's connection."""
         await super().run()
-        await self._closed()
+        await self._close()
 
     async def stop(self) -> None:
         """End the app as by `q`; kill one that does not end."""
@@ -79,9 +79,9 @@ class Session(AppService):
         except TimeoutError:
             self._task = None
         if self._process is not None:
-            await _ended(self._process)
+            await _end_process(self._process)
 
-    async def _closed(self) -> None:
+    async def _close(self) -> None:
         await self._websocket.close()
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
@@ -97,7 +97,7 @@ class Session(AppService):
         return process
 
 
-async def _ended(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     """Wait for a process; kill it where it does not end."""
     try:
         await asyncio.wait_for(process.wait(), PATIENCE)

@@ -62,7 +62,9 @@ class Compare(ModalScreen[str | None]):
         """Yield two panes."""
         left, right = self._sides
         pieces = (
-            word_differences(left.text, right.text) if left.text and right.text else _unmarked(left, right)
+            word_differences(left.text, right.text)
+            if left.text and right.text
+            else _without_marks(left, right)
         )
         same = left.text == right.text
         with Vertical() as box:
@@ -75,9 +77,9 @@ class Compare(ModalScreen[str | None]):
                 )
             with Horizontal():
                 with VerticalScroll(id="left"):
-                    yield Static(_marked(pieces[0], "bold underline"), markup=False)
+                    yield Static(_mark_pieces(pieces[0], "bold underline"), markup=False)
                 with VerticalScroll(id="right"):
-                    yield Static(_marked(pieces[1], "bold reverse"), markup=False)
+                    yield Static(_mark_pieces(pieces[1], "bold reverse"), markup=False)
 
     def action_scroll(self, rows: int) -> None:
         """Scroll both panes."""
@@ -90,12 +92,12 @@ class Compare(ModalScreen[str | None]):
             self.dismiss(which)
 
 
-def _unmarked(left: Side, right: Side) -> tuple[list[Piece], list[Piece]]:
+def _without_marks(left: Side, right: Side) -> tuple[list[Piece], list[Piece]]:
     """Return both texts without marks: where one is empty, there is nothing to compare with."""
     return [Piece(left.text, False)], [Piece(right.text, False)]
 
 
-def _marked(pieces: Sequence[Piece], style: str) -> Text:
+def _mark_pieces(pieces: Sequence[Piece], style: str) -> Text:
     text = Text()
     for piece in pieces:
         # A line end that differs would not be visible otherwise.

@@ -190,7 +190,7 @@ class EntryList(ScrollView, can_focus=True):
         if number < len(self.rows):
             return self._row_strip(self.rows[number], width, number == self.cursor)
         lines = ["", *self._placeholder_lines(width)] if not self.rows else []
-        return Strip([Segment(fitted(lines[y] if y < len(lines) else "", width), self.rich_style)], width)
+        return Strip([Segment(fit(lines[y] if y < len(lines) else "", width), self.rich_style)], width)
 
     def _placeholder_lines(self, width: int) -> Iterator[str]:
         """Yield the lines of an empty list, wrapped below where they begin."""
@@ -310,10 +310,10 @@ def hue(category: str) -> str:
 
 def column(text: str, cells: int) -> str:
     """Format a text as a column of so many cells, the last of them a space."""
-    return fitted(safe_text(text), cells - 1) + " " if cells > 0 else ""
+    return fit(safe_text(text), cells - 1) + " " if cells > 0 else ""
 
 
-def fitted(text: str, cells: int) -> str:
+def fit(text: str, cells: int) -> str:
     """Format a text in exactly so many cells; what does not fit ends in an ellipsis."""
     if cell_len(text) <= cells:
         return set_cell_size(text, cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.domain.admission.credit import earned_by
+from engram.domain.admission.credit import earned_tier
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
@@ -69,7 +69,7 @@ def age(seconds: float) -> str:
     return "now"
 
 
-def since(moment: datetime, now: float) -> str:
+def format_age(moment: datetime, now: float) -> str:
     """Format a moment in the past as `3 d ago` or `just now`; `now` in Unix seconds."""
     text = age(now - moment.timestamp())
     return "just now" if text == "now" else f"{text} ago"
@@ -80,21 +80,21 @@ def short_category(category: str) -> str:
     return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
 
 
-def quoted(title: str) -> str:
+def quote(title: str) -> str:
     """Quote a title for a sentence, cut where it is long."""
     return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"
 
 
-def helped(lore: Lore, now: float) -> str:
+def format_helpful(lore: Lore, now: float) -> str:
     """Format how often an entry helped, and when it last did or was confirmed otherwise: `✓14, last 2 d ago`."""
     times = f"✓{lore.validation_count}" if lore.validation_count else ""
     if lore.last_validated is None:
         return times or "not validated yet"
-    last = since(lore.last_validated, now)
+    last = format_age(lore.last_validated, now)
     return f"{times}, last {last}" if times else f"confirmed {last}"
 
 
-def earned(shown: Shown, now: float) -> str:
+def format_earned(shown: Shown, now: float) -> str:
     """Format what others than its author made of an entry, `confirmed 2×, last by Ada 3 days ago`."""
-    found = earned_by(shown.lore, ()) if shown.counted is None else shown.counted.earned
+    found = earned_tier(shown.lore, ()) if shown.counted is None else shown.counted.earned
     return found.words(datetime.fromtimestamp(now, UTC))

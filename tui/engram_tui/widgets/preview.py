@@ -9,7 +9,7 @@ from textual.widgets import Static
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
 from engram.domain.text.safe_text import safe_text
-from engram_tui.widgets.format import bar, earned, fraction, helped, since
+from engram_tui.widgets.format import bar, format_age, format_earned, format_helpful, fraction
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:
@@ -51,16 +51,16 @@ class Preview(MarkdownPane):
         self.shown_id = lore.id
         body = safe_text(body_of(lore), lines=True)
         above = "\n".join(part for part in (safe_text(note), facts(shown, now)) if part)
-        self._put(safe_text(lore.title), above, body, details(shown, now, why))
+        self._show_parts(safe_text(lore.title), above, body, details(shown, now, why))
         if another:
             self.scroll_home(animate=False)
 
     def show_message(self, *lines: str) -> None:
         """Show a message in place of an entry."""
         self.shown_id = ""
-        self._put(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
+        self._show_parts(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
 
-    def _put(self, title: str, facts_: str, body: str, details_: str) -> None:
+    def _show_parts(self, title: str, facts_: str, body: str, details_: str) -> None:
         for name, text in (("title", title), ("facts", facts_), ("details", details_)):
             self.query_one(f"#{name}", Static).update(text)
         self.put_body(body)
@@ -70,8 +70,8 @@ def facts(shown: Shown, now: float) -> str:
     """Format what one wants to know before reading, a line each."""
     lore = shown.lore
     return _lines(
-        f"{lore.category} · {earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
-        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {helped(lore, now)}",
+        f"{lore.category} · {format_earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
+        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {format_helpful(lore, now)}",
         _field("tags", lore.tags),
         _field("files", lore.files),
         _field("when", lore.when),
@@ -85,7 +85,7 @@ def details(shown: Shown, now: float, why: str) -> str:
     return _lines(
         f"found by {why}" if why else "",
         _field("context", lore.context),
-        f"recorded {since(lore.created_at, now)}{by}, {lore.created_at:%Y-%m-%d %H:%M} UTC",
+        f"recorded {format_age(lore.created_at, now)}{by}, {lore.created_at:%Y-%m-%d %H:%M} UTC",
         shown.path,
     )
 

@@ -198,7 +198,7 @@ def have_refs(rows: Sequence[Row]) -> bool:
     return rows.have_refs if isinstance(rows, LazyRows) else any(row.ref for row in rows)
 
 
-def sorted_rows(rows: Sequence[Row], order: str) -> list[Row]:
+def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
     """Sort rows that a search found; `best` is the order they were found in."""
     keys: dict[str, Callable[[Row], tuple[object, ...]]] = {
         "created": lambda row: (-row.created_at, row.id),

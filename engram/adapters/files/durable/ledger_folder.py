@@ -65,7 +65,7 @@ class LedgerFolder:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise _refused(self.folder, error) from None
+            raise _write_error(self.folder, error) from None
 
     def last_line(self, path: str, size: int) -> bytes:
         """Return the last whole line of a ledger of so many bytes, b"" where there is none."""
@@ -88,7 +88,7 @@ class LedgerFolder:
                         atomic.write(name, new, "judgements")
                         other._sync_folders(os.path.dirname(name))
         except OSError as error:
-            raise _refused(other.folder, error) from None
+            raise _write_error(other.folder, error) from None
 
     def append(self, make: Callable[[], dict[str, bytes]]) -> None:
         """Append lines to ledgers, which are on disk when this returns. Raises StoreError, and then nothing counts.
@@ -100,7 +100,7 @@ class LedgerFolder:
                 for path, lines in make().items():
                     self._append(path, lines)
         except OSError as error:
-            raise _refused(self.folder, error) from None
+            raise _write_error(self.folder, error) from None
 
     def change(self, path: str, make: Callable[[bytes], bytes]) -> None:
         """Replace a file that is no ledger by what `make` makes of its bytes. Raises StoreError."""
@@ -108,7 +108,7 @@ class LedgerFolder:
             with self._lock():
                 atomic.write(os.path.join(self.folder, path), make(self.read(path)), "judgements")
         except OSError as error:
-            raise _refused(self.folder, error) from None
+            raise _write_error(self.folder, error) from None
 
     def _lock(self) -> FileLock:
         os.makedirs(self.folder, exist_ok=True)
@@ -154,7 +154,7 @@ class LedgerFolder:
             folder = os.path.dirname(folder)
 
 
-def _refused(folder: str, error: OSError) -> StoreError:
+def _write_error(folder: str, error: OSError) -> StoreError:
     return StoreError(
         f"A judgement cannot be written to {folder}: {error.strerror}.",
         "Nothing was recorded. Check for a full disk or missing permissions, then try again.",

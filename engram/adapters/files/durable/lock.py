@@ -34,10 +34,10 @@ class FileLock:
     def try_acquire(self) -> bool:
         """Take the lock if nobody holds it; says whether it was taken. Raises OSError where no file can be made."""
         try:
-            handle = _opened(self.path)
+            handle = _open_file(self.path)
         except IsADirectoryError:  # which nobody can hold
             os.replace(self.path, f"{self.path}.damaged")
-            handle = _opened(self.path)
+            handle = _open_file(self.path)
         taken = False
         try:
             taken = _lock(handle)
@@ -90,7 +90,7 @@ class FileLock:
         self.release()
 
 
-def _opened(path: str) -> int:
+def _open_file(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A line is written before its file is moved into place and names the prepared temporary; a temporary
 # that is still there is a move that never happened, and whoever opens the store finishes it (`recover`).
 # The committer takes whole batches by renaming the journal (`take`) and deletes a batch once git has it
-# (`done`); replay is idempotent because each commit carries its batch's name.
+# (`forget_batch`); replay is idempotent because each commit carries its batch's name.
 
 _NAME = "journal.jsonl"
 _BATCH = "journal-"
@@ -140,7 +140,7 @@ class Journal:
         return finished
 
 
-def done(batch: str) -> None:
+def forget_batch(batch: str) -> None:
     """Forget a batch that git has."""
     atomic.discard(batch)
 
@@ -327,7 +327,7 @@ class LoreFolder:
             for operation in operations:
                 prepared.append([])
                 for change in operation.changes:
-                    path, content = self._checked(change, real), change.content or b""
+                    path, content = self._check_change(change, real), change.content or b""
                     prepared[-1].append(atomic.prepare(path, content, operation.op, synced=not many))
             if many:
                 atomic.sync_files([path for temporaries in prepared for path in temporaries])
@@ -336,7 +336,7 @@ class LoreFolder:
             raise
         return prepared
 
-    def _checked(self, change: Change, real: set[str]) -> str:
+    def _check_change(self, change: Change, real: set[str]) -> str:
         """Return the absolute path of a change that may be carried out; `real` gains the folders that are no links."""
         path = self.absolute(change.path)
         folder = os.path.dirname(path)

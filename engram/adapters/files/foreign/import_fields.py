@@ -80,7 +80,7 @@ def fields_of(row: object) -> tuple[dict[str, object], list[str]]:
         keys = _KEYS.get(field, [field])
         if there.isdisjoint(keys):
             continue
-        for place, key, value in _found(sources, keys):
+        for place, key, value in _find_values(sources, keys):
             try:
                 usable = read(value)
             except (ValueError, OverflowError, OSError) as error:
@@ -121,7 +121,7 @@ def _content(
     sources: Sequence[Mapping[str, object]], row: Mapping[str, object]
 ) -> tuple[str, set[tuple[int, str]]]:
     """Return the text of a row, "" where it has none, and the keys that it is from, each with the place of its source."""
-    for place, key, value in _found(sources, _KEYS["content"]):
+    for place, key, value in _find_values(sources, _KEYS["content"]):
         text = _text_or_list(value)
         if text:
             is_whole = not isinstance(value, list) or all(isinstance(item, str) for item in value)
@@ -133,7 +133,9 @@ def _content(
     return "", set()
 
 
-def _found(sources: Sequence[Mapping[str, object]], keys: Iterable[str]) -> Iterator[tuple[int, str, object]]:
+def _find_values(
+    sources: Sequence[Mapping[str, object]], keys: Iterable[str]
+) -> Iterator[tuple[int, str, object]]:
     for place, source in enumerate(sources):
         for key in keys:
             if source.get(key) is not None:

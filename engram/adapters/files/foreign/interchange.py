@@ -52,7 +52,7 @@ def read_rows(
         return kind, (), (problem,)
     values = list(_values(data, name))
     kind = kind or tool_rows.detect_kind(name, [value for _, value in values])
-    return kind, *_read(tool_rows.translated(kind, values, own=own))
+    return kind, *_read(tool_rows.translate_rows(kind, values, own=own))
 
 
 def _too_large(data: bytes, name: str) -> Problem | None:

@@ -62,7 +62,7 @@ def says_something(text: str) -> bool:
     return any(not line.startswith("#") and not _POINTER.fullmatch(line) for line in lines)
 
 
-def linked(text: str) -> list[str]:
+def names_linked(text: str) -> list[str]:
     """Return the names that a note links to: `[[Name]]`."""
     return list(dict.fromkeys(name.strip() for name in _RELATION.findall(text) if name.strip()))
 
@@ -72,7 +72,7 @@ def relations(text: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys((kind.strip(), name.strip()) for kind, name in _TYPED.findall(text)))
 
 
-def listed(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """Return the items of a list of the head."""
     return [item.strip() for item in text.split(",") if item.strip()]
 
@@ -99,7 +99,7 @@ def hashtags(text: str) -> list[str]:
     return list(dict.fromkeys(tag for line in lines for tag in _HASHTAG.findall(line)))
 
 
-def observed(text: str) -> list[str]:
+def observed_categories(text: str) -> list[str]:
     """Return the categories of a note's observations, `- [category] …`, each once; boxes of tasks are none."""
     return list(dict.fromkeys(name for name in _OBSERVATION.findall(text) if name not in _TASK_MARKS))
 

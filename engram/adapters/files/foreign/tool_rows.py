@@ -68,7 +68,7 @@ def detect_kind(name: str, values: Sequence[object]) -> str:
     return next((kind for one in values[:20] if (kind := _kind_of(one))), JSON)
 
 
-def translated(kind: str, values: Values, *, own: bool = False) -> Values:
+def translate_rows(kind: str, values: Values, *, own: bool = False) -> Values:
     """Return the rows in plain words, with where each was; one that is left out on purpose is a `Left`.
 
     `own`: they go into a person's own store, where what is marked personal belongs.
@@ -175,7 +175,7 @@ def _observation(row: Row) -> object:
     return {**fields, "content": content, "category": category, "tags": tags, "properties": rest}
 
 
-def _recalled(row: Row) -> object:
+def _translate_recall(row: Row) -> object:
     """Ids and counts are kept; sources are names there and clones here, so they become words of the context."""
     dropped = ("source_id", "sources", "embedding", "embedding_status", "synced_at", "type", "memory")
     fields = {key: value for key, value in row.items() if key not in dropped}
@@ -212,7 +212,7 @@ def _memory(row: Row) -> object:
 def _fact(row: Row) -> object:
     """Return a fact with its type, entities, importance and author; an entity as one."""
     if "entityId" in row and "content" not in row:
-        return _known_entity(row)
+        return _entity_row(row)
     ids, source = row.get("entityIds"), row.get("source")
     kept = ("content", "tags", "timestamp", "_id", "id")
     return {
@@ -226,12 +226,12 @@ def _fact(row: Row) -> object:
     }
 
 
-def _known_entity(row: Row) -> object:
+def _entity_row(row: Row) -> object:
     name, alias = row.get("name") or row.get("entityId"), row.get("entityId")
     if not isinstance(name, str) or not name.strip() or not isinstance(alias, str):
         return Left("an entity without a name", "Give it a `name`.")
     kind = str(row.get("type") or "").lower()
-    facts = dict(_named_values(row.get("metadata")))
+    facts = dict(_facts_of(row.get("metadata")))
     facts |= {own: str(row[key]) for key, own in _OF_ENTITIES.items() if row.get(key) not in (None, "")}
     facts |= {"kind": kind} if kind and kind not in TYPES else {}
     ways = row.get("relationships")
@@ -247,7 +247,7 @@ def _known_entity(row: Row) -> object:
     )  # fmt: skip
 
 
-def _named_values(value: object) -> list[tuple[str, str]]:
+def _facts_of(value: object) -> list[tuple[str, str]]:
     """Return the facts of an object of any keys as texts."""
     found = value if isinstance(value, Mapping) else {}
     return [
@@ -295,7 +295,7 @@ def _rest(row: Row, *taken: str) -> dict[str, object]:
 
 _TRANSLATE: dict[str, Callable[[Row], object]] = {
     GENTLEMAN: _observation,
-    RECALL: _recalled,
+    RECALL: _translate_recall,
     MEM0: _memory,
     EXPERIENCE: _experience,
     FACTS: _fact,

@@ -24,19 +24,19 @@ def read(raw: bytes, path: str) -> FileContents:
     """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
     try:
         document, entries = keys.load(frontmatter.decode(raw))
-        said = fields.parse_by(_READERS, entries)
+        values = fields.parse_by(_READERS, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
     agent_id = file_name(path)
     profile = AgentProfile(
         agent_id,
-        said.get("name") or agent_id,
-        said.get("capabilities", ()),
-        said.get("default_scope", ""),
-        said.get("settings", ()),
+        values.get("name") or agent_id,
+        values.get("capabilities", ()),
+        values.get("default_scope", ""),
+        values.get("settings", ()),
         frontmatter.normalise(document.body),
     )
-    return FileContents(profile, said.get("updated_at"), said.get("conflicts", ()))
+    return FileContents(profile, values.get("updated_at"), values.get("conflicts", ()))
 
 
 def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:

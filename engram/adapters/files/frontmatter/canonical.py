@@ -34,18 +34,18 @@ _VOTE = r"([A-Za-z0-9_]+(?:\.[0-9]{4}-[0-9]{2}|\.[0-9A-Z]{26})?): \{up: ([0-9]{1
 
 def canonical_fields(lines: list[str], categories: Categories) -> dict[str, Any] | None:
     """Return the fields of a canonical frontmatter, checked, in file form; None: this takes the long way."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for line in lines:
         key, _, text = line.partition(": ")
         reader = _READERS.get(key)
         value = reader(text) if reader else None
         if value is None:
             return None
-        said[key] = value
-    if len(said) != len(lines) or "id" not in said:
+        values[key] = value
+    if len(values) != len(lines) or "id" not in values:
         return None
-    said.pop("origin", None)  # no field: what `engram promote` notes beside them
-    return said if said.get("category", DEFAULT_CATEGORY) in categories else None
+    values.pop("origin", None)  # no field: what `engram promote` notes beside them
+    return values if values.get("category", DEFAULT_CATEGORY) in categories else None
 
 
 def canonical_entries(block: str) -> list[Entry] | None:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def build_lore(
-    said: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
+    values: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
 ) -> Lore:
     """Build an entry from the values of a file (`said`, from `fields.parse`) and the defaults.
 
     `created` is the time of creation if the file has none; None: that of the id. `content` is normalised.
     """
-    get = said.get
+    get = values.get
     category = get("category", DEFAULT_CATEGORY)
     created = get("created_at") or created or ulid.moment(lore_id)
     source_id, sources = get("source_id", ""), get("sources", ())
@@ -43,7 +43,7 @@ def build_lore(
         get("updated_at", created),
         get("type") or categories.type_of(category),
         get("status", ACTIVE),
-        _prior(said),
+        _prior(values),
         get("votes") or NO_VOTES,
         get("last_validated"),
         get("context", ()),
@@ -65,20 +65,22 @@ def build_lore(
     )
 
 
-def _prior(said: dict[str, Any]) -> int:
+def _prior(values: dict[str, Any]) -> int:
     """Return the confidence that the author stated: of a file of format 1 the prior, adjusted where a person edited."""
-    shown: str | None = said.get("confidence")
-    votes = said.get("votes") or NO_VOTES
-    if not votes and "prior" not in said:
-        return DEFAULT_PRIOR if shown is None else _stated(shown)
-    prior, merged = said.get("prior", DEFAULT_PRIOR), len(said.get("merged_from", ()))
+    shown: str | None = values.get("confidence")
+    votes = values.get("votes") or NO_VOTES
+    if not votes and "prior" not in values:
+        return DEFAULT_PRIOR if shown is None else _parse_confidence(shown)
+    prior, merged = values.get("prior", DEFAULT_PRIOR), len(values.get("merged_from", ()))
     derived = confidence.derive(prior, votes, merged)
     if shown is None or shown == two_decimals(derived):
         return prior if votes else derived
-    return confidence.prior_for(_stated(shown), votes, merged) if votes else _stated(shown)
+    return (
+        confidence.prior_for(_parse_confidence(shown), votes, merged) if votes else _parse_confidence(shown)
+    )
 
 
-def _stated(shown: str) -> int:
+def _parse_confidence(shown: str) -> int:
     """Return the thousandths of what `stated_text` writes: two decimals or three."""
     return int(shown.replace(".", "").ljust(4, "0"))
 
@@ -234,13 +236,13 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
     end = text.find("\n---\n", 4) if text.startswith("---\n") else -1
     if not 0 < end < frontmatter.MAX_FRONTMATTER // 4:
         return None
-    said = canonical.canonical_fields(text[4:end].split("\n"), categories)
-    if said is None:
+    values = canonical.canonical_fields(text[4:end].split("\n"), categories)
+    if values is None:
         return None
     content = frontmatter.normalise(text[end + 5 :])
     if not content or len(content) > MAX_CONTENT or not shows(content):
         return None
-    lore = build_lore(said, content, said["id"], None, categories)
+    lore = build_lore(values, content, values["id"], None, categories)
     return lore if lore.type in TYPES else None
 
 
@@ -253,10 +255,10 @@ def read_any(
     if categories.in_place:
         return _read_note(text, raw, path, categories, modified, first_seen)
     document, entries = keys.load(text)
-    said = fields.parse(entries, categories)
-    lore = _lore(document, said, fields.foreign_date(entries), first_seen or path, categories, modified)
+    values = fields.parse(entries, categories)
+    lore = _lore(document, values, fields.foreign_date(entries), first_seen or path, categories, modified)
     _check(lore, document, entries, categories, MAX_CONTENT)
-    return LoreFile(lore, raw, adopted=bool(said.get("id")), aliases=aliases_of(entries))
+    return LoreFile(lore, raw, adopted=bool(values.get("id")), aliases=aliases_of(entries))
 
 
 def _read_note(
@@ -276,15 +278,15 @@ def _read_note(
     if not shows(document.body):  # an empty note is about what it is called
         document = document._replace(body=file_name(path))
 
-    def built(said: dict[str, Any]) -> Lore:
-        return _lore(document, said, created, first_seen or path, categories, modified)
+    def built(values: dict[str, Any]) -> Lore:
+        return _lore(document, values, created, first_seen or path, categories, modified)
 
-    said, own = own_properties.parse(
+    values, own = own_properties.parse(
         entries, categories, lambda said: check(built(said), categories, MAX_NOTE)
     )
-    lore = built(said)
+    lore = built(values)
     _check(lore, document, entries, categories, MAX_NOTE)
-    return LoreFile(lore, raw, bool(said.get("id")), aliases_of(entries), tuple({*own, *apart}))
+    return LoreFile(lore, raw, bool(values.get("id")), aliases_of(entries), tuple({*own, *apart}))
 
 
 def aliases_of(entries: list[Entry]) -> tuple[str, ...]:
@@ -323,7 +325,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     values = edit.Values(
         said,
         file_values(lore),
-        _implied(file, lore, categories) | dict.fromkeys(apart, _NEVER),
+        _implied_values(file, lore, categories) | dict.fromkeys(apart, _NEVER),
         defaults(lore, categories) | dict.fromkeys(apart, _NEVER),
     )
     newline = document.newline
@@ -348,13 +350,13 @@ def _keys(
     text = frontmatter.decode(file.raw, most_bytes(categories))
     document = frontmatter.split(text)
     lines = document.block.split("\n")[:-1]
-    said = canonical.canonical_fields(lines, categories) if lines else None
-    if said is not None:
+    values = canonical.canonical_fields(lines, categories) if lines else None
+    if values is not None:
         names = [line.partition(":")[0] for line in lines]
         return (
             document,
             [Entry(key, "", number, number + 1) for number, key in enumerate(names)],
-            said,
+            values,
             frozenset(),
         )
     from engram.adapters.files.frontmatter import fields, keys, own_properties
@@ -378,18 +380,18 @@ def provisional_id(path: str) -> str:
 
 def _lore(
     document: Document,
-    said: dict[str, Any],
+    values: dict[str, Any],
     dated: datetime | None,
     first_seen: str,
     categories: Categories,
     modified: datetime,
 ) -> Lore:
     content = frontmatter.normalise(document.body)
-    lore_id = said.get("id")
+    lore_id = values.get("id")
     if lore_id:
-        return build_lore(said, content, lore_id, None, categories)
+        return build_lore(values, content, lore_id, None, categories)
     created = dated or times.whole_seconds(modified)
-    return build_lore(said, content, provisional_id(first_seen), created, categories)
+    return build_lore(values, content, provisional_id(first_seen), created, categories)
 
 
 def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int) -> None:
@@ -417,7 +419,7 @@ def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore
     return lore
 
 
-def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
+def _implied_values(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
     """Return what a reader of the edited file takes for a key that is not in it."""
     implied: dict[str, object] = defaults(lore, categories)
     if lore.votes:

@@ -77,7 +77,7 @@ def edit(block: str, entries: list[Entry], values: Values, newline: str, form: F
         elif wanted not in (values.implied[key], values.left_out[key]):
             text = _text(form.lines(key, wanted), "", margin, newline)
             pieces.insert(_place(pieces, rank, key), _Piece(key, text, changed=True))
-    return _joined(pieces)
+    return _join_lines(pieces)
 
 
 def _pieces(block: str, entries: list[Entry]) -> list[_Piece]:
@@ -120,7 +120,7 @@ def _place(pieces: list[_Piece], ranks: dict[str, int], key: str) -> int:
     return at
 
 
-def _joined(pieces: list[_Piece]) -> str:
+def _join_lines(pieces: list[_Piece]) -> str:
     """Return the text again. Blank or comment lines after a change lose their indentation.
 
     Indented, they would become part of a literal block that now stands before them; so would empty lines

@@ -24,11 +24,11 @@ _AFTER_METADATA = ("updated_at", "conflicts")
 
 def parse(entries: list[Entry]) -> dict[str, Any]:
     """Return what a frontmatter says, metadata as texts. Raises Problem with the line of the key."""
-    said = fields.parse_by(_READERS, entries)
+    values = fields.parse_by(_READERS, entries)
     for entry in entries:
         if entry.key not in RANKS:
-            said[entry.key] = _as_text(entry.value)
-    return said
+            values[entry.key] = _as_text(entry.value)
+    return values
 
 
 def keys_with(*entities: Entity) -> tuple[str, ...]:

@@ -32,19 +32,19 @@ def read(raw: bytes, path: str) -> EntityFile:
     """Read an entity's file at `path`. Raises LoreFileError with the line and what to do; nothing else."""
     try:
         document, entries = keys.load(frontmatter.decode(raw))
-        said = entity_fields.parse(entries)
-        entity = _entity(path, document, said)
+        values = entity_fields.parse(entries)
+        entity = _entity(path, document, values)
         _check(entity, document, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
-    return EntityFile(entity, raw, said.get("updated_at"), said.get("conflicts", ()))
+    return EntityFile(entity, raw, values.get("updated_at"), values.get("conflicts", ()))
 
 
 def write_new(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...] = ()) -> bytes:
     """Return the canonical file of an entity. Raises ValidationError where no file can say it."""
     _check_writable(entity)
-    wanted = _wanted(entity, updated_at, conflicts)
-    left_out = _left_out(wanted)
+    wanted = _file_values(entity, updated_at, conflicts)
+    left_out = _omitted_values(wanted)
     lines: list[str] = []
     for key in entity_fields.keys_with(entity):
         if wanted[key] != left_out[key]:
@@ -65,16 +65,16 @@ def rewrite(
         return file.raw
     _check_writable(entity)
     document, entries = keys.load(frontmatter.decode(file.raw))
-    said = entity_fields.parse(entries)
-    wanted = _wanted(entity, updated_at, kept)
+    values = entity_fields.parse(entries)
+    wanted = _file_values(entity, updated_at, kept)
     names = entity_fields.keys_with(file.entity, entity)
     for key in names:
         wanted.setdefault(key, None)  # metadata that is to go
-    left_out = _left_out(wanted)
+    left_out = _omitted_values(wanted)
     implied = {**left_out, "name": file.entity.name, "type": DEFAULT_TYPE}
     form = edit.Form(names, entity_fields.lines)
     newline = document.newline
-    block = edit.edit(document.block, entries, edit.Values(said, wanted, implied, left_out), newline, form)
+    block = edit.edit(document.block, entries, edit.Values(values, wanted, implied, left_out), newline, form)
     body = document.body
     if entity.content != file.entity.content:
         body = body_with(document, entity.content)
@@ -82,15 +82,15 @@ def rewrite(
     return encode(block, document.bom + opening, closing + body)
 
 
-def _entity(path: str, document: Document, said: dict[str, Any]) -> Entity:
+def _entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
     stem = path.rpartition("/")[2].removesuffix(".md")
-    own = {key: value for key, value in said.items() if key not in entity_fields.KEYS}
+    own = {key: value for key, value in values.items() if key not in entity_fields.KEYS}
     return Entity(
         stem if is_slug(stem) else slug_of(stem),
-        said.get("name") or stem,
-        said.get("type") or DEFAULT_TYPE,
-        said.get("aliases", ()),
-        said.get("relationships", ()),
+        values.get("name") or stem,
+        values.get("type") or DEFAULT_TYPE,
+        values.get("aliases", ()),
+        values.get("relationships", ()),
         tuple(own.items()),
         frontmatter.normalise(document.body),
     )
@@ -114,7 +114,9 @@ def _check_writable(entity: Entity) -> None:
         raise ValidationError("text", message, "Indent that line by a blank.")
 
 
-def _wanted(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...]) -> dict[str, Any]:
+def _file_values(
+    entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...]
+) -> dict[str, Any]:
     return {
         **dict(entity.metadata),
         "name": entity.name,
@@ -126,7 +128,7 @@ def _wanted(entity: Entity, updated_at: datetime | None, conflicts: tuple[Confli
     }
 
 
-def _left_out(wanted: dict[str, Any]) -> dict[str, Any]:
+def _omitted_values(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return what the codec does not write."""
     lists: dict[str, Any] = dict.fromkeys(("aliases", "relationships", "conflicts"), ())
     return {**dict.fromkeys(wanted), **lists}
@@ -151,7 +153,7 @@ def body_with(document: Document, content: str) -> str:
     return newline + content.replace("\n", newline) + newline
 
 
-def _said(raw: bytes, path: str) -> FileContents:
+def _parse_contents(raw: bytes, path: str) -> FileContents:
     file = read(raw, path)
     return FileContents(file.entity, file.updated_at, file.conflicts)
 
@@ -162,4 +164,4 @@ def _rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     return rewrite(file, entity, wanted.updated_at, wanted.conflicts)
 
 
-KIND = Kind(_said, _rewrite, entity_fields.RANKS)
+KIND = Kind(_parse_contents, _rewrite, entity_fields.RANKS)

@@ -37,25 +37,25 @@ class ExpectedError(Exception):
 
 def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
     """Return the known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
-    said = parse_by(READERS, entries)
-    if "category" in said:
-        said["category"] = _category(said["category"], entries, categories)
-    return said
+    values = parse_by(READERS, entries)
+    if "category" in values:
+        values["category"] = _category(values["category"], entries, categories)
+    return values
 
 
 def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]) -> dict[str, Any]:
     """Return what the keys that have a reader say. Raises Problem with the line of the key."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for entry in entries:
         reader = readers.get(entry.key)
         if reader is None:
             continue
         try:
-            said[entry.key] = reader(entry.value)
+            values[entry.key] = reader(entry.value)
         except ExpectedError as expected:
-            message = f"{entry.key} must be {expected}, not {_shown(entry.value)}"
+            message = f"{entry.key} must be {expected}, not {_describe_value(entry.value)}"
             raise Problem(entry.line, message, _hint(entry.key)) from None
-    return said
+    return values
 
 
 def foreign_date(entries: list[Entry]) -> datetime | None:
@@ -86,7 +86,7 @@ def _hint(key: str) -> str:
     return f"Correct the line, or remove it to get the default {key}."
 
 
-def _shown(value: Value) -> str:
+def _describe_value(value: Value) -> str:
     if isinstance(value, str):
         return f"'{value}'" if len(value) <= 40 else f"'{value[:40]}…'"
     return "a list" if isinstance(value, list) else "a mapping"
@@ -247,7 +247,7 @@ def _conflicts(value: Value) -> tuple[Conflict, ...]:
 CONFLICT_KEYS = ("field", "value", "from", "at", "kept_from", "kept_at")
 
 
-def _settled(value: Value) -> tuple[Settlement, ...]:
+def _parse_settlements(value: Value) -> tuple[Settlement, ...]:
     return tuple([Settlement(*[part(item, name) for name in Settlement._fields]) for item in mappings(value)])
 
 
@@ -316,7 +316,7 @@ READERS: dict[str, Callable[[Value], Any]] = {
     "created_at": _time,
     "updated_at": _time,
     "conflicts": _conflicts,
-    "settled": _settled,
+    "settled": _parse_settlements,
 }
 KEYS = tuple(READERS)
 

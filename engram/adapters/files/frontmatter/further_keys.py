@@ -40,7 +40,7 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
         lines = document.block.splitlines(keepends=True)
         new = []
         for key, value in wanted.items():
-            line = [f"{key}: {_said(value)}{newline}"] if value else []
+            line = [f"{key}: {_format_value(value)}{newline}"] if value else []
             entry = known.get(key)
             if entry is None:
                 new += line
@@ -78,7 +78,7 @@ def _value(entry: Entry, lines: Sequence[str]) -> Value:
     return Bare(value) if is_bare else value
 
 
-def _said(value: Wanted) -> str:
+def _format_value(value: Wanted) -> str:
     if isinstance(value, str):
         return value if isinstance(value, Bare) else scalar(value)
     return f"[{', '.join([scalar(item, flow=True) for item in value])}]"

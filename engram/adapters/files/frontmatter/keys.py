@@ -161,7 +161,7 @@ class _Tree:
         items: list[Value] = []
         while not isinstance(event := self._next(), self._yaml.SequenceEndEvent):
             items.append(self._value(event, depth))
-        self._closed(event)
+        self._close_value(event)
         return items
 
     def _mapping(self, depth: int) -> dict[str, Value]:
@@ -173,10 +173,10 @@ class _Tree:
             if key in found:
                 raise Problem(_line(event), f"the key '{key}' is here twice", "Keep one of the two.")
             found[key] = self._value(self._next(), depth)
-        self._closed(event)
+        self._close_value(event)
         return found
 
-    def _closed(self, event: Any) -> None:
+    def _close_value(self, event: Any) -> None:
         """Only a closing bracket ends a value; a block collection's end is where the next thing starts."""
         if event.end_mark.column > event.start_mark.column:
             self._end_line, self._end_column = event.end_mark.line + 1, event.end_mark.column

@@ -33,8 +33,8 @@ class Origin(NamedTuple):
 
 def line(origin: Origin) -> str:
     """Return the line of the frontmatter, without a line end."""
-    said = [f'{name}: "{_quotable(value)}"' for name, value in origin._asdict().items()]
-    return f"{KEY}{{{', '.join(said)}}}"
+    parts = [f'{name}: "{_quotable(value)}"' for name, value in origin._asdict().items()]
+    return f"{KEY}{{{', '.join(parts)}}}"
 
 
 def with_origin(raw: bytes, origin: Origin) -> bytes:
@@ -72,11 +72,11 @@ def origin_of(raw: bytes) -> Origin | None:
     head = raw.partition(b"\n---")[0].decode("utf-8", "replace")
     for one in head.splitlines():
         if one.startswith(KEY):
-            return _parsed(one.removeprefix(KEY).strip())
+            return _parse_line(one.removeprefix(KEY).strip())
     return None
 
 
-def _parsed(text: str) -> Origin | None:
+def _parse_line(text: str) -> Origin | None:
     parts = text.removeprefix("{").removesuffix("}").split('", ')
     said = dict(part.partition(": ")[::2] for part in parts)
     values = {name: said.get(name, '""').strip('"') for name in Origin._fields}

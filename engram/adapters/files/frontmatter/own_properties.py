@@ -48,23 +48,23 @@ def parse(
 
     `check` raises ValidationError for values that no entry can have.
     """
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     own = []
     for entry in entries:
         try:
-            said |= fields.parse([entry], categories)
+            values |= fields.parse([entry], categories)
         except Problem:
             own.append(entry.key)
     while True:
         try:
-            check(said)
+            check(values)
         except ValidationError as error:
-            if error.field not in said:  # of what is no property: its text
-                return said, own
-            del said[error.field]
+            if error.field not in values:  # of what is no property: its text
+                return values, own
+            del values[error.field]
             own.append(error.field)
         else:
-            return said, own
+            return values, own
 
 
 def lines(apart: Collection[str], key: str, value: Any) -> list[str]:

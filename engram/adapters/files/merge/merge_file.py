@@ -83,7 +83,7 @@ def merge_files(
     resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
     if resolved != [base, ours, theirs]:
         return merge_files(resolved[0], resolved[1], resolved[2], path, categories, now, edits, parsed)
-    return _merged(base, ours, theirs, edits, job)
+    return _merge_versions(base, ours, theirs, edits, job)
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
@@ -93,14 +93,14 @@ def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -
     return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
 
 
-def _merged(
+def _merge_versions(
     base: bytes | None, ours: bytes | None, theirs: bytes | None, edits: tuple[Edit, Edit], job: Job
 ) -> Merged:
     """Merge two versions that differ and have no markers."""
     if base is not None and ours is not None and theirs is not None:
         short = merge_canonical(base, ours, theirs, edits, job)
         if short is not None:
-            return _of(short)
+            return _merged_result(short)
     before = None if base is None else read_side(base, job)
     if ours is None:
         assert theirs is not None
@@ -109,7 +109,7 @@ def _merged(
         return _against_deletion(before, ours, edits[::-1], job)
     one, other = read_side(ours, job, edits[0]), read_side(theirs, job, edits[1])
     if one and other:
-        return _both_readable(before, one, other, job)
+        return _merge_sides(before, one, other, job)
     if one:
         return _one_unreadable(one, theirs, edits[1], job)
     if other:
@@ -128,17 +128,17 @@ def _without_markers(raw: bytes, job: Job) -> bytes:
     return merged.content
 
 
-def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
+def _merge_sides(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
     pair = pair_up(base, one, other, job.now)
     if pair is None:
         return _two_entries(base, one, other, job)
     result = merge_pair(pair, job)
     if result is None:
         return Merged(pair.winner.file.raw, (FILE,), (), (keep_version(job.path, pair.loser.file.raw),))
-    return _of(result)
+    return _merged_result(result)
 
 
-def _of(result: Result) -> Merged:
+def _merged_result(result: Result) -> Merged:
     return Merged(result.content, result.fields, result.conflicts, contested=result.contested)
 
 

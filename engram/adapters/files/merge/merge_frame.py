@@ -96,7 +96,7 @@ def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
         part = _part(sides, key in winner.ranks or key == _END)
         if part is None:
             part = sides[1]
-            lost.append((key, _shown(sides[2])))
+            lost.append((key, _format_lost(sides[2])))
         parts[key] = part
     order = [
         key
@@ -112,7 +112,7 @@ def keep_winner(base: Outline | None, winner: Outline, loser: Outline, text: str
     """Return the winner's file (`text`) as the frame, with the values of the loser's own unknown keys as lost."""
     old, one, other = (side.foreign if side else {} for side in (base, winner, loser))
     lost = [
-        (key, _shown(loser.parts[key]))
+        (key, _format_lost(loser.parts[key]))
         for key, value in other.items()
         if value not in (one.get(key), old.get(key))
     ]
@@ -136,7 +136,7 @@ def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
     else:
         return None
     comment = _pick(old.comment, one.comment, other.comment)
-    return _Part(_lead(sides), _commented(chosen, comment), comment, chosen.value)
+    return _Part(_lead(sides), _with_comment(chosen, comment), comment, chosen.value)
 
 
 def _pick(old: Any, one: Any, other: Any, by: Sequence[Any] = ()) -> Any:
@@ -154,7 +154,7 @@ def _lead(sides: Sequence[_Part]) -> str:
     return one + "".join([line for line in _lines(other) if line.strip() not in present])
 
 
-def _commented(part: _Part, comment: str) -> str | None:
+def _with_comment(part: _Part, comment: str) -> str | None:
     """Return the text of a key of one line, with this comment at its end."""
     if part.text is None or part.comment == comment or part.text.count("\n") != 1:
         return part.text
@@ -163,7 +163,7 @@ def _commented(part: _Part, comment: str) -> str | None:
     return line.removesuffix(part.comment) + comment + end if line.endswith(part.comment) else part.text
 
 
-def _shown(part: _Part) -> str:
+def _format_lost(part: _Part) -> str:
     """Return a value that lost, for a person: a text as it is, anything else as it stood in the file."""
     if isinstance(part.value, str):
         return part.value

@@ -107,7 +107,7 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
         merged = entry_merge.merge(base, winner, loser, job.categories, job.now, lost, tight)
         content = _write(frame, normalize(merged.version.record), pair.adopted, job)
         if content is not None:
-            fields = (*_renamed(pair), *merged.fields, *frame.differing)
+            fields = (*_id_conflict(pair), *merged.fields, *frame.differing)
             return Result(content, fields, merged.losses, merged.contested)
     return None
 
@@ -120,7 +120,7 @@ def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
     return _write(frame, lore._replace(conflicts=entries), side.file.adopted, job)
 
 
-def _renamed(pair: Pair) -> tuple[str, ...]:
+def _id_conflict(pair: Pair) -> tuple[str, ...]:
     ids = {side.file.lore.id for side in (pair.winner, pair.loser) if side.file.adopted}
     return ("id",) if len(ids) > 1 else ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from engram.adapters.git.run import process
-from engram.adapters.git.run.runner import unlisted
+from engram.adapters.git.run.runner import listing_error
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
                 content = git.stdout.read(length)
                 if not content or len(content) < length:
                     if late.is_set():
-                        raise unlisted(
+                        raise listing_error(
                             _WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s"
                         )
                     raise lacking(repo, oid)

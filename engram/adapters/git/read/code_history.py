@@ -79,7 +79,7 @@ def files_now(repo: Repository) -> dict[str, str]:
     return found
 
 
-def moved(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], str]:
+def find_moves(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], str]:
     """Return where these commits moved files to: (id of the commit, path before) → path after. Raises GitError."""
     asked = "".join(f"{one.oid} {one.parent}\n" for one in commits if one.parent)
     if not asked:

@@ -61,7 +61,7 @@ def between(repo: Repository, old: str, new: str, folder: str = "") -> tuple[lis
     return gone, [Listed(oid, tuple(parents)) for oid, *parents in come]
 
 
-def logged(repo: Repository, oids: Sequence[str], folder: str = "") -> Iterator[LoggedCommit]:
+def read_commits(repo: Repository, oids: Sequence[str], folder: str = "") -> Iterator[LoggedCommit]:
     """Yield what these commits say and changed (with `folder`: in it), in their order; one that changed nothing is left out.
 
     Raises GitError.

@@ -9,7 +9,7 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.read.blob_stream import lacking
 from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.run import layout
-from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
+from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, listing_error, run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -110,7 +110,7 @@ def check_countable(repo: Repository, commit: str, since: str | None = None) -> 
         # Unlike diff-tree, ls-tree prints what it finds at once, so that it can be stopped.
         listed = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
         if max(map(len, listed.split(b"\0"))) > DEEPEST:
-            raise unlisted((), "The folders of a commit are nested too deeply to be listed")
+            raise listing_error((), "The folders of a commit are nested too deeply to be listed")
     if len(_countable) >= _REMEMBERED:
         _countable.clear()
     _countable.add((repo.common_dir, commit))
@@ -159,7 +159,7 @@ def outgoing(repo: Repository, known: str | None, tip: str) -> list[str]:
     return listed.decode().split()
 
 
-def introduced(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
+def introduced_blobs(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
     """Return a path of each blob that is new with one of these commits, parents first.
 
     `git rev-list --objects` would read every folder of the commits before them for that.

@@ -120,7 +120,7 @@ def blob_oid(content: bytes, algorithm: str) -> str:
     return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
-def checked_path(path: str) -> str:
+def check_path(path: str) -> str:
     """`path` if it may stand in a tree, relative and nothing that git refuses. Raises `GitError`."""
     parts = path.split("/")
     bad = any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts)

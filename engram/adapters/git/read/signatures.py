@@ -32,12 +32,12 @@ _FORMAT = "%H%x00%G?%x00%GF%x00%GS%x00"
 def signatures(repo: Repository, commits: Sequence[str]) -> dict[str, Signature]:
     """Return the state of each commit's signature; a commit that cannot be read is left out. Takes ~10 ms for a signed one."""
     found: dict[str, Signature] = {}
-    configured = _configured(repo)
+    configured = _read_configuration(repo)
     for at in range(0, len(commits), AT_ONCE):
         kinds = _kinds(repo, commits[at : at + AT_ONCE])
         found |= {oid: Signature(UNCHECKED) if kind else UNSIGNED for oid, kind in kinds.items()}
         usable = {kind for kind in _PROGRAMS if _is_usable(repo, configured, kind)}
-        found |= _verified(repo, configured, [oid for oid, kind in kinds.items() if kind in usable])
+        found |= _verify(repo, configured, [oid for oid, kind in kinds.items() if kind in usable])
     return found
 
 
@@ -58,7 +58,7 @@ def _kind(head: bytes) -> str:
     return next((kind for start, kind in _KINDS.items() if signature.startswith(start)), "another")
 
 
-def _configured(repo: Repository) -> dict[str, str]:
+def _read_configuration(repo: Repository) -> dict[str, str]:
     """Return the person's settings about verification, by lower-case key."""
     return {key: value for key, value, _ in settings(repo) if key.startswith("gpg.")}
 
@@ -70,7 +70,7 @@ def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bo
 
 def program(repo: Repository, kind: str) -> str | None:
     """Return the absolute path of the program that makes and checks such signatures; None as `_is_usable`."""
-    return _program(repo, _configured(repo), kind)
+    return _program(repo, _read_configuration(repo), kind)
 
 
 def _program(repo: Repository, configured: Mapping[str, str], kind: str) -> str | None:
@@ -85,9 +85,7 @@ def _program(repo: Repository, configured: Mapping[str, str], kind: str) -> str 
     return None if _is_inside(repo, program) else which(program)
 
 
-def _verified(
-    repo: Repository, configured: Mapping[str, str], commits: Sequence[str]
-) -> dict[str, Signature]:
+def _verify(repo: Repository, configured: Mapping[str, str], commits: Sequence[str]) -> dict[str, Signature]:
     if not commits:
         return {}
     # No list of keys in the work tree counts: whoever may push could put himself on it.

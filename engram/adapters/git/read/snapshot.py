@@ -48,7 +48,7 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
     return tuple(found)
 
 
-def listed_files(repo: Repository) -> list[str]:
+def list_files(repo: Repository) -> list[str]:
     """Return the paths of all files that git keeps in the work tree or could: those in the index and those not ignored."""
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     listing = run(repo, *words, deadline=SCAN_SECONDS).stdout

@@ -32,7 +32,7 @@ class MergeCommit(NamedTuple):
     theirs: str
 
 
-def unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
+def list_unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
     """Return what git's index holds unmerged under `folder` (relative to the work tree)."""
     output = run(repo, "ls-files", "-u", "-z", "--full-name", "--", folder or ".").stdout
     found: dict[str, list[str | None]] = {}

@@ -56,7 +56,7 @@ def run_hook(
             _hint(hook),
         ) from None
     try:
-        said, _ = process.communicate(line.encode(), timeout=deadline)
+        output, _ = process.communicate(line.encode(), timeout=deadline)
     except subprocess.TimeoutExpired:
         stop(process)
         raise SyncBlockedError(
@@ -67,7 +67,7 @@ def run_hook(
         stop(process)
         raise
     if process.returncode:
-        text = failures.without_credentials(" ".join(said.decode("utf-8", "replace").split())[:_LONGEST])
+        text = failures.without_credentials(" ".join(output.decode("utf-8", "replace").split())[:_LONGEST])
         raise SyncBlockedError(
             f"The repository's {_NAME} hook declined the push{f': {text}' if text else '.'}", _hint(hook)
         )

@@ -72,7 +72,7 @@ def push_addresses(repo: Repository, name: str) -> tuple[str, ...]:
 
 def add(repo: Repository, name: str, url: str) -> None:
     """Add a remote. Raises UsageError for a name that exists or is invalid, or an address of an unknown kind."""
-    checked_url(url)
+    check_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
     from engram.adapters.git.run.gitpython import GitCommandError, open_repository
@@ -100,7 +100,7 @@ def remove(repo: Repository, name: str) -> None:
             raise failure(repo.worktree, error) from None
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """Return `url` if it is safe for git. Raises UsageError: `ext::` and the like run programs."""
     if not url.strip() or url.startswith("-") or "::" in url.partition("/")[0] or "\n" in url:
         raise UsageError(
@@ -144,7 +144,7 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
             run(repo, "config", key, text)
 
 
-def tracked(repo: Repository, other: Counterpart) -> str | None:
+def tracked_commit(repo: Repository, other: Counterpart) -> str | None:
     """Return the commit of the remote branch at the last fetch; None where it is not known."""
     return layout.read_ref(repo, other.ref)
 
@@ -181,7 +181,7 @@ def fetch(
 ) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
 
-    With it come the branch `also`, where the remote has that (`tracked` tells), and then proposals.
+    With it come the branch `also`, where the remote has that (`tracked_commit` tells), and then proposals.
 
     A clone without its whole history gets the rest: without it there is no telling what both sides had. Where the branch
     lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
@@ -199,7 +199,7 @@ def fetch(
             raise
         run(repo, "update-ref", "-d", other.ref)
         return None
-    return tracked(repo, other)
+    return tracked_commit(repo, other)
 
 
 def _optional(remote: str, branch: str) -> str:
@@ -305,7 +305,7 @@ def push(
 
 def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report | None = None) -> None:
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
-    checked_url(url)
+    check_url(url)
     # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
     words = ("clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip

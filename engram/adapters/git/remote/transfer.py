@@ -88,7 +88,7 @@ def talk(
             reader.join()
         return started.returncode
 
-    _watched(work, folder, remote, words, messages, deadline, report)
+    _run_watched(work, folder, remote, words, messages, deadline, report)
     return "".join(output)
 
 
@@ -124,10 +124,10 @@ def push(
             progress.results = [f"'{remote}' not allowed"]
         return 1 if progress.results else 0  # a branch may be refused without an error of git's
 
-    _watched(work, folder, remote, ("push", remote, refspec), messages, deadline, report)
+    _run_watched(work, folder, remote, ("push", remote, refspec), messages, deadline, report)
 
 
-def _watched(
+def _run_watched(
     work: Callable[[], int],
     folder: str,
     remote: str,

@@ -225,7 +225,7 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
     text = without_credentials(text)
     if kind(text) in (NO_SPACE, BUSY, DUBIOUS):
         return failure(folder, args, code, text)
-    name = OFFLINE if _ended_without_a_word(text) else kind(text, REMOTE_MARKERS)
+    name = OFFLINE if _is_silent(text) else kind(text, REMOTE_MARKERS)
     reason = _reason(text)
     default = (f"git {subcommand(args)} failed with {{remote}}: {{reason}}.", "Run `engram doctor`.")
     message, hint = REMOTE_ADVICE.get(name, default)
@@ -233,7 +233,7 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
     return RemoteError(name, message, hint, stderr=text)
 
 
-def _ended_without_a_word(text: str) -> bool:
+def _is_silent(text: str) -> bool:
     """Return whether the connection ended without a reason from the server: git prints only its own message then."""
     return {line.strip() for line in text.splitlines()} - {""} == _NO_WORD
 

@@ -56,7 +56,7 @@ def find_repository(path: str) -> Repository | None:
     while True:
         marker = os.path.join(folder, ".git")
         if os.path.isfile(marker):
-            pointed = _pointed_to(marker, "gitdir:")
+            pointed = _read_pointer(marker, "gitdir:")
             return _open(folder, pointed) if _is_git_dir(pointed) else None
         if _is_git_dir(marker):
             return _open(folder, marker)
@@ -70,7 +70,7 @@ def common_dir_at(folder: str) -> str | None:
     """Return what all work trees of a repository share, where `folder` is the top of one of them or the git folder itself."""
     marker = os.path.join(folder, ".git")
     if os.path.lexists(marker):
-        git_dir = _pointed_to(marker, "gitdir:") if os.path.isfile(marker) else marker
+        git_dir = _read_pointer(marker, "gitdir:") if os.path.isfile(marker) else marker
         return _common_dir(git_dir) if _is_git_dir(git_dir) else None
     if not _is_git_dir(folder):
         return None
@@ -97,9 +97,9 @@ def read_head(repo: Repository) -> Head:
     """HEAD's commit and branch. Raises `GitError` where HEAD or the branch cannot be read."""
     text = _text(os.path.join(repo.git_dir, "HEAD"))
     if text is None:
-        raise _damaged(repo, "HEAD is missing")
+        raise _damage_error(repo, "HEAD is missing")
     if not text.startswith("ref:"):
-        return Head(_checked_oid(repo, "HEAD", text), None)
+        return Head(_check_oid(repo, "HEAD", text), None)
     name = text.removeprefix("ref:").strip()
     if name == REFTABLE_HEAD:
         return _ask_git(repo)
@@ -153,10 +153,10 @@ def _open(worktree: str, git_dir: str) -> Repository | None:
 
 def _common_dir(git_dir: str) -> str:
     pointer = os.path.join(git_dir, "commondir")
-    return os.path.realpath(_pointed_to(pointer, "") if os.path.isfile(pointer) else git_dir)
+    return os.path.realpath(_read_pointer(pointer, "") if os.path.isfile(pointer) else git_dir)
 
 
-def _pointed_to(file: str, prefix: str) -> str:
+def _read_pointer(file: str, prefix: str) -> str:
     text = _text(file) or ""
     if not text.startswith(prefix):
         return ""
@@ -198,14 +198,14 @@ def _resolve(repo: Repository, name: str) -> str | None:
     for _ in range(SYMREF_DEPTH):
         text = _text(os.path.join(repo.common_dir, name))
         if text is None:
-            return _packed(repo, name)
+            return _read_packed_ref(repo, name)
         if not text.startswith("ref:"):
-            return _checked_oid(repo, name, text)
+            return _check_oid(repo, name, text)
         name = text.removeprefix("ref:").strip()
-    raise _damaged(repo, f"{name} points in a circle")
+    raise _damage_error(repo, f"{name} points in a circle")
 
 
-def _packed(repo: Repository, name: str) -> str | None:
+def _read_packed_ref(repo: Repository, name: str) -> str | None:
     try:
         with open(os.path.join(repo.common_dir, "packed-refs"), "rb") as file:
             data = file.read()
@@ -214,12 +214,12 @@ def _packed(repo: Repository, name: str) -> str | None:
     end = data.find(b" " + os.fsencode(name) + b"\n")
     if end < 0:
         return None
-    return _checked_oid(repo, name, data[data.rfind(b"\n", 0, end) + 1 : end].decode("ascii", "replace"))
+    return _check_oid(repo, name, data[data.rfind(b"\n", 0, end) + 1 : end].decode("ascii", "replace"))
 
 
-def _checked_oid(repo: Repository, name: str, text: str) -> str:
+def _check_oid(repo: Repository, name: str, text: str) -> str:
     if len(text) not in (40, 64) or not set(text) <= set("0123456789abcdef"):
-        raise _damaged(repo, f"{name} does not hold a commit id")  # an empty file, after a power cut
+        raise _damage_error(repo, f"{name} does not hold a commit id")  # an empty file, after a power cut
     return text
 
 
@@ -252,7 +252,7 @@ def _text(file: str) -> str | None:
         ) from error
 
 
-def _damaged(repo: Repository, what: str) -> GitError:
+def _damage_error(repo: Repository, what: str) -> GitError:
     return GitError(
         f"The git repository at {repo.worktree} is damaged: {what}.",
         "Run `git fsck` there; `git reflog` shows the last commits.",

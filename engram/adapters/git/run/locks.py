@@ -47,7 +47,7 @@ def _clear_if_stale(lock: str) -> bool:
         age = time.time() - os.lstat(lock).st_mtime
     except FileNotFoundError:
         return True
-    if not _left_by_dead_engram(lock) and (age <= STALE_SECONDS or _git_is_running_near(lock)):
+    if not _is_orphaned(lock) and (age <= STALE_SECONDS or _git_is_running_near(lock)):
         return False
     _remove(lock)
     return True
@@ -112,7 +112,7 @@ def _remove(lock: str) -> None:
         raise GitError(f"{lock} cannot be removed: {error.strerror}.", "Delete it by hand.") from error
 
 
-def _left_by_dead_engram(lock: str) -> bool:
+def _is_orphaned(lock: str) -> bool:
     if os.name == "nt":  # os.kill(pid, 0) would end the process there
         return False
     try:

@@ -147,7 +147,7 @@ def _execute(
         stdout, stderr = process.communicate(stdin, timeout=deadline)
     except subprocess.TimeoutExpired:
         stop(process)
-        raise timed_out(args, deadline) from None
+        raise timeout_error(args, deadline) from None
     except BaseException:
         stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
         raise
@@ -157,7 +157,7 @@ def _execute(
     return Result(process.returncode, stdout, stderr.decode("utf-8", "replace"))
 
 
-def timed_out(args: tuple[str, ...], deadline: float) -> GitError:
+def timeout_error(args: tuple[str, ...], deadline: float) -> GitError:
     """Return the error for a command that was stopped at its deadline, in seconds."""
     text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
     hint = "Try again; if it happens again, run the git command by hand to see what it waits for."

@@ -90,9 +90,9 @@ def listing(
             is_late = not timer.is_alive()
             timer.cancel()
     if is_late:
-        raise unlisted(args, f"git {args[0]} was stopped at its time limit of {deadline:g} s")
+        raise listing_error(args, f"git {args[0]} was stopped at its time limit of {deadline:g} s")
     if git.returncode < 0:
-        raise unlisted(args, "The folders of a commit are nested too deeply to be listed")
+        raise listing_error(args, "The folders of a commit are nested too deeply to be listed")
     if git.returncode:
         raise failures.failure(repo.worktree, args, git.returncode, errors)
     return output
@@ -105,7 +105,7 @@ def _read(git: subprocess.Popen[bytes], most: int) -> tuple[bytes, str]:
     while part := git.stdout.read(_AT_ONCE):
         parts.append(part)
         if len(parts) * _AT_ONCE > most:
-            raise unlisted((), "A commit holds more files than Engram takes")
+            raise listing_error((), "A commit holds more files than Engram takes")
     errors = git.stderr.read().decode("utf-8", "replace")
     git.wait()
     return b"".join(parts), errors
@@ -125,7 +125,7 @@ def limits_memory() -> bool:
     return sys.platform == "linux"
 
 
-def unlisted(args: tuple[str, ...], what: str) -> GitError:
+def listing_error(args: tuple[str, ...], what: str) -> GitError:
     """Return the error for a list that is too long to be looked at, or cannot be made."""
     hint = "Look at it with git: `git ls-tree` goes folder by folder."
     return GitError(f"{what}.", hint, command=" ".join(args), stderr=what)

@@ -57,7 +57,7 @@ def run_watched(
     if is_late:
         watch.stop()
         thread.join(process.GRACE)
-        raise process.timed_out(tuple(args), deadline)
+        raise process.timeout_error(tuple(args), deadline)
     watch.close()
     if errors:
         raise errors[0]

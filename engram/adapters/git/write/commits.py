@@ -73,7 +73,7 @@ def commit_all(
     detached HEAD, and when another git process holds its locks for longer than `patience` seconds.
     """
     staging.sync_index(repo, state_folder, patience=patience)
-    marked = [_marked(commit, ops_marker) for commit in commits]
+    marked = [_add_marker(commit, ops_marker) for commit in commits]
     committer = configuration.committer(repo)
     for _ in range(ATTEMPTS):
         head = _committable_head(repo)
@@ -86,7 +86,7 @@ def commit_all(
     raise GitError(*failures.ADVICE[failures.MOVED])
 
 
-def landed(repo: Repository, marker: str, depth: int = 200) -> bool:
+def has_landed(repo: Repository, marker: str, depth: int = 200) -> bool:
     """Return whether one of the last `depth` commits of HEAD carries the trailer `Engram-Op: <marker>`."""
     if layout.read_head(repo).oid is None:
         return False
@@ -94,9 +94,9 @@ def landed(repo: Repository, marker: str, depth: int = 200) -> bool:
     return f"{OPERATION}: {marker}".encode() in listing.stdout.splitlines()
 
 
-def _marked(commit: Commit, marker: str) -> Commit:
+def _add_marker(commit: Commit, marker: str) -> Commit:
     for change in commit.changes:
-        objects.checked_path(change.path)
+        objects.check_path(change.path)
     return commit._replace(message=with_trailer(commit.message, OPERATION, marker))
 
 
@@ -158,7 +158,7 @@ def _land(
     locks.wait_free(_locks(repo, branch), patience)
     oid = _import(repo, drafts, head.oid, committer)
     if signing.is_wanted(repo):
-        oid = _signed(repo, drafts, head.oid, oid, committer, state_folder)
+        oid = _sign_commits(repo, drafts, head.oid, oid, committer, state_folder)
     with locks.hold(staging.index_lock(repo), patience):
         if layout.read_head(repo) != head:
             return None
@@ -186,7 +186,7 @@ def _import(repo: Repository, drafts: Sequence[Draft], parent: str | None, commi
     return result.stdout.decode("ascii").strip()
 
 
-def _signed(
+def _sign_commits(
     repo: Repository,
     drafts: Sequence[Draft],
     parent: str | None,
@@ -195,7 +195,7 @@ def _signed(
     state_folder: str,
 ) -> str:
     """Write the commits again, signed by the person, and return the last one; no branch has them yet."""
-    found = signing.signed(repo, drafts, parent, tip, committer, state_folder)
+    found = signing.sign_commits(repo, drafts, parent, tip, committer, state_folder)
     if found != tip:
         run(repo, *DURABLE, "update-ref", INCOMING, found, tip, env=_reflog_identity(committer))
     return found

@@ -36,11 +36,11 @@ def init(path: str, lore_folder: str = "lore") -> Repository:
         raise GitError(
             f"{folder} cannot be a git work tree.", "Give a folder that is not inside a .git folder."
         )
-    never_convert(repo, lore_folder)
+    disable_conversion(repo, lore_folder)
     return repo
 
 
-def never_convert(repo: Repository, lore_folder: str = "lore") -> bool:
+def disable_conversion(repo: Repository, lore_folder: str = "lore") -> bool:
     """Make sure that .gitattributes holds `<lore folder>/** -text`; True when it had to be added."""
     return add_attributes(os.path.join(repo.worktree, ATTRIBUTES), [f"{lore_folder}/** -text"])
 

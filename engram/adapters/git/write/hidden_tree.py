@@ -58,14 +58,14 @@ def begin(repo: Repository, files: Mapping[str, bytes], message: str, moment: in
     return run(repo, *words, stdin=data, env=who).stdout.decode("ascii").strip()
 
 
-def take(repo: Repository, remote: str, commit: str) -> None:
+def create_from_remote(repo: Repository, remote: str, commit: str) -> None:
     """Make the branch from a remote's and set that as its upstream. Raises GitError."""
     run(repo, *DURABLE, "update-ref", "-m", "engram init", REF, commit, "0" * len(commit))
     run(repo, "config", f"branch.{BRANCH}.remote", remote)
     run(repo, "config", f"branch.{BRANCH}.merge", REF)
 
 
-def checked_out_at(repo: Repository) -> str | None:
+def find_checkout(repo: Repository) -> str | None:
     """Return a work tree, other than the hidden one, that has the branch checked out."""
     own = (root_in(repo.common_dir), _draft(repo.common_dir))
     listed = os.fsdecode(run(repo, "worktree", "list", "--porcelain").stdout)

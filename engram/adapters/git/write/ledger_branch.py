@@ -47,7 +47,7 @@ def files(repo: Repository, commit: str) -> dict[str, Entry]:
     return {path: found.after for path, found in differences(repo, None, commit).items() if found.after}
 
 
-def changed(repo: Repository, before: str | None, after: str) -> dict[str, str | None]:
+def changed_blobs(repo: Repository, before: str | None, after: str) -> dict[str, str | None]:
     """Return the blob id of each path that differs between two commits (without `before`: of all); None: it is gone.
 
     What is no regular file counts as nothing. Raises GitError.
@@ -153,7 +153,7 @@ def write(
     commit = merging.write_merge(repo, parents, edits, new, moment, message, upon=upon, person=person)
     if signed_in and signing.is_wanted(repo):
         draft = Draft(message, person, moment, ())
-        commit = signing.signed(repo, [draft], base, commit, person, signed_in)
+        commit = signing.sign_commits(repo, [draft], base, commit, person, signed_in)
     return commit
 
 
@@ -168,13 +168,13 @@ def move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
     return merging.move(repo, ref, old, new)
 
 
-def moved_again() -> GitError:
+def move_error() -> GitError:
     """Return the error for a branch that others move all the time."""
     return GitError(*failures.ADVICE[failures.MOVED])
 
 
 def _check_movable(repo: Repository, branch: str, *, is_new: bool) -> None:
-    place = _checked_out_in(repo, branch)
+    place = _find_checkout(repo, branch)
     if place:
         raise GitError(
             f"The branch {branch} is checked out in {place}, so judgements cannot be committed to it now.",
@@ -189,7 +189,7 @@ def _check_movable(repo: Repository, branch: str, *, is_new: bool) -> None:
             )
 
 
-def _checked_out_in(repo: Repository, branch: str) -> str:
+def _find_checkout(repo: Repository, branch: str) -> str:
     """Return the work tree in which the branch is checked out or being rebased; "" for none."""
     linked = os.path.join(repo.common_dir, "worktrees")
     ref = os.fsencode(layout.BRANCHES + branch)

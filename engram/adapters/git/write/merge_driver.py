@@ -41,7 +41,7 @@ def command_line(command: Sequence[str], package_root: str | None) -> str:
     return " ".join(words).replace("%", "%%") + " %O %A %B %P"
 
 
-def configured(repo: Repository) -> str:
+def configured_command(repo: Repository) -> str:
     """Return the driver's command in the repository's own configuration; "" where there is none."""
     own = os.path.realpath(os.path.join(repo.common_dir, "config"))
     for key, value, file in reversed(settings(repo)):

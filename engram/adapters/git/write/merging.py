@@ -14,7 +14,7 @@ from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import lore_branch, staging
 from engram.adapters.git.write.pack import NewObjects
-from engram.adapters.git.write.tree_edit import edited
+from engram.adapters.git.write.tree_edit import edit_tree
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -102,7 +102,7 @@ def write_merge(
     for path, content in contents.items():
         entry = entries[path]
         entries[path] = entry and entry._replace(oid=objects.add(BLOB, content))
-    whole = edited(repo, upon or parents[0], entries, objects, folders)
+    whole = edit_tree(repo, upon or parents[0], entries, objects, folders)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
     made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
     made += [f"{role} {person} {moment} +0000" for role in ("author", "committer")]

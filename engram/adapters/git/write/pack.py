@@ -46,14 +46,14 @@ class NewObjects:
 
     def store(self) -> None:
         """Write them all, durably. Raises GitError."""
-        packed = self._compressed()
+        packed = self._compress()
         pack, placed = self._pack(packed)
         if len(packed) < FEW:
             run(self._repo, *DURABLE, "unpack-objects", "-q", stdin=pack, deadline=SECONDS)
         else:
             self._place(pack, self._index(placed, pack))
 
-    def _compressed(self) -> dict[str, bytes]:
+    def _compress(self) -> dict[str, bytes]:
         """Return each object as it is in a pack; half of them on another processor."""
         import threading
 
@@ -79,7 +79,7 @@ class NewObjects:
             placed.append((bytes.fromhex(oid), zlib.crc32(packed[oid]), at))
             parts.append(packed[oid])
             at += len(packed[oid])
-        return self._sealed(b"".join(parts)), sorted(placed)
+        return self._seal(b"".join(parts)), sorted(placed)
 
     def _index(self, placed: Sequence[tuple[bytes, int, int]], pack: bytes) -> bytes:
         """Return the index by which git finds the objects of the pack."""
@@ -88,9 +88,9 @@ class NewObjects:
         counts = [bisect_left(oids, bytes([first + 1])) for first in range(255)]
         numbers = struct.pack(f">{2 * len(oids)}I", *checksums, *places)
         head = b"\xfftOc" + struct.pack(">257I", 2, *counts, len(oids))
-        return self._sealed(head + b"".join(oids) + numbers + pack[-len(oids[0]) :])
+        return self._seal(head + b"".join(oids) + numbers + pack[-len(oids[0]) :])
 
-    def _sealed(self, data: bytes) -> bytes:
+    def _seal(self, data: bytes) -> bytes:
         return data + hashlib.new(self._algorithm, data, usedforsecurity=False).digest()
 
     def _place(self, pack: bytes, index: bytes) -> None:

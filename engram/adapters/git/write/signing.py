@@ -35,7 +35,7 @@ def is_wanted(repo: Repository) -> bool:
         return False
 
 
-def signed(
+def sign_commits(
     repo: Repository, drafts: Sequence[Draft], parent: str | None, tip: str, committer: str, state_folder: str
 ) -> str:
     """Return the last of the commits that were made of `drafts` upon `parent` up to `tip`, all signed; `tip` if that fails."""

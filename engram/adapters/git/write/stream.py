@@ -52,9 +52,9 @@ def _parts(drafts: Sequence[Draft], ref: str, parent: str | None, committer: str
 
 def _edit(edit: Edit) -> Iterator[bytes]:
     if edit.entry is None:
-        yield b"D " + _quoted(edit.path) + b"\n"
+        yield b"D " + _quote(edit.path) + b"\n"
         return
-    yield b"M " + edit.entry.mode.encode() + b" inline " + _quoted(edit.path) + b"\n"
+    yield b"M " + edit.entry.mode.encode() + b" inline " + _quote(edit.path) + b"\n"
     yield _data(edit.content)
 
 
@@ -66,6 +66,6 @@ def _data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
 
 
-def _quoted(path: str) -> bytes:
+def _quote(path: str) -> bytes:
     raw = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + raw + b'"'

@@ -35,12 +35,12 @@ class Folders(NamedTuple):
 
 
 def read_folders(repo: Repository, commit: str, paths: Iterable[str]) -> Folders:
-    """Read the folders on the way to these files of `commit`, for `edited` upon it. Raises GitError."""
-    wanted = _paths(_nested(dict.fromkeys(paths)), b"")
+    """Read the folders on the way to these files of `commit`, for `edit_tree` upon it. Raises GitError."""
+    wanted = _paths(_nest(dict.fromkeys(paths)), b"")
     return Folders(commit, _read(repo, commit, [b"", *wanted]))
 
 
-def edited(
+def edit_tree(
     repo: Repository,
     commit: str,
     edits: Mapping[str, Entry | None],
@@ -52,12 +52,12 @@ def edited(
     A file replaces a folder at the same path, and the other way round. `known` are folders that need not be read again.
     Raises GitError.
     """
-    nested = _nested(edits)
+    nested = _nest(edits)
     folders = _Folders(repo, commit, nested, objects, known)
-    return folders.changed(b"", nested) or objects.add(TREE, b"")
+    return folders.change(b"", nested) or objects.add(TREE, b"")
 
 
-def _nested(edits: Mapping[str, Entry | None]) -> Edits:
+def _nest(edits: Mapping[str, Entry | None]) -> Edits:
     top: Edits = {}
     # Deletions first: whatever takes the place of something comes after it.
     for path, entry in sorted(edits.items(), key=lambda item: (item[1] is not None, item[0])):
@@ -86,18 +86,18 @@ class _Folders:
         if wanted:
             self._found |= _read(repo, commit, wanted)
         if b"" not in self._found:
-            raise _damaged(repo, commit)
+            raise _damage_error(repo, commit)
 
-    def changed(self, path: bytes, edits: Edits) -> str | None:
+    def change(self, path: bytes, edits: Edits) -> str | None:
         """Return the id of what this folder becomes; None where nothing is left in it."""
         entries = dict(self._found.get(path, {}))
         was = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
             if isinstance(edit, dict):
-                inner, is_folder = _joined(path, name), entries.get(name, (b"",))[0] == _FOLDER
+                inner, is_folder = _join(path, name), entries.get(name, (b"",))[0] == _FOLDER
                 if is_folder and inner not in self._found:
-                    raise _damaged(self._repo, self._commit)
-                oid = self.changed(inner, edit)
+                    raise _damage_error(self._repo, self._commit)
+                oid = self.change(inner, edit)
                 if oid is not None:
                     entries[name] = (_FOLDER, bytes.fromhex(oid))
                 elif is_folder:
@@ -125,7 +125,7 @@ def _moves(before: bytes | None, after: bytes) -> bool:
 def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
     for name, edit in edits.items():
         if isinstance(edit, dict):
-            inner = _joined(path, name)
+            inner = _join(path, name)
             yield inner
             yield from _paths(edit, inner)
 
@@ -133,7 +133,8 @@ def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
 def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Folder]:
     """Return the folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
     asked = [
-        commit.encode() + b":" + path if b"\n" not in path else _named(repo, commit, path) for path in paths
+        commit.encode() + b":" + path if b"\n" not in path else _resolve_folder(repo, commit, path)
+        for path in paths
     ]
     matched = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
     return {
@@ -143,11 +144,11 @@ def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Fold
     }
 
 
-def _joined(folder: bytes, name: bytes) -> bytes:
+def _join(folder: bytes, name: bytes) -> bytes:
     return folder + b"/" + name if folder else name
 
 
-def _damaged(repo: Repository, commit: str) -> GitError:
+def _damage_error(repo: Repository, commit: str) -> GitError:
     return GitError(
         f"The git repository at {repo.worktree} is damaged: a folder of {commit[:10]} cannot be read.",
         "Run `git fsck` there and repair what it reports.",
@@ -155,7 +156,7 @@ def _damaged(repo: Repository, commit: str) -> GitError:
     )
 
 
-def _named(repo: Repository, commit: str, path: bytes) -> bytes:
+def _resolve_folder(repo: Repository, commit: str, path: bytes) -> bytes:
     """Return the id of a folder whose name has a line break, which `git cat-file` cannot be asked for."""
     words = ("rev-parse", "--verify", "--quiet", f"{commit}:{os.fsdecode(path)}")
     return run(repo, *words, check=False).stdout.strip() or b"0" * len(commit)

@@ -71,7 +71,7 @@ def run(call: Call) -> int:
     wanted = make(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)
-    hosts = chosen(call, connect.installed(wanted) if given.all else [])
+    hosts = choose_agents(call, connect.installed_agents(wanted) if given.all else [])
     if wanted.command:
         connect.check_command(wanted.command)
     code = carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
@@ -80,7 +80,7 @@ def run(call: Call) -> int:
     return code
 
 
-def chosen(call: Call, every: list[Host]) -> list[Host]:
+def choose_agents(call: Call, every: list[Host]) -> list[Host]:
     """The agents that a call is about, with the places of their files that it is about. Raises UsageError."""
     from engram.usecases.agents.connect import agent_named, host_in_project
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.agents.connect import chosen
+from engram.cli.commands.agents.connect import choose_agents
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run(call: Call) -> int:
     wanted = (connect.wish_for_project if given.project else connect.wish)(os.getcwd())
     return carry_out(
         call,
-        chosen(call, connect.connected(wanted) if given.all else []),
+        choose_agents(call, connect.connected_agents(wanted) if given.all else []),
         lambda host: connect.unplan(host, wanted),
         connected=False,
     )

@@ -220,10 +220,10 @@ _ACTIONS: dict[str, Callable[[Call], None]] = {
 
 def agent_json(one: KnownAgent) -> dict[str, object]:
     """The JSON of an agent; `seen_at` is null where it was not seen on this machine."""
-    return {**one.profile.as_dict(), "registered": one.registered, "seen_at": _seen(one)}
+    return {**one.profile.as_dict(), "registered": one.registered, "seen_at": _format_seen(one)}
 
 
-def _seen(one: KnownAgent) -> str | None:
+def _format_seen(one: KnownAgent) -> str | None:
     from datetime import UTC, datetime
 
     from engram.domain.entry.times import render, whole_seconds
@@ -234,7 +234,7 @@ def _seen(one: KnownAgent) -> str | None:
 def _line(call: Call, one: KnownAgent) -> None:
     profile = one.profile
     facts = [profile.name if profile.name != profile.id else "", ", ".join(profile.capabilities)]
-    facts += ["" if one.registered else "not registered", f"seen {_seen(one)}" if one.seen_at else ""]
+    facts += ["" if one.registered else "not registered", f"seen {_format_seen(one)}" if one.seen_at else ""]
     details = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
     call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {details}")
 

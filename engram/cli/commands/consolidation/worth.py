@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, fitted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, pad, shorten
 from engram.domain.text.counting import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -45,7 +45,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     found = rate_usefulness(call.store, given.names, limit=given.limit, sort=given.sort)
-    would = _held_back(call, found)
+    would = _preview_inactive(call, found)
     call.output.document(
         {
             "lore": [worth_json(one) for one in found.lore],
@@ -65,7 +65,7 @@ def run(call: Call) -> int:
         tail = f" {one.id}" if width >= _WIDE else ""
         room = max(10, width - len(head) - len(tail))
         call.output.line(
-            head + fitted(safe_text(one.title), room) + call.output.styled(tail, DIM)
+            head + pad(safe_text(one.title), room) + call.output.styled(tail, DIM)
             if tail
             else head + shorten(safe_text(one.title), room)
         )
@@ -85,7 +85,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _held_back(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
+def _preview_inactive(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
     """What the named entries that are not active would answer."""
     from engram.usecases.lookup.resolve import resolve
     from engram.usecases.recall.recall_preview import would_answer

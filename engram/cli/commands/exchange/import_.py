@@ -70,7 +70,7 @@ def run(call: Call) -> int:
         given.dry_run,
         given.kind,
     )
-    place = os.path.expanduser(given.path) if given.path else _found(call)
+    place = os.path.expanduser(given.path) if given.path else _find_sources(call)
     with progress(call.output, "importing") as step:
         done = import_lore(call.store, place, options, step)
     call.wrote = bool(done.imported) and not given.dry_run
@@ -78,7 +78,7 @@ def run(call: Call) -> int:
     return 1 if done.problems and not (done.imported or done.skipped) else 0
 
 
-def _found(call: Call) -> Sequence[Found]:
+def _find_sources(call: Call) -> Sequence[Found]:
     """What agents keep here, once the person agrees to import it. Raises NotFoundError, UsageError."""
     from engram.domain.scopes import USER
     from engram.usecases.exchange.import_places import find_memories

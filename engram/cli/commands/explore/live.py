@@ -7,7 +7,7 @@ import sys
 import time
 from datetime import datetime
 
-from engram.cli.output import DIM, fitted, shorten
+from engram.cli.output import DIM, pad, shorten
 from engram.domain.entry.people import short_byline
 from engram.domain.errors import INTERRUPTED
 from engram.domain.text.counting import counted
@@ -86,7 +86,7 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
 
     moment = datetime.fromtimestamp(entry.at).astimezone().strftime("%H:%M:%S")
     room = _WHO if call.output.width >= _WIDE else _SHORT_WHO
-    who = fitted(safe_text(short_byline(entry.agent, own_name(call.store), room)), room)
+    who = pad(safe_text(short_byline(entry.agent, own_name(call.store), room)), room)
     facts = [
         entry.via or "unknown",
         entry.action,

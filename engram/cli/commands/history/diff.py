@@ -54,12 +54,12 @@ def run(call: Call) -> int:
     if output.json:
         return 0
     for one in found.differences:
-        for line in by_word(output, one) if sys.stdout.isatty() else unified(one):
+        for line in by_word(output, one) if sys.stdout.isatty() else unified_diff(one):
             output.line(line)
     return 0
 
 
-def unified(one: Difference) -> Iterator[str]:
+def unified_diff(one: Difference) -> Iterator[str]:
     """The lines of a unified diff, control characters made visible."""
     import difflib
 
@@ -95,11 +95,13 @@ def words(output: Output, before: Sequence[str], after: Sequence[str]) -> Iterat
     parts: list[str] = []
     old, new = (safe_text("\n".join(side), lines=True) for side in (before, after))
     for went, came in word_diff(old, new):
-        parts += [went] if went == came else [_styled(output, went, RED), _styled(output, came, GREEN)]
+        parts += (
+            [went] if went == came else [_style_lines(output, went, RED), _style_lines(output, came, GREEN)]
+        )
     yield from "".join(parts).split("\n")
 
 
-def _styled(output: Output, text: str, style: str) -> str:
+def _style_lines(output: Output, text: str, style: str) -> str:
     """Each line by itself: a style that runs over a line end colours what a pager shows beside it.
 
     Where there are no colours, signs say what went and what came.
@@ -127,7 +129,7 @@ def _row(one: Difference) -> dict[str, object]:
         "path": one.path_after or one.path_before,
         "path_before": one.path_before or None,
         "fields": fields,
-        "diff": "\n".join(unified(one)),
+        "diff": "\n".join(unified_diff(one)),
     }
 
 

@@ -49,7 +49,7 @@ def completion_script(shell: str) -> str:
 
     parser = full_parser()
     for action in _actions(parser):
-        _say_values(action)
+        _add_values(action)
     functions = "\n".join(_FUNCTIONS[shell].format(kind) for kind in _ASKED) if shell in _FUNCTIONS else ""
     script: str = shtab.complete(parser, shell=shell, preamble=functions)
     return script
@@ -64,7 +64,7 @@ def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return [action for one in parsers for action in one._actions]  # noqa: SLF001
 
 
-def _say_values(action: argparse.Action) -> None:
+def _add_values(action: argparse.Action) -> None:
     """Tell shtab where the values of an argument come from."""
     from shtab import FILE as FILES
 

@@ -37,12 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Serve until the client goes (stdio) or the process is ended (HTTP)."""
-    from engram.mcp.tools import chosen_sets
+    from engram.mcp.tools import choose_sets
 
     given = call.arguments
     if call.output.json:
         raise UsageError("A server has no JSON output.", "Leave out --json.")
-    sets = chosen_sets(given.tools)
+    sets = choose_sets(given.tools)
     address, limits = serving.address_of(given), serving.limits_of(given)
     if not given.http:
         from engram.mcp.stdio import serve

@@ -38,12 +38,12 @@ def run(call: Call) -> int:
         return _run_web(call)
     if given.port is not None or given.no_open:
         raise UsageError("--port and --no-open are about --web.", "Add --web, or leave them out.")
-    from engram_tui.main import first_run, in_browser, uncollected_start
+    from engram_tui.main import delay_collection, first_run, in_browser
     from engram_tui.main import run as run_app
 
     if not (_can_draw() or in_browser()):
         raise UsageError("The app needs a terminal.", "Here, use `engram list` and `engram query`.")
-    with uncollected_start(), first_run(chosen=_is_chosen(call)) as path:
+    with delay_collection(), first_run(chosen=_is_chosen(call)) as path:
         if path is None:
             return 0
         call.arguments.store = path or call.arguments.store

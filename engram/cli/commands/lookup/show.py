@@ -40,7 +40,7 @@ def run(call: Call) -> int:
     raw = store.files.read(shown.path)
     worth = usefulness_of(store, shown.lore)
     found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)
-    learned = learned_moments.learned(store).get(shown.lore.id, [])
+    learned = learned_moments.list_learned(store).get(shown.lore.id, [])
     more = {
         "ref": shown.ref or None,
         "scope": shown.scope,

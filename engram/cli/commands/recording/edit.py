@@ -56,12 +56,12 @@ def _in_editor(call: Call) -> Shown | None:
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
     from engram.usecases.recording.edit import rewrite
-    from engram.usecases.recording.editor import edited, kept_if_refused
+    from engram.usecases.recording.editor import edit_text, keep_if_refused
 
     found = get(call.store, call.arguments.name)
     store = reach(call.store, found.scope)
     before = store.files.read(found.path)
-    after = edited(before)
+    after = edit_text(before)
     if after == before:
         return None
-    return kept_if_refused(after, lambda: rewrite(store, found.path, found.lore.id, before, after))
+    return keep_if_refused(after, lambda: rewrite(store, found.path, found.lore.id, before, after))

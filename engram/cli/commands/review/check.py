@@ -45,7 +45,7 @@ def run(call: Call) -> int:
     given = call.arguments
     if bool(given.annotations) + given.json + given.markdown > 1:
         raise UsageError("--annotations, --markdown and --json cannot be combined.", "Choose one.")
-    found = _checked(call)
+    found = _run_check(call)
     is_ok = not (found.remarks if given.strict else found.count(ERROR))
     call.output.document(
         {"ok": is_ok, "files": found.files, "findings": [one._asdict() for one in found.remarks]}
@@ -60,7 +60,7 @@ def run(call: Call) -> int:
     return 0 if is_ok else 1
 
 
-def _checked(call: Call) -> CheckReport:
+def _run_check(call: Call) -> CheckReport:
     """Check with the caller's own store where it is ready to be asked, else with one made for the checkout."""
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.review.check import check
@@ -77,7 +77,7 @@ def _checked(call: Call) -> CheckReport:
 
 
 def _show(call: Call, one: Remark, prefix: str) -> None:
-    from engram.domain.review.annotations import annotation, logged
+    from engram.domain.review.annotations import annotation, log_line
 
     path = prefix + one.path
     if call.arguments.annotations:
@@ -85,9 +85,9 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
         call.output.line(annotation(one.level, path, one.line, f"engram: {one.kind}", message))
         return
     where = f"{path}:{one.line}" if one.line else path
-    call.output.line(logged(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))
+    call.output.line(log_line(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))
     if one.hint:
-        call.output.rule(logged(f"        {one.hint}"))
+        call.output.rule(log_line(f"        {one.hint}"))
 
 
 def _markdown(found: CheckReport) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _markdown(found: CheckReport) -> Iterator[str]:
 
     Errors come first; the rest is counted where a host would not take so long a comment.
     """
-    from engram.domain.review.annotations import logged
+    from engram.domain.review.annotations import log_line
 
     yield f"**Engram**: {_summary(found)}"
     if found.remarks:
@@ -103,8 +103,8 @@ def _markdown(found: CheckReport) -> Iterator[str]:
     room = COMMENT
     for number, one in enumerate(found.remarks):
         where = f"{found.prefix}{one.path}" + (f":{one.line}" if one.line else "")
-        message = logged(f"{one.message}. {one.hint}" if one.hint else one.message)
-        line = f"- **{one.level}** {one.kind} {_code(logged(where))}: {_code(message)}"
+        message = log_line(f"{one.message}. {one.hint}" if one.hint else one.message)
+        line = f"- **{one.level}** {one.kind} {_code(log_line(where))}: {_code(message)}"
         room -= len(line) + 1
         if room < 0:
             yield f"- … and {len(found.remarks) - number:,} more: `engram check` lists them all."

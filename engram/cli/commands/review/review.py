@@ -181,7 +181,7 @@ def _decide(call: Call) -> int:
     _commit_settlements(call, done)
     call.output.document({"decided": [_decided_json(call, one) for one in done], "dry_run": given.dry_run})
     for one in done:
-        _tell(call, one, dry=given.dry_run)
+        _print_result(call, one, dry=given.dry_run)
     if not done:
         call.output.line("Nothing fits.")
     return 0
@@ -259,7 +259,7 @@ def _decided_json(call: Call, done: Decided) -> dict[str, object]:
     return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 
 
-def _tell(call: Call, done: Decided, *, dry: bool) -> None:
+def _print_result(call: Call, done: Decided, *, dry: bool) -> None:
     what = done.item.decisions[done.decision]
     would = "would: " if dry else ""
     call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")

@@ -92,7 +92,7 @@ def _set_aside(call: Call) -> int:
     if word == "heed" and not names:
         raise UsageError("No source was named.", "To list those that are set aside: engram trust ignore")
     if names:
-        count = (set_aside.ignore if word == "ignore" else set_aside.heed)(call.store, names)
+        count = (set_aside.ignore if word == "ignore" else set_aside.restore_sources)(call.store, names)
         call.output.line(
             f"{counted(count, 'source')} {'set aside' if word == 'ignore' else 'counted again'}."
         )

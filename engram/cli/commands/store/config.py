@@ -108,7 +108,7 @@ def _change(call: Call, key: settings.Key) -> int:
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
-    value = None if given.unset else settings.parsed(key, given.value)
+    value = None if given.unset else settings.parse_value(key, given.value)
     if key.name == "record.category" and value and not given.user:
         call.store.categories.parse(str(value))
     config_file.change(path, key.name, value)
