@@ -11,8 +11,9 @@ from endpoint_kit import LoopbackEndpoint, served
 from onnx_kit import write_model
 from storekit import SteadyClock, engram_command, opened
 
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
-from engram.usecases.index import freshness
+from engram.usecases.index import freshness, vectors
 from engram.usecases.index.vectors import unfinished
 from engram.usecases.store import store
 from engram.usecases.store.configuration import configure_own
@@ -94,6 +95,21 @@ def test_vectors_of_a_few_entries_are_made_at_once_and_of_many_in_the_background
             ["river"],
         ]
         assert not [one for one in doctor(engram.store) if one.kind in ("vectors", "embedding", "index")]
+
+
+def test_no_vector_is_written_while_another_process_changes_the_index(
+    tmp_path: Path, home: Path, loopback: LoopbackEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_LOCK_SECONDS", 0.0)
+    use_endpoint(home, loopback)
+    with filled(tmp_path / "store", NOTES) as engram:
+        engram.refresh()
+        lock = FileLock(os.path.join(engram.store.index.folder, "writer.lock"))
+        assert lock.try_acquire()
+        done = engram.make_vectors()
+        assert (done.done, done.left) == (0, 24)
+        lock.release()
+        assert engram.make_vectors().done == 24
 
 
 def test_a_rebuild_requests_no_vector_twice(tmp_path: Path, home: Path, loopback: LoopbackEndpoint) -> None:

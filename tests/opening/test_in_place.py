@@ -268,6 +268,31 @@ class TestRenames:
         with engram.open(str(folder), background=False) as lore:
             assert ids(lore) == {"C.md": before["B.md"], "Z.md": before["A.md"]}
 
+    def test_two_notes_that_come_at_once_to_paths_of_one_note_have_ids_of_their_own(
+        self, tmp_path: Path
+    ) -> None:
+        with vault(tmp_path / "v", {"A.md": "One\n"}) as lore:
+            first = ids(lore)["A.md"]
+            (tmp_path / "v/A.md").rename(tmp_path / "v/X.md")
+            assert ids(lore) == {"X.md": first}
+            (tmp_path / "v/X.md").unlink()
+            assert ids(lore) == {}
+            write(tmp_path / "v", {"A.md": "Herons wait.\n", "X.md": "Cranes dance.\n"})
+            assert len({*ids(lore).values()}) == 2
+
+    def test_of_several_notes_that_were_renamed_and_edited_each_keeps_its_id(self, tmp_path: Path) -> None:
+        """And one that is new has its own, though others went at the same time."""
+        lines = {name: "".join(f"{name} has line {number}.\n" for number in range(9)) for name in "ABC"}
+        with vault(tmp_path / "v", {f"{name}.md": text for name, text in lines.items()}) as lore:
+            before = ids(lore)
+            for name in "ABC":
+                (tmp_path / "v" / f"{name}.md").unlink()
+            changed = {f"Z{name}.md": f"{lines[name]}One more.\n" for name in "BA"}
+            write(tmp_path / "v", {**changed, "New.md": "Herons wait.\n"})
+            after = ids(lore)
+            assert (after["ZA.md"], after["ZB.md"]) == (before["A.md"], before["B.md"])
+            assert after["New.md"] not in before.values()
+
     def test_a_note_that_was_renamed_and_edited_at_once_keeps_its_id(self, tmp_path: Path) -> None:
         text = "".join(f"Line {number}\n" for number in range(8))
         with vault(tmp_path / "v", {"A.md": text, "B.md": "Two\n"}) as lore:
