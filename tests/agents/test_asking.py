@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.agents.asking import QUESTION, TOLD, bar_of, sentences_of
+from engram.domain.agents.asking import bar_of, sentences_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from engram.domain.agents.asking import QUESTION, TOLD, bar_of, sentences_of
     ],
 )
 def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
-    assert bar_of(prompt) == QUESTION
+    assert bar_of(prompt) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
     ],
 )
 def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
-    assert bar_of(prompt) == TOLD
+    assert bar_of(prompt) == 0.8
 
 
 def test_a_few_words_are_keywords_and_need_all_of_it() -> None:
-    assert bar_of("upload retry proxy timeout") == QUESTION
-    assert bar_of("upload retry proxy timeout photos") == TOLD
+    assert bar_of("upload retry proxy timeout") == 1.0
+    assert bar_of("upload retry proxy timeout photos") == 0.8
 
 
 def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> None:
@@ -51,4 +51,8 @@ def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> N
 
 
 def test_a_single_sentence_is_asked_as_the_whole_prompt_alone() -> None:
-    assert sentences_of("Add a retry to the upload of photos, version 1.2, please.") == []
+    assert sentences_of("Add a retry to the upload of photos, version 1.2, please.\n") == []
+
+
+def test_one_of_two_sentences_that_says_something_is_asked() -> None:
+    assert sentences_of("Add a retry to the upload. Thanks!") == ["Add a retry to the upload."]

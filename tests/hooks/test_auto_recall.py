@@ -185,6 +185,7 @@ def test_what_stands_above_about_a_file_is_named_once_and_once_more_after_a_resu
 
 def test_what_an_edit_brought_is_not_named_at_the_next_one(root: Path) -> None:
     assert ABOUT_FILE in said("pre-tool", root)
+    assert LESSON in said("prompt", root)
     assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
 
 

@@ -86,13 +86,13 @@ def by_text(
     if named:
         from engram.usecases.agents.named import about_named
 
-        of_names = {hit.lore.id: hit for hit in about_named(store, text)}
-        hits = [*of_names.values(), *(hit for hit in hits if hit.lore.id not in of_names)]
+        of_names = about_named(store, text)
+        hits = [*of_names, *hits]
         most = max(MOST, len(of_names))
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    near = nearness(store, answer.query) if hits and answer.strategy == recall.HYBRID else None
+    near = nearness(store, answer.query) if hits else None
     put = frame_unseen(
         store,
         [hit.lore for hit in hits],

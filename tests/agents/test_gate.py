@@ -1,0 +1,107 @@
+"""What passes the gate of automatic recall by text: what else narrows it, what is written down, and other stores.
+
+Mutants that make no difference: that spends one token of a budget of hundreds, or asks for two rows of which the best
+counts; and those of figures that were fitted, by a tenth of themselves.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import ok, opened
+from hookkit import LESSON, PROMPT, answer, make_store, text_of
+
+from engram.usecases.agents.auto_recall import by_text
+from engram.usecases.store.activity_log import QUERY, entries
+
+CLAUDE = "claude-code"
+NEAR = "The queue of letters at the reception is emptied at noon."
+KESTREL = "Kestrel takes our payments. It retries a declined card twice, four hours apart."
+ORDINARY = "The {} of the house is looked after by somebody else each season, and the plan of it hangs in the {} for all to read. "
+ENGINE = "An aircraft engine must cool for two minutes before the pilot stops it."
+SHIPS = "A ferry leaves the port at seven, and passengers board it from the quay."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_store(tmp_path)
+
+
+def test_what_has_to_mention_a_name_comes_only_if_it_does(root: Path) -> None:
+    with opened(root) as engram:
+        assert by_text(engram.store, PROMPT, naming=["bread.py"]) == ""
+        assert LESSON in by_text(engram.store, PROMPT, naming=["bread.py", "Redelivery"])
+
+
+def test_a_name_brings_its_entry_only_where_names_are_asked_for_and_once(root: Path) -> None:
+    ok("record", KESTREL, "-c", "fact", cwd=root)
+    with opened(root) as engram:
+        engram.refresh()
+        named = "prepare the kestrel branch with tests and a small command line"
+        assert by_text(engram.store, named) == ""
+        assert by_text(engram.store, named, named=True).count("twice, four hours apart") == 1
+    with opened(root, session="s2") as engram:
+        answered = "does kestrel retry a declined card twice, hours apart?"
+        assert by_text(engram.store, answered, named=True).count("twice, four hours apart") == 1
+
+
+def test_what_is_spent_of_the_budget_is_left_out_of_it(root: Path) -> None:
+    with opened(root) as engram:
+        budget = int(engram.store.settings.number("hooks.recall_budget"))
+        assert by_text(engram.store, PROMPT, spent=budget - 59) == ""
+        assert by_text(engram.store, " \n") == ""
+        assert LESSON in by_text(engram.store, PROMPT, spent=budget - 100)
+
+
+def test_the_activity_log_says_what_was_near_and_not_strong(root: Path) -> None:
+    with opened(root) as engram:
+        near = engram.record(NEAR, category="fact").lore.id
+        engram.refresh()
+        assert LESSON in by_text(engram.store, PROMPT)
+        (entry,) = [entry for entry in entries(engram.store) if entry.action == QUERY]
+    (withheld,) = entry.withheld
+    assert withheld.why == "not strong"
+    assert near in withheld.ids
+    assert not set(entry.ids) & set(withheld.ids)
+
+
+def test_what_a_scan_finds_is_written_down_and_not_put_before_an_agent(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram.usecases.agents import auto_recall
+    from engram.usecases.recall import query as recall
+
+    real = recall.query
+    monkeypatch.setattr(
+        auto_recall, "query", lambda store, asked: real(store, asked._replace(strategy=recall.SCAN))
+    )
+    with opened(root) as engram:
+        assert by_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
+        (entry,) = [entry for entry in entries(engram.store) if entry.action == QUERY]
+    assert [one.why for one in entry.withheld] == ["no index"]
+
+
+def test_an_entry_of_ones_own_store_comes_and_is_judged_there(tmp_path: Path) -> None:
+    own = "Alembic migrations of the ledger need a lock timeout, or every request queues behind them."
+    ok("record", own, "-c", "fact", "--scope", "user", cwd=tmp_path)
+    ok("list", "--scope", "user", cwd=tmp_path)
+    project = make_store(tmp_path / "project")
+    asked = "do alembic migrations of the ledger need a lock timeout?"
+    assert own in text_of(answer(CLAUDE, "prompt", project, prompt=asked))
+    assert " → " in ok("feedback", "--helpful", "L1", cwd=project).out
+    assert '"validation_count": 1' in ok("list", "--scope", "user", "--json", cwd=tmp_path).out
+
+
+def test_of_a_long_entry_the_passage_comes_that_is_nearest_in_meaning(root: Path) -> None:
+    filler = "".join(ORDINARY.format(*pair) for pair in (
+        ("garden", "hall"), ("roof", "attic"), ("lift", "office"), ("cellar", "lobby"), ("yard", "shed"), ("gate", "kitchen"),
+        ("stair", "store"), ("heating", "archive"), ("lamp", "canteen"), ("door", "foyer"),
+    ))  # fmt: skip
+    with opened(root) as engram:
+        engram.record(
+            f"Manual of the airfield.\n\n{SHIPS}\n\n{filler}\n\n{ENGINE}\n\n{filler}", category="fact"
+        )
+        engram.refresh()
+        said = by_text(engram.store, "manual of the airfield: turning the motor of a plane off", bar=0.3)
+    assert ENGINE in said
