@@ -144,7 +144,7 @@ def _calls(root: str) -> list[Figure]:
         count = server.call("recall_status")["lore_count"]
         first = Figure("First call", None, (time.perf_counter() - began) * 1000, f"{count:,} entries indexed")
         found = [server.call("recall_query", query=text) for text in questions[:20]]
-        refs = [one["ref"] for answer in found for one in answer["lore"]][:_CALLS]
+        refs = [one["ref"] for answer in found for one in answer.get("lore", ())][:_CALLS]
         said = [{"content": note.content, "category": note.category} for note in notes]
         figures = [
             first,

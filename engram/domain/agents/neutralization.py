@@ -11,7 +11,7 @@ address contains. Words stay as they are; the frame says that they are no instru
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from engram.domain.text.safe_text import safe_text
 
@@ -28,6 +28,7 @@ _MARKS = re.compile(
     r"|<(?=\s*/?\s*(?:user|prompt|important)\b)|<(?=\s*(?:[^\s<>:/]+:[^:\s]|//|www\.))",
     re.IGNORECASE | re.MULTILINE,
 )
+_STRANGE = re.compile(r"[^\0-\x7f]")
 _TURNS = re.compile(r"\[(?=/?(?:INST|SYSTEM|SYS)\b)")
 _LINK = re.compile(r"\](?=[(:])")
 _SCHEME = re.compile(r"(?:javascript|vbscript)(?=:)|data(?=:[a-z]+/)|file(?=:/)", re.IGNORECASE)
@@ -37,6 +38,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _PASSES = 8
+_REMEMBERED = 200  # texts: to fit an answer into its room each is rendered some ten times
 _NEARLY = 7  # letters in their places, from which a name is taken for that of the frame
 _ANGLES = "\uff1c\ufe64\u2039\u3008\u27e8\u2329\u276e\u276c\u02c2\u1438\u227a\u29fc\u00ab\u300a\u27ea"
 _LOOKALIKES = {
@@ -50,6 +52,7 @@ _LOOKALIKES = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def neutralize(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
     """Return the text as it may stand inside a frame; `lines` keeps line ends. A second pass changes nothing.
 
@@ -106,13 +109,16 @@ def _plain(text: str) -> tuple[str, list[int]]:
     import unicodedata
 
     table = _plain_letters()
-    letters, places = [], []
-    for at, letter in enumerate(text):
-        seen = letter if letter.isascii() else table.get(ord(letter)) or unicodedata.normalize("NFKC", letter)
+    parts, places, after = list[str](), list[int](), 0
+    for found in _STRANGE.finditer(text):
+        at, letter = found.start(), found[0]
+        parts.append(text[after:at])
+        places += range(after, at)
         if not unicodedata.combining(letter):
-            letters.append(seen)
-            places += [at] * len(seen)
-    return "".join(letters), [*places, len(text)]
+            parts.append(table.get(ord(letter)) or unicodedata.normalize("NFKC", letter))
+            places += [at] * len(parts[-1])
+        after = at + 1
+    return "".join([*parts, text[after:]]), [*places, *range(after, len(text) + 1)]
 
 
 def _apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
