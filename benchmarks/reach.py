@@ -9,6 +9,7 @@ name things, and quiet turns; and how honest "strong" is on dense stores. `--wri
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -23,20 +24,24 @@ import retrieval_set
 from figures import describe_machine
 from reaching import events, hooks, names, prompts, strength, tables, tool
 from reaching.hooks import BRIEF, FRESH, RESUMED
-from retrieval_set import Document
+from retrieval_set import UNANSWERABLE, Document
 from scratch_store import ROOT, isolate
+
+from engram.adapters.embed import minilm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reaching.events import Event
     from retrieval_set import RetrievalSet
 
-PARTS = ("hooks", "prompts", "noise", "names", "mcp", "strength")
+PARTS = ("hooks", "prompts", "neural", "noise", "names", "mcp", "strength")
 _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
 _STRANGERS = 600  # entries of the dense set that stands in where there are no notes
 _APART = "hooks.capture=false"  # else an event gets what a session before it left
+_BY_NEURAL = ("task", "error", "paraphrase", events.NAMED, UNANSWERABLE)
 _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
@@ -62,6 +67,8 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             outcomes = prompts.run(place, given.together)
             results["prompts"] = [one._asdict() for one in prompts.figures(outcomes)]
             log += [hooks.as_dict(one, "prompts") for one in outcomes]
+        if "neural" in parts and not given.config and importlib.util.find_spec(minilm.MODULE):
+            results["neural"] = _neural(found, drawn, folder, given.together)
         if "noise" in parts and foreign is not None:
             _say(f"{len(drawn)} events in {foreign.name}")
             stranger = hooks.prepare(foreign, os.path.join(folder, "stranger"), found)
@@ -91,6 +98,24 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
         own = strength.ask(found)
         results["strength"] = [one._asdict() for one in (own, *strength.measure(sizes))]
     return results
+
+
+def _neural(
+    found: RetrievalSet, drawn: Sequence[Event], folder: str, together: int
+) -> dict[str, dict[str, Any]]:
+    """The prompts and errors once more with the provider `neural`, by how it treats questions."""
+    measured = {}
+    chosen = [event for event in drawn if event.kind in _BY_NEURAL]
+    for questions in ("mapped", "read"):
+        _say(f"{len(chosen)} events, neural, questions {questions}")
+        _configure("embedding.provider=neural", f"embedding.questions={questions}")
+        place = hooks.prepare(found, os.path.join(folder, questions))
+        measured[questions] = {
+            "kinds": tables.by_kind(hooks.run(place, chosen, FRESH, together)),
+            "ranked": hooks.ranked_first(place, chosen),
+        }
+    _configure("embedding.provider=bundled", "embedding.questions=mapped")
+    return measured
 
 
 def load_notes(folder: str) -> RetrievalSet:
@@ -130,10 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(given.parts.split(",")) - set(PARTS)
     if unknown:
         parser.error(f"--parts knows {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    for setting in (_APART, *given.config):
-        name, _, value = setting.partition("=")
-        command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
-        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    _configure(_APART, *given.config)
     foreign = _foreign(given.notes) if "noise" in given.parts.split(",") else None
     results = measure(retrieval_set.load(given.set), foreign, given)
     machine = describe_machine()[:2]
@@ -150,6 +172,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with open(_DOCUMENT, "w", encoding="utf-8") as file:
             file.write(text)
     return 0
+
+
+def _configure(*settings: str) -> None:
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        command = [sys.executable, "-m", "engram", "config", name, value, "--user"]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 def _foreign(notes: str) -> RetrievalSet:

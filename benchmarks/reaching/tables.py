@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # What a kind is to reach: the right entry whole in so many of a hundred events.
 TARGETS = {"task": 75, "error": 65, EDIT: 75, COMMAND: 75, NAMED: 75, "paraphrase": 8}
+TARGETS_OF_NEURAL = {**TARGETS, "paraphrase": 25}
 MOST_UNANSWERABLE, MOST_NOISE, PRECISION, LORE_SHARE = 5, 6, 90, 75
 MOST_DENSE, MOST_ANSWER = 10, 500
 _ANSWERABLE, _ALL = "all with an answer", "all"
@@ -172,6 +173,10 @@ _PROMPTS = (
     "[156 prompts](../benchmarks/prompts_dev/README.md) to an agent, about entries of the same store and about what none of them "
     "knows: of one or two sentences, of three to five, and the short ones between sentences about how to work."
 )
+_NEURAL = (
+    "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), which needs the extra of "
+    "that name: questions mapped, as by default, and read."
+)
 _NAMES = (
     "[65 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
     "name one of them or several, in full, by an alias, by surname, in lower case; among them quiet turns, which thank, agree or "
@@ -247,7 +252,10 @@ def _in_percent(part: int, whole: int) -> str:
 
 
 def _kinds(
-    figures: Mapping[str, Mapping[str, float]], way: str = FRESH, ranked: Mapping[str, float] | None = None
+    figures: Mapping[str, Mapping[str, float]],
+    way: str = FRESH,
+    ranked: Mapping[str, float] | None = None,
+    targets: Mapping[str, int] = TARGETS,
 ) -> str:
     reached = "whole or named" if way == RESUMED else "right, whole"
     around = {
@@ -259,7 +267,7 @@ def _kinds(
     rows = [["Event", "events", reached, *around, *rest]]
     for kind, one in figures.items():
         nothing_right = kind == UNANSWERABLE
-        target = TARGETS.get(kind) if way == FRESH else None
+        target = targets.get(kind) if way == FRESH else None
         too_many = nothing_right and one["injected"] > MOST_UNANSWERABLE
         aim = f"≥ {target} %" if target else ""
         rows.append([
@@ -363,8 +371,16 @@ def _strengths(measured: Iterable[Mapping[str, Any]]) -> str:
     return _table(rows)
 
 
+def _neural(measured: Mapping[str, Mapping[str, Any]]) -> str:
+    return "\n\n".join(
+        f"Questions {how}:\n\n{_kinds(one['kinds'], FRESH, one['ranked'], TARGETS_OF_NEURAL)}"
+        for how, one in measured.items()
+    )
+
+
 _SIMPLE: Mapping[str, tuple[str, str, Callable[[Any], str]]] = {
     "prompts": ("Prompts as developers write them", _PROMPTS, _prompts),
+    "neural": ("With a sentence transformer", _NEURAL, _neural),
     "names": ("Prompts that name things", _NAMES, _names),
     "strength": ("Strong, on dense stores", _DENSE, _strengths),
 }
