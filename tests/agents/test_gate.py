@@ -1,7 +1,7 @@
 """What passes the gate of automatic recall by text: what else narrows it, what is written down, and other stores.
 
-Mutants that make no difference: that spends one token of a budget of hundreds, or asks for two rows of which the best
-counts; and those of figures that were fitted, by a tenth of themselves.
+Mutants that make no difference: those that spend one token of a budget of hundreds, ask for two rows of which the best
+counts, or take one figure for at least another; and a tenth more of a figure that was fitted.
 """
 
 from __future__ import annotations
@@ -89,6 +89,9 @@ def test_an_entry_of_ones_own_store_comes_and_is_judged_there(tmp_path: Path) ->
     project = make_store(tmp_path / "project")
     asked = "do alembic migrations of the ledger need a lock timeout?"
     assert own in text_of(answer(CLAUDE, "prompt", project, prompt=asked))
+    assert LESSON in text_of(answer(CLAUDE, "prompt", project, prompt=PROMPT))
+    with opened(project, session="s1") as engram:
+        assert [ref.scope for ref in engram.store.session_state.refs("s1")] == ["user", ""]
     assert " → " in ok("feedback", "--helpful", "L1", cwd=project).out
     assert '"validation_count": 1' in ok("list", "--scope", "user", "--json", cwd=tmp_path).out
 
