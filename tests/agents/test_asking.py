@@ -26,20 +26,20 @@ def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        "add a retry to the upload of photos",
-        "the upload fails since we changed the proxy",
-        "Can you add a retry to the upload?",
-        "please, could we have a retry here?",
-        "When I press the button nothing happens.",
-        "do the migration of the events table tonight",
+        "add a retry to the upload of large photos",
+        "the upload fails since we changed the proxy of the office",
+        "Can you add a retry to the upload of large photos?",
+        "please, could we have a retry for photos here, too?",
+        "When I press the big green button nothing happens.",
+        "do the migration of the events table tonight, before the release",
     ],
 )
 def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
     assert bar_of(prompt) == 0.8
 
 
-def test_a_few_words_are_keywords_and_need_all_of_it() -> None:
-    assert bar_of("upload retry proxy timeout") == 1.0
+def test_a_few_telling_words_need_all_of_it_however_many_small_ones_there_are() -> None:
+    assert bar_of("upload retry proxy timeout") == bar_of("make it a little shorter please") == 1.0
     assert bar_of("upload retry proxy timeout photos") == 0.8
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 
+from engram.domain.text.stop_words import without_stop_words
+
 QUESTION, TOLD = 1.0, 0.8  # the share of what a strong answer needs that is enough
-_FEWEST = 5  # words of what says something; fewer are keywords
+_FEWEST = 5  # words besides "the" and "it" of what tells something; fewer are keywords, or a turn that asks for nothing new
+_SHORTEST = 6  # words of a sentence
 _MOST = 5  # sentences
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _BEGINS_AS_QUESTION = re.compile(
@@ -24,14 +27,14 @@ _REQUEST = re.compile(r"\W*(?:please|(?:can|could|would|will) (?:you|we|I))\b", 
 
 def bar_of(prompt: str) -> float:
     """Return the share of what a strong answer needs that is enough for a prompt."""
-    is_keywords = len(prompt.split()) < _FEWEST
-    return QUESTION if is_keywords or any(map(_is_question, _SENTENCES.split(prompt))) else TOLD
+    tells = len(without_stop_words(prompt.lower().split())) >= _FEWEST
+    return TOLD if tells and not any(map(_is_question, _SENTENCES.split(prompt))) else QUESTION
 
 
 def sentences_of(prompt: str) -> list[str]:
     """Return the first sentences of a prompt that say something; none of a prompt that is a single one."""
     found = [sentence for sentence in _SENTENCES.split(prompt) if sentence.strip()]
-    telling = [sentence.strip() for sentence in found if len(sentence.split()) > _FEWEST]
+    telling = [sentence.strip() for sentence in found if len(sentence.split()) >= _SHORTEST]
     return telling[:_MOST] if len(found) > 1 else []
 
 
