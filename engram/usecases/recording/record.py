@@ -341,7 +341,7 @@ def _category(store: Store, draft: Draft) -> str:
     from engram.domain.entry.lore import title_of
     from engram.domain.exchange.classify import guess_category
 
-    return guess_category(title_of(draft.content), draft.content)[0]
+    return guess_category(title_of(draft.content), draft.content)
 
 
 def status_named(given: str) -> str:
