@@ -360,12 +360,14 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     clean: dict[str, Any] = {}
     for field in ("content", "context", "tags", "files", "entities", "when", "agent"):
         value = getattr(draft, field)
-        cleaned = []
-        for text in [value] if isinstance(value, str) else value:
-            findings = find_secrets(text, allowed)
-            if findings and not draft.redact:
-                raise refuse(findings, f"the {field}")
-            count += len(findings)
-            cleaned.append(redact(text, findings))
-        clean[field] = cleaned[0] if isinstance(value, str) else tuple(cleaned)
-    return draft._replace(**clean), count
+        texts = (value,) if isinstance(value, str) else value
+        found = [find_secrets(text, allowed) for text in texts]
+        first = next(filter(None, found), None)
+        if first is None:
+            continue
+        if not draft.redact:
+            raise refuse(first, f"the {field}")
+        count += sum(map(len, found))
+        cleaned = tuple(map(redact, texts, found))
+        clean[field] = cleaned[0] if isinstance(value, str) else cleaned
+    return (draft._replace(**clean) if clean else draft), count
