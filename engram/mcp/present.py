@@ -27,7 +27,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.scopes import USER
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
-from engram.usecases.agents.shown import remember
+from engram.usecases.agents.shown_entries import remember
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram.usecases.similarity.near_duplicates import describe
 
@@ -100,7 +100,7 @@ def frame_answer(
     """The lore of an answer as an agent gets it, within the tokens of `recall.budget`, `notes` included."""
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.recall.nearness import nearness
+    from engram.usecases.recall.passage_similarity import nearness
 
     store = engram.store
     seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]

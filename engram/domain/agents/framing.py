@@ -15,8 +15,8 @@ from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE, lore_as_dict
 from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
-from engram.domain.recall.filling import fill
-from engram.domain.text.counting import age
+from engram.domain.recall.budget_packing import fill
+from engram.domain.text.counted_nouns import age
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
