@@ -118,14 +118,13 @@ def frame(
     near: Nearness | None = None,
     *,
     cost: Callable[[Framed], int] | None = None,
-    most: int | None = None,
 ) -> Fitted:
     """Frame entries within `budget` tokens, from the first one on: whole, or of a long one what answers the question.
 
-    What does not fit is left out, and named by its title where there is room; what is beyond the first `most` is only
-    left out. `cost` counts the characters of one entry as shown (default: in the answer of a tool, as text and as data).
+    What does not fit is left out, and named by its title where there is room. `cost` counts the characters of one entry
+    as shown (default: in the answer of a tool, as text and as data).
     """
-    cost, found = cost or _characters, found[:most]
+    cost = cost or _characters
     each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
