@@ -14,7 +14,7 @@ from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.ledger import Said
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import belief, judgements
+from engram.usecases.store import judgements, trusted_judges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class JudgedInBulk:
         self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
-        self._by_signature = bool(belief.signature_rule(store))
+        self._by_signature = bool(trusted_judges.signature_rule(store))
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Read what is known of the entries in the next files."""
@@ -52,7 +52,7 @@ class JudgedInBulk:
         with contextlib.suppress(EngramError, OSError, sqlite3.Error):
             if not self._belief:
                 self._version = self._store.judgements.version()
-                self._belief = _digest(belief.of_clone(self._store))
+                self._belief = _digest(trusted_judges.of_clone(self._store))
             self._known = self._store.judgements.sums(ids)
             for line_id, entry, at in self._store.judgements.times_of(ids):
                 self._times.setdefault(entry, {})[line_id] = at
@@ -73,14 +73,16 @@ class JudgedInBulk:
                 return judgements.with_tally(self._store, lore, owners=self._owners)
             if not any(lines):
                 return judgements.with_decay_only(lore, self._today)
-            sums = tallies.sums_of(lore, *lines, words, belief.of_clone(self._store))
+            sums = tallies.sums_of(lore, *lines, words, trusted_judges.of_clone(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
         times, lines = self._times.get(lore.id, {}), self._said.get(lore.id)
         if not times and sums.last <= tallies.end_of(self._today):
             found = tallies.of_sums(lore, sums, self._today)
         elif lines is not None:  # a clock was wrong
-            found = tallies.tally(lore, *lines, self._today, words, belief.of_clone(self._store), times)
+            found = tallies.tally(
+                lore, *lines, self._today, words, trusted_judges.of_clone(self._store), times
+            )
         else:
             return judgements.with_tally(self._store, lore, owners=self._owners)
         return lore._replace(tally=found, last_validated=found.last_validated)
