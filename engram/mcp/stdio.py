@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from engram.adapters.absent_packages import without_packages
 from engram.domain.errors import INTERRUPTED
 from engram.mcp.handshake import Handshake, answer_handshake
 
@@ -47,10 +48,13 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
 
 
 def _load() -> None:
-    """Import what the server needs; an error is reported by whoever needs it first."""
+    """Import what the server needs; an error is reported by whoever needs it first.
+
+    The SDK's package for server-sent events imports uvicorn where it is installed: 3 MB for what HTTP alone needs.
+    """
     import contextlib
 
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), without_packages("uvicorn"):
         import engram.mcp.server  # noqa: F401
 
 
