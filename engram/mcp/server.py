@@ -10,7 +10,6 @@ from typing import Any
 from mcp.server import MCPServer
 
 from engram.adapters.absent_packages import without_packages
-from engram.mcp import heap_limits
 from engram.mcp.caller import Callers
 from engram.mcp.completions import add_completions
 from engram.mcp.logs import log_to_stderr
@@ -29,7 +28,6 @@ session should know, one lesson each, no secrets."""
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     """A server on a memory, with the tools of these sets."""
     log_to_stderr()
-    heap_limits.limit_arenas()
     with without_packages(
         "rich"
     ):  # with it the SDK would prepare coloured boxes for a log that is set up already

@@ -26,8 +26,10 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
     signal.signal(
         signal.SIGINT, lambda *_: os._exit(INTERRUPTED)
     )  # a blocked read of the input would outlive it
+    from engram.mcp import heap_limits
     from engram.mcp.tools import CORE
 
+    heap_limits.limit_arenas()  # before a thread loads the SDK
     handshake = answer_handshake(_load, with_tools=sets == (CORE,))
     if handshake.ended and not any(line.strip() for line in handshake.lines[len(handshake.answered) :]):
         os._exit(0)
