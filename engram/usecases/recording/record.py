@@ -275,7 +275,8 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
     """
     content = tidy(draft.content)
     check_content(content)
-    draft, redacted = _without_secrets(store, draft._replace(content=content))
+    draft = draft if content == draft.content else draft._replace(content=content)
+    draft, redacted = _without_secrets(store, draft)
     category = _category(store, draft)
     lore_id = lore_id or (check_id(store, draft.id) if draft.id else store.clock.new_id())
     created = _creation_time(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
