@@ -85,7 +85,7 @@ def _waits(store: Store, agent: str) -> bool:
 
 
 def _junk(store: Store, content: str) -> str:
-    """Return why a text is no lore, where that matters here. Raises ValidationError where the settings refuse it."""
+    """Return why a text is junk, if the settings hold junk. Raises ValidationError if they refuse it."""
     wanted = store.settings.text("review.junk")
     reason = why_junk(content) if wanted != ACTIVE else ""
     if reason and wanted == "refuse":

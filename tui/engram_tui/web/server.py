@@ -147,7 +147,7 @@ def _announce(address: str) -> None:
 
 
 def _open(address: str) -> None:
-    """Open a browser where there is a display: else it would be a text browser in this terminal."""
+    """Open a browser if there is a display; otherwise a text browser would take over this terminal."""
     import webbrowser
 
     if sys.platform in {"win32", "darwin"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
