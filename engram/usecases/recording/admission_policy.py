@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
-_OF_AGENTS = "what agents record waits for review here"
+_OF_AGENTS = "entries by agents wait for review here"
 _TRUSTED = ("trusted", "authoritative")
 
 

@@ -250,7 +250,7 @@ class ShellApp(App[None]):
     def undo(self, screen: StoreScreen, at: int = -1) -> None:
         """Undo what this app did last, or the step at this place of what can be undone."""
         if not self.undo_stack.done:
-            screen.toast("Undo", "Nothing was changed here yet that could be undone.")
+            screen.toast("Undo", "There is nothing to undo here yet.")
             return
         step = self.undo_stack.done.pop(at)
         if step.operations:

@@ -141,7 +141,7 @@ def _end_signal() -> asyncio.Event:
 
 def _announce(address: str) -> None:
     sys.stderr.write(
-        f"The app is at {address}\nThe address works once and on this machine alone. Ctrl-C ends it.\n"
+        f"The app is at {address}\nThe address works once, and only on this machine. Ctrl-C ends it.\n"
     )
     sys.stderr.flush()
 
