@@ -452,8 +452,8 @@ def _sync(store: Store) -> list[Finding]:
     if not isinstance(error, dict):
         return []
     stopped = error.get("code") in (SyncBlockedError.code, SecretFoundError.code)
-    failures = int(found["failures"])
-    failed = f"the last {failures} syncs failed" if failures > 1 else "the last sync failed"
+    failures = found["failures"]
+    failed = "the last sync failed" if failures == 1 else f"the last {failures} syncs failed"
     how = "the last sync stopped" if stopped else failed
     return [Finding(SYNC, "", f"{how}: {error.get('message')}", str(error.get("hint") or ""))]
 
