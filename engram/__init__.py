@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
     from engram.domain.errors import EngramError
-    from engram.opening import open_engram as open  # noqa: A004
+    from engram.entry_point import open_engram as open  # noqa: A004
     from engram.usecases.placement.manage_scopes import add_scope, remove_scope
     from engram.usecases.recording.edit import Edit
 
@@ -22,7 +22,7 @@ __all__ = ["Edit", "Engram", "EngramError", "Lore", "__version__", "add_scope", 
 
 _WHERE = {
     "Engram": ("engram.app", "Engram"),
-    "open": ("engram.opening", "open_engram"),
+    "open": ("engram.entry_point", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
     "Lore": ("engram.domain.entry.lore", "Lore"),
     "Edit": ("engram.usecases.recording.edit", "Edit"),

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from engram.api.agents import Teaming
+from engram.api.api_base import Words, words
 from engram.api.curation import Curating
 from engram.api.entities import Linking
 from engram.api.explore import Exploring
 from engram.api.graph import Graphing
 from engram.api.lookup import Looking
-from engram.api.part import Words, words
 from engram.api.proposals import Proposing
 from engram.api.sync import Sharing
 from engram.api.trust import Trusting
@@ -342,7 +342,7 @@ class Engram(
 
     def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
-        from engram.usecases.store.detached import start_detached
+        from engram.usecases.store.detached_process import start_detached
         from engram.usecases.upkeep.background import vectors_wait
 
         now = self.store.clock.nanoseconds()

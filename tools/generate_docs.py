@@ -225,8 +225,8 @@ def compat_names() -> str:
                 _tool_behind(row.tool),
                 _arguments(made[row.name]),
                 _listed(row.also),
-                _listed(row.belonging),
-                _listed(name for name in row.unused if name not in (*everywhere, *row.belonging)),
+                _listed(row.scoping),
+                _listed(name for name in row.unused if name not in (*everywhere, *row.scoping)),
             )
             for row in found
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.api.part import Part, Words, words
+from engram.api.api_base import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

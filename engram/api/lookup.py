@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.api.part import Part, Words, words
+from engram.api.api_base import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Looking(Part):
         Of what this session was shown before only the refs. This is passive recall as hooks do it, with the same budget.
         Raises StoreError.
         """
-        from engram.domain.agents.asking import bar_of, sentences_of
+        from engram.domain.agents.prompt_intent import bar_of, sentences_of
         from engram.usecases.agents.auto_recall import by_text
 
         return by_text(self.store, text, above=True, bar=bar_of(text), sentences=sentences_of(text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.api.part import Part
+from engram.api.api_base import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

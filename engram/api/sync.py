@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
-from engram.api.part import Part
+from engram.api.api_base import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engram.api.part import Part
+from engram.api.api_base import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
-    from engram.usecases.judgements.set_aside import Ignored
+    from engram.usecases.judgements.ignored_sources import Ignored
     from engram.usecases.review.trust import QuarantinedEntry
     from engram.usecases.upkeep.injection_test import Report
 
@@ -46,19 +46,19 @@ class Trusting(Part):
 
     def ignore(self, *sources: str) -> int:
         """Set aside what sources say of entries, in this clone alone; how many are new. Raises UsageError, StoreError."""
-        from engram.usecases.judgements.set_aside import ignore
+        from engram.usecases.judgements.ignored_sources import ignore
 
         return ignore(self.store, sources)
 
     def heed(self, *sources: str) -> int:
         """Let such sources count again; how many. Raises NotFoundError for one that is not set aside, StoreError."""
-        from engram.usecases.judgements.set_aside import restore_sources
+        from engram.usecases.judgements.ignored_sources import restore_sources
 
         return restore_sources(self.store, sources)
 
     def ignored(self) -> list[Ignored]:
         """The sources that are set aside, by id. Raises StoreError, GitError."""
-        from engram.usecases.judgements.set_aside import list_ignored
+        from engram.usecases.judgements.ignored_sources import list_ignored
 
         return list_ignored(self.store)
 

@@ -119,7 +119,7 @@ def _error_with_code(code: str, message: str, hint: str) -> EngramError:
 
 
 def _dispatch(given: list[str], output: object) -> int:
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.cli.output import Output
     from engram.cli.parsing import command_parser, find, is_shared_option, module_of
 

@@ -9,7 +9,7 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline, short_byline
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.entry.lore import Lore
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown

@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, LEFT, MOMENT, NAMED, SHOWN, TRANSCRIPT, HookMemory
-from engram.domain.agents import signals
+from engram.domain.agents import command_signals
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -84,11 +84,11 @@ def _answers(store: Store, text: str, working: str) -> str:
 
     if asks_for_nothing(text):
         return ""
-    from engram.domain.agents.asking import bar_of, sentences_of
+    from engram.domain.agents.prompt_intent import bar_of, sentences_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    files = _as_lore_name_them(store, working, signals.files_in(text))
+    files = _as_lore_name_them(store, working, command_signals.files_in(text))
     about = auto_recall.by_files(store, files, above=True)
     found = auto_recall.by_text(
         store, text, above=not about, named=True, bar=bar_of(text), sentences=sentences_of(text),
@@ -108,10 +108,10 @@ def _pending_question(store: Store) -> str:
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the moment, else by the files that a tool is called for or a command names, else by what the command does."""
-    from engram.domain.agents.learning import moments_of
+    from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
 
-    commands = signals.commands_of(payload.command)
+    commands = command_signals.commands_of(payload.command)
     at_moment = _at_moment(store, payload, commands)
     if at_moment:
         return Reply(at_moment)
@@ -190,13 +190,13 @@ def _use(payload: Payload) -> Use:
 
 def _about_error(store: Store, payload: Payload) -> Reply:
     from engram.domain.agents.error_lines import identifying_error
-    from engram.domain.agents.learning import moments_of
+    from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
     text = identifying_error(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
-    at_moment = _at_moment(store, payload, signals.commands_of(payload.command), error)
+    at_moment = _at_moment(store, payload, command_signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
         store, text, above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
         moments=moments_of(payload.command),
@@ -205,7 +205,9 @@ def _about_error(store: Store, payload: Payload) -> Reply:
     return Reply(with_captured(store, said, text, failures=False))
 
 
-def _at_moment(store: Store, payload: Payload, commands: Sequence[signals.Command], error: str = "") -> str:
+def _at_moment(
+    store: Store, payload: Payload, commands: Sequence[command_signals.Command], error: str = ""
+) -> str:
     """Return the entries whose moment this event is."""
     from engram.usecases.agents.moments import at_moment
 

@@ -62,9 +62,9 @@ class Deadline:
             if (
                 self.call is not None
             ):  # what took so long (an index to be built) is done behind the agent's back
-                from engram.usecases.store.detached import start_detached
+                from engram.usecases.store.detached_process import start_detached
 
-                start_detached(*self.call, str(round(seconds * 1000)), module="engram.hooks.late")
+                start_detached(*self.call, str(round(seconds * 1000)), module="engram.hooks.hook_timeout")
             os._exit(0)
 
 
@@ -127,7 +127,7 @@ def respond(given: argparse.Namespace) -> dict[str, object] | None:
 def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
     """Return what there is to say to an event, once."""
     from engram.hooks.events import EVENTS
-    from engram.usecases.store.detached import start_detached
+    from engram.usecases.store.detached_process import start_detached
 
     payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
     call = _call(given, payload, agent)
@@ -141,7 +141,7 @@ def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
             return ""
         reply = EVENTS[given.event](store, payload, agent)
         if reply.later and os.environ.get("ENGRAM_BACKGROUND") != "inline":
-            start_detached(store.places.root, reply.later, module="engram.hooks.detached")
+            start_detached(store.places.root, reply.later, module="engram.hooks.hook_process")
         return reply.text
     finally:
         store.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from engram.http import putting, reading, shapes, tools, writing
+from engram.http import entries, reads, shapes, tools, writes
 from engram.http.calls import JSON, MERGE_PATCH
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
 from engram.mcp.tools.arguments import annotation
@@ -93,29 +93,29 @@ _TOOLS = [
     for tool in tools.tools()
 ]  # fmt: skip
 RESOURCES = (
-    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
-    Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
-    Resource("GET", "/lore/delta", reading.list_changes, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
-    Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
+    Resource("POST", "/lore", writes.take_in, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
+    Resource("GET", "/lore", reads.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
+    Resource("GET", "/lore/delta", reads.list_changes, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
+    Resource("GET", "/lore/snapshot", reads.everything, "allLore", "application/x-ndjson"),
     Resource(
-        "POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE
+        "POST", "/lore/feedback", writes.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE
     ),
-    Resource("GET", "/lore/{id}", reading.one, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
-    Resource("PUT", "/lore/{id}", putting.put, "putLore", shapes.PutDone, (shapes.Whole,), (), (409, 412, *_SENT), True, _NEW),
+    Resource("GET", "/lore/{id}", reads.one, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
+    Resource("PUT", "/lore/{id}", entries.put, "putLore", shapes.PutDone, (shapes.Whole,), (), (409, 412, *_SENT), True, _NEW),
     Resource(
-        "PATCH", "/lore/{id}", putting.change, "changeLore", shapes.Patched, (shapes.Changes,), (), (412, *_NAMED, *_SENT),
+        "PATCH", "/lore/{id}", entries.change, "changeLore", shapes.Patched, (shapes.Changes,), (), (412, *_NAMED, *_SENT),
         False, _STILL, _MERGE,
     ),
-    Resource("DELETE", "/lore/{id}", putting.delete, "deleteLore", shapes.Deleted, (), (), (412, *_NAMED), False, _STILL),
-    Resource("POST", "/query", reading.query, "recallLore", shapes.Answered, (_QUERY,), (), _SENT),
+    Resource("DELETE", "/lore/{id}", entries.delete, "deleteLore", shapes.Deleted, (), (), (412, *_NAMED), False, _STILL),
+    Resource("POST", "/query", reads.query, "recallLore", shapes.Answered, (_QUERY,), (), _SENT),
     Resource(
-        "POST", "/consolidate", putting.consolidate, "consolidateLore", shapes.Tidied, (shapes.Tidying,), (), (*_NAMED, *_SENT),
+        "POST", "/consolidate", entries.consolidate, "consolidateLore", shapes.Tidied, (shapes.Tidying,), (), (*_NAMED, *_SENT),
         headers=_ONCE, body_needed=False,
     ),
     Resource(
-        "POST", "/sync", putting.sync, "syncStore", shapes.SyncDone, (shapes.Syncing,), (), (409, 502, *_SENT), body_needed=False
+        "POST", "/sync", entries.sync, "syncStore", shapes.SyncDone, (shapes.Syncing,), (), (409, 502, *_SENT), body_needed=False
     ),
     *_TOOLS,
-    Resource("GET", "/health", reading.health, "health", shapes.Health),
-    Resource("GET", "/metrics", reading.metrics, "metrics", "text/plain"),
+    Resource("GET", "/health", reads.health, "health", shapes.Health),
+    Resource("GET", "/metrics", reads.metrics, "metrics", "text/plain"),
 )  # fmt: skip

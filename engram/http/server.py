@@ -15,9 +15,9 @@ from engram.domain.errors import EngramError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.http import openapi, problems
 from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT, Resource
-from engram.mcp import heap
+from engram.mcp import heap_limits
 from engram.mcp.logs import log_to_stderr
-from engram.serving.entrance import Entrance
+from engram.serving.request_checks import Entrance
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from engram.mcp.memory import Memory
-    from engram.serving.entrance import RefusedError
     from engram.serving.limits import Limits
+    from engram.serving.request_checks import RefusedError
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -56,7 +56,7 @@ def serve_api(memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     log_to_stderr("serve")
-    heap.limit_arenas()
+    heap_limits.limit_arenas()
     rules = serving.transport_rules(address)
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from engram.mcp.memory import Memory
-    from engram.serving.entrance import RefusedError
     from engram.serving.limits import Limits
+    from engram.serving.request_checks import RefusedError
 
 PATH = "/mcp"
 
 
 def build(server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
     """The app of an MCP server, for callers with the token by way of these hosts."""
-    from engram.serving.entrance import Entrance
+    from engram.serving.request_checks import Entrance
 
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
     return Entrance(app, rules, token, limits, _refusal)

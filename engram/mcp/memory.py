@@ -17,7 +17,7 @@ import anyio
 from anyio import from_thread, to_thread
 
 from engram.domain.errors import EngramError
-from engram.mcp import heap
+from engram.mcp import heap_limits
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -140,7 +140,7 @@ class Memory:
         It is looked for each time: one may have been made where there was none, or be gone. What opening
         a store imports is imported here, so that it costs `initialize` nothing.
         """
-        from engram.opening import open_engram
+        from engram.entry_point import open_engram
         from engram.usecases.opening.open_store import locate
         from engram.usecases.opening.store_layout import nearest
         from engram.usecases.upkeep.background import sync_apart
@@ -190,7 +190,7 @@ class Memory:
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without
                     engram.refresh(job.step)
-                heap.trim()
+                heap_limits.trim()
             return work(engram)
 
 

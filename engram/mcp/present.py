@@ -27,7 +27,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.scopes import USER
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
-from engram.usecases.agents.shown import remember
+from engram.usecases.agents.shown_entries import remember
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram.usecases.similarity.near_duplicates import describe
 
@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
 _NOTHING = "Nothing relevant is known here."
 _NAMED = 5  # titles in a question
-_MOST_WEAK = 3  # entries of an answer that is only weakly related
+_ANYHOW, _OF_BEST = (
+    3,
+    0.6,
+)  # what a weak answer shows: its first three, others if they score this share of the first
 _MOST_TWINS = 2
 CHOICES = "If one says the same, record yours again with same_as; if yours takes its place, with supersedes; else leave both."
 _NAMES = 20  # tokens of the names of an answer's fields
@@ -59,7 +62,17 @@ _INSIDE = frozenset(
 
 def present_answer(engram: Engram, answered: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
+    answered = without_stragglers(answered)
     return present_entries(engram, answered, [*answered.notes, *_steps(answered)], _NOTHING, answered.query)
+
+
+def without_stragglers(answered: Answer) -> Answer:
+    """Leave out of a weak answer the hits behind the third that score far below the first."""
+    if answered.strength != ranking.WEAK:
+        return answered
+    least = _OF_BEST * answered.lore[0].score.total
+    kept = [hit for place, hit in enumerate(answered.lore) if place < _ANYHOW or hit.score.total >= least]
+    return answered._replace(lore=tuple(kept))
 
 
 def present_entries(
@@ -100,16 +113,13 @@ def frame_answer(
     """The lore of an answer as an agent gets it, within the tokens of `recall.budget`, `notes` included."""
     from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.recall.nearness import nearness
+    from engram.usecases.recall.passage_similarity import nearness
 
     store = engram.store
     seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
     used = tokens(NOTICE + WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
     near = nearness(store, question) if question else None
-    most = _MOST_WEAK if answered.strength == ranking.WEAK else None
-    return frame(
-        seen, int(store.settings.number("recall.budget")) - used, store.clock.now(), question, near, most=most
-    )
+    return frame(seen, int(store.settings.number("recall.budget")) - used, store.clock.now(), question, near)
 
 
 def present_recorded(engram: Engram, done: Recorded) -> CallToolResult:

@@ -35,7 +35,7 @@ async def recall(
     """Start a task with the lore that is known about it."""
 
     def work(engram: Engram) -> str:
-        answered = engram.query(task, categories=category or (), tags=tag or ())
+        answered = present.without_stragglers(engram.query(task, categories=category or (), tags=tag or ()))
         fitted = present.frame_answer(engram, answered, task)
         known = present.as_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from engram.mcp import heap
+from engram.mcp import heap_limits
 from engram.mcp.caller import Callers
 from engram.mcp.completions import add_completions
 from engram.mcp.logs import log_to_stderr
@@ -28,7 +28,7 @@ session should know, one lesson each, no secrets."""
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     """A server on a memory, with the tools of these sets."""
     log_to_stderr()
-    heap.limit_arenas()
+    heap_limits.limit_arenas()
     server: MCPServer[Any] = MCPServer(
         "engram",
         title="Engram",

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engram.domain.errors import INTERRUPTED
-from engram.mcp.greeting import Greeted, greet
+from engram.mcp.handshake import Handshake, answer_handshake
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -27,8 +27,8 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
     )  # a blocked read of the input would outlive it
     from engram.mcp.tools import CORE
 
-    greeted = greet(_load, with_tools=sets == (CORE,))
-    if greeted.ended and not any(line.strip() for line in greeted.lines[len(greeted.answered) :]):
+    handshake = answer_handshake(_load, with_tools=sets == (CORE,))
+    if handshake.ended and not any(line.strip() for line in handshake.lines[len(handshake.answered) :]):
         os._exit(0)
     import anyio
 
@@ -37,7 +37,7 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
 
     code, memory = 0, Memory(Opening(store, scope))
     try:
-        anyio.run(_run, build(memory, sets), greeted)
+        anyio.run(_run, build(memory, sets), handshake)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here
         code = 0 if _only(error, (BrokenPipeError, EOFError)) else 1
         if code:
@@ -54,14 +54,16 @@ def _load() -> None:
         import engram.mcp.server  # noqa: F401
 
 
-async def _run(server: MCPServer[object], greeted: Greeted) -> None:
+async def _run(server: MCPServer[object], handshake: Handshake) -> None:
     """Serve from the lines on that were read before, without a second answer to what was answered then."""
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (requests, answers):
         lowlevel = server._lowlevel_server  # noqa: SLF001 - as run_stdio_async does, which takes no streams
         options = lowlevel.create_initialization_options()
-        await lowlevel.run(_Replayed(requests, greeted.lines), _Sifted(answers, greeted.answered), options)
+        await lowlevel.run(
+            _Replayed(requests, handshake.lines), _Sifted(answers, handshake.answered), options
+        )
 
 
 class _Stream:

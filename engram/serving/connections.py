@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from engram.serving.entrance import ADMIT
+from engram.serving.request_checks import ADMIT
 
 if TYPE_CHECKING:
     import asyncio

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from engram.domain.agents.command_signals import commands_of
 from engram.domain.agents.moment_match import Event, fitting, matches_path, parse_event
-from engram.domain.agents.signals import commands_of
 
 
 def fits(moment: str, **event: object) -> bool:

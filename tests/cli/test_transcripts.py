@@ -23,7 +23,7 @@ from apikit import (
 )
 
 from engram.cli.output import Output, age, bar, shorten
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from endpoint_kit import LoopbackEndpoint, served
 from onnx_kit import DIMENSIONS
 
-from engram.adapters.embed.encoded import REST_NS, EncodedEmbedder
+from engram.adapters.embed.cached_embedder import REST_NS, EncodedEmbedder
 from engram.adapters.embed.endpoint import Endpoint, EndpointEncoder, check_endpoint
 from engram.adapters.embed.endpoint_call import post
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError

@@ -12,7 +12,7 @@ import pytest
 from onnx_kit import DIMENSIONS, write_model
 
 from engram.adapters.embed import minilm, onnx_folder
-from engram.adapters.embed.encoded import EncodedEmbedder, _slices
+from engram.adapters.embed.cached_embedder import EncodedEmbedder, _slices
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.neural import READ_GAIN
 from engram.adapters.embed.provider import open_embedder

@@ -12,7 +12,7 @@ from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.provider import BundledEmbedder, open_embedder
 from engram.adapters.embed.pure_python_model import PurePythonModel
 from engram.adapters.index.vectors import VectorFile, quantise
-from engram.adapters.plain_numbers import products, unit_rows
+from engram.adapters.int8_products import products, unit_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.git.read.objects import Entry, blob_oid
 from engram.adapters.git.run.layout import Repository, find_repository
-from engram.adapters.git.write import merging, tree_edit
+from engram.adapters.git.write import merge_commit, tree_edit
 from engram.adapters.git.write.pack import BLOB, FEW, NewObjects
 from engram.domain.errors import GitError
 
@@ -80,11 +80,11 @@ def test_a_changed_tree_is_the_one_that_git_makes(
     edits = {
         path: Entry("100644", blob_oid(after[path], algorithm)) if path in after else None for path in changed
     }
-    made = merging.write_merge(
+    made = merge_commit.write_merge(
         repo, [start], edits, {path: after[path] for path in changed if path in after}, 7
     )
     assert git(root, "rev-parse", f"{made}^{{tree}}") == git(root, "rev-parse", f"{wanted}^{{tree}}")
-    assert git(root, "log", "-1", "--format=%P %ct %an <%ae>", made) == f"{start} 7 {merging.AUTHOR}"
+    assert git(root, "log", "-1", "--format=%P %ct %an <%ae>", made) == f"{start} 7 {merge_commit.AUTHOR}"
 
 
 def test_many_objects_and_few_ones_are_all_there(repo: Repository) -> None:
@@ -95,7 +95,7 @@ def test_many_objects_and_few_ones_are_all_there(repo: Repository) -> None:
     for count in (1, 500):
         contents = {f"{number % 7}/{number}.md": b"text %d\n" % number * 9 for number in range(count)}
         edits = {path: Entry("100755", blob_oid(raw, algorithm)) for path, raw in contents.items()}
-        tip = merging.write_merge(repo, [tip], edits, contents, 8)
+        tip = merge_commit.write_merge(repo, [tip], edits, contents, 8)
     assert len(git(root, "ls-tree", "-r", "--name-only", tip).split("\n")) == 501
     git(root, "update-ref", "refs/heads/made", tip)
     assert git(root, "fsck", "--strict", "--full", "--no-dangling") == ""
@@ -110,7 +110,7 @@ def test_a_folder_that_is_not_there_any_more_is_not_taken_for_an_empty_one(tmp_p
     (tmp_path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
     entry = Entry("100644", hashlib.sha1(b"blob 1\0003", usedforsecurity=False).hexdigest())
     with pytest.raises(GitError, match="damaged"):
-        merging.write_merge(repo, [start], {"a/b/one": entry}, {"a/b/one": b"3"}, 9)
+        merge_commit.write_merge(repo, [start], {"a/b/one": entry}, {"a/b/one": b"3"}, 9)
 
 
 def test_a_pack_may_be_read_by_whoever_may_look_into_its_folder_and_is_written_once(tmp_path: Path) -> None:
@@ -167,7 +167,9 @@ def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo:
     parents, contents = sorted((one, other)), {"a/one": b"new"}
     upon_one = {"a/one": entry[b"new"], "a/two": entry[b"two"], "b/three": None, "c": entry[b"4"]}
     upon_other = {"a/one": entry[b"new"], "b/three": None}
-    made = merging.write_merge(repo, parents, upon_one, contents, 5, upon=one)
+    made = merge_commit.write_merge(repo, parents, upon_one, contents, 5, upon=one)
     for folders in (None, tree_edit.read_folders(repo, other, ["a/two", "c"])):
-        written = merging.write_merge(repo, parents, upon_other, contents, 5, upon=other, folders=folders)
+        written = merge_commit.write_merge(
+            repo, parents, upon_other, contents, 5, upon=other, folders=folders
+        )
         assert written == made

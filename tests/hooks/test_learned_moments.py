@@ -12,7 +12,7 @@ from hookkit import answer, kept, make_store, passed, text_of, worked_off
 
 from engram.adapters.state.learned_moments import MOST, LearnedMoments
 from engram.adapters.state.moment_counts import FEWEST, MomentCounts
-from engram.domain.agents.learning import moments_of
+from engram.domain.agents.learned_moments import moments_of
 from engram.usecases.store.store import Clock
 
 CLAUDE = "claude-code"

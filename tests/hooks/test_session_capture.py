@@ -343,7 +343,7 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
         session_capture.hand_in(engram.store, task)
     assert payload["reason"] == "prompt_input_exit"
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "sync"],
+        [sys.executable, "-P", "-m", "engram.hooks.hook_process", str(root), "sync"],
         env=variables(ENGRAM_SYNC_SECONDS="30"), capture_output=True, check=False, timeout=120, cwd=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -359,7 +359,7 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
 @pytest.mark.slow
 def test_without_a_remote_the_detached_process_ends_well(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    command = [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "sync"]
+    command = [sys.executable, "-P", "-m", "engram.hooks.hook_process", str(root), "sync"]
     done = subprocess.run(command, env=variables(), capture_output=True, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert cli("status", "--json", cwd=root).code == 0

@@ -12,8 +12,8 @@ from http_kit import TOKEN, get, lore, served, serving
 
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
-from engram.serving.entrance import MOST_BYTES
 from engram.serving.rates import Rate
+from engram.serving.request_checks import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

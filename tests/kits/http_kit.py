@@ -20,7 +20,7 @@ from engram.http.server import build
 from engram.mcp.http import build as mcp_app
 from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
 from engram.mcp.server import build as mcp_server
-from engram.serving import Address, entrance, listen, server_of, transport_rules
+from engram.serving import Address, listen, request_checks, server_of, transport_rules
 from engram.serving.limits import Limits
 from engram.serving.rates import Rate
 
@@ -118,7 +118,7 @@ def on_the_loopback(
     address = Address("127.0.0.1", 0, (), proxies)
     listening = listen(address)
     rules = transport_rules(address)
-    with mock.patch.object(entrance, "Rate", functools.partial(Rate, clock=clock)):
+    with mock.patch.object(request_checks, "Rate", functools.partial(Rate, clock=clock)):
         app = (
             mcp_app(mcp_server(memory), rules, TOKEN, limits) if mcp else build(memory, rules, TOKEN, limits)
         )

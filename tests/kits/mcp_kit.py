@@ -113,13 +113,13 @@ def working_in(*folders: Path) -> Any:
 class Raw:
     """A server process spoken to by lines; standard error goes to a pipe that nobody reads."""
 
-    def __init__(self, *arguments: str, cwd: Path, greet: bool = True, **more: str) -> None:
+    def __init__(self, *arguments: str, cwd: Path, handshake: bool = True, **more: str) -> None:
         command = [sys.executable, *COMMAND, *arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, cwd=cwd, env=variables(**more), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
         )
-        if not greet:
+        if not handshake:
             return
         self.hello = self.request(0, "initialize", HELLO)
         maps = Path(f"/proc/{self.process.pid}/maps")

@@ -11,7 +11,7 @@ from apikit import QUEUE, cli, dedicated, git, lore_files, ok, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.adapters.files.merge.marked import sides_of
+from engram.adapters.files.merge.conflict_markers import sides_of
 
 
 @pytest.fixture

@@ -364,7 +364,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "before the hidden work tree is in place": (hidden_tree, "move_into_place"),
     "before the old place is given up": (moving.source, "remove_left"),
     "while it is given up": (move_source, "_delete"),
-    "before the end": (moving.copying, "forget"),
+    "before the end": (moving.history_copy, "forget"),
 }
 KILLS = [(start, to, step) for start, to in WAYS for step in STEPS if "hidden" not in step or to == "branch"]
 QUICK = {

@@ -16,7 +16,7 @@ from connectkit import make_project, run
 from endpoint_kit import served
 from mcp_kit import answering, inside, ok, refused
 
-from engram.adapters.embed.encoded import EncodedEmbedder
+from engram.adapters.embed.cached_embedder import EncodedEmbedder
 from engram.adapters.embed.endpoint import Endpoint, EndpointEncoder, check_endpoint
 from engram.adapters.embed.vector_cache import VectorCache
 from engram.domain.recall import ranking

@@ -75,7 +75,7 @@ async def test_the_schema_of_each_call_lists_the_arguments_of_the_plan(mine: Pat
         schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
     rows = {row.name: row for row in rows_of("convex")}
     for name, arguments in CALLS:
-        places = {*schemas[name]["properties"], *rows[name].belonging}
+        places = {*schemas[name]["properties"], *rows[name].scoping}
         assert arguments.keys() <= places, name
 
 

@@ -10,7 +10,7 @@ import pytest
 from apikit import SetClock
 from storekit import later_tick, opened
 
-from engram.adapters.index import near
+from engram.adapters.index import nearest_pairs
 from engram.adapters.numeric import numpy_module
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
@@ -211,7 +211,7 @@ def test_near_vectors_are_found_as_by_comparing_each_with_each() -> None:
     vectors = random.normal(size=(90, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     fresh = random.random(90) < 0.3
-    found = near.by_vectors(vectors, 0.8, fresh)
+    found = nearest_pairs.by_vectors(vectors, 0.8, fresh)
     cosines = vectors @ vectors.T
     wanted = {
         (one, other)
@@ -227,9 +227,9 @@ def test_shared_words_are_found_as_by_comparing_each_with_each() -> None:
     random = np.random.default_rng(2)
     said = [sorted({*random.integers(0, 40, size=6).tolist()}) for _ in range(30)]
     starts = np.concatenate([[0], np.cumsum([len(terms) for terms in said])])
-    terms = near.Terms(starts, np.array([term for terms in said for term in terms], np.uint32))
-    found = near.by_words(terms, np.ones(30, bool))
-    counts = near.frequencies(terms)
+    terms = nearest_pairs.Terms(starts, np.array([term for terms in said for term in terms], np.uint32))
+    found = nearest_pairs.by_words(terms, np.ones(30, bool))
+    counts = nearest_pairs.frequencies(terms)
     from engram.domain.similarity.pairs import rarity
 
     for one in range(30):

@@ -14,7 +14,7 @@ from sync_kit import SOON, Clones, ManyClock, bare, connected, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
-from engram.cli import tidy
+from engram.cli import background_process
 from engram.domain.errors import RemoteError
 from engram.domain.settings import Settings
 from engram.usecases.store import sync_consent, sync_state
@@ -365,11 +365,11 @@ def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path
     record = ("record", "--scope", "user", "--category", "FACT")
     ok(*record, "The first of my own.", cwd=project)
     ok("remote", "add", "origin", str(hub), "--scope", "user", cwd=project)
-    assert tidy.main(str(project), sync=True) == 0
+    assert background_process.main(str(project), sync=True) == 0
     assert git(hub, "for-each-ref") == ""
     ok("sync", "--scope", "user", cwd=project)
     ok(*record, "The second of my own.", cwd=project)
-    assert tidy.main(str(project), sync=True) == 0
+    assert background_process.main(str(project), sync=True) == 0
     assert "record: The second of my own." in git(hub, "log", "main", "--format=%s")
 
 

@@ -19,10 +19,10 @@ from mcp_kit import ok as answered
 from engram.adapters.files import config_file, places
 from engram.domain.entry.confidence import Vote
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
-from engram.domain.recall import judged, ranking
-from engram.domain.recall.judged import Interval, Quality, Question
+from engram.domain.recall import ranking, retrieval_measures
 from engram.domain.recall.ranking import KEYS as RANKING
 from engram.domain.recall.ranking import Weights, weights_of
+from engram.domain.recall.retrieval_measures import Interval, Quality, Question
 from engram.domain.settings import Settings, key_named
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal
@@ -79,7 +79,9 @@ class Team:
         """How well questions are answered that were never asked before."""
         with open_replayer(engram.store) as replayer:
             found = replayer.shown([one.text for one in self.unseen])
-        return judged.quality(self.unseen, {text: [hit.id for hit in hits] for text, hits in found.items()})
+        return retrieval_measures.quality(
+            self.unseen, {text: [hit.id for hit in hits] for text, hits in found.items()}
+        )
 
 
 @pytest.fixture
@@ -198,20 +200,26 @@ def test_a_step_that_hides_entries_must_lose_no_helpful_one() -> None:
 
 def test_a_gain_is_ndcg_and_a_penalty_takes_off() -> None:
     question = Question("q", frozenset("ab"), frozenset("x"))
-    assert judged.gain(question, ["a", "b", "x"]) == 1
-    assert 0 < judged.gain(question, ["x", "c", "a"]) < judged.gain(question, ["a"]) < 1
-    assert judged.gain(question, ["x"]) == 0
-    assert judged.gain(question, ["x"], penalty=1) < 0
-    assert judged.quality([question], {"q": ["c", "a"]})[:3] == (0.5, judged.gain(question, ["c", "a"]), 0.5)
+    assert retrieval_measures.gain(question, ["a", "b", "x"]) == 1
+    assert (
+        0 < retrieval_measures.gain(question, ["x", "c", "a"]) < retrieval_measures.gain(question, ["a"]) < 1
+    )
+    assert retrieval_measures.gain(question, ["x"]) == 0
+    assert retrieval_measures.gain(question, ["x"], penalty=1) < 0
+    assert retrieval_measures.quality([question], {"q": ["c", "a"]})[:3] == (
+        0.5,
+        retrieval_measures.gain(question, ["c", "a"]),
+        0.5,
+    )
 
 
 @given(st.lists(st.text(), unique=True, max_size=50))
 def test_each_question_is_in_one_half_and_always_the_same(texts: Sequence[str]) -> None:
     questions = [Question(one, frozenset(), frozenset()) for one in texts]
-    one, other = judged.halves(questions)
+    one, other = retrieval_measures.halves(questions)
     assert sorted([*one, *other]) == sorted(questions)
     assert 0 <= len(one) - len(other) <= 1
-    assert judged.halves(questions[::-1]) == (one, other)
+    assert retrieval_measures.halves(questions[::-1]) == (one, other)
 
 
 # --- what was judged

@@ -12,7 +12,7 @@ from evolve_kit import filled, lines
 
 import engram
 from engram.adapters.files import config_file, places
-from engram.domain.recall.judged import Interval, Quality
+from engram.domain.recall.retrieval_measures import Interval, Quality
 from engram.domain.tuning.evolution import Evidence, Evolution, Proposal, steps, verdict
 from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.opening.scopes import others, reach

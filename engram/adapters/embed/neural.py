@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.cached_embedder import EncodedEmbedder
     from engram.adapters.embed.minilm_question import QuestionReader
     from engram.adapters.embed.protocols import Embedder, PlainModel
     from engram.adapters.embed.question_map import QuestionMap

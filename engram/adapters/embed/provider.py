@@ -205,7 +205,7 @@ def open_embedder(
 
 def _open_neural(state: str, now_ns: Callable[[], int] | None, *, symmetric: bool) -> Embedder:
     """Open the bundled model and the transformer together. Raises EmbeddingError if the extra is not installed."""
-    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.cached_embedder import EncodedEmbedder
     from engram.adapters.embed.minilm import DIMENSIONS, WEIGHTS_SHA256, MiniLmEncoder, find_weights
     from engram.adapters.embed.neural import NeuralEmbedder
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
@@ -245,7 +245,7 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
     """Open the sentence transformer in a folder. Raises EmbeddingError if it is none, or onnxruntime is missing."""
     from importlib.util import find_spec
 
-    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.cached_embedder import EncodedEmbedder
     from engram.adapters.embed.onnx_encoder import INSTALL, OnnxEncoder
     from engram.adapters.embed.onnx_folder import TRUSTED, read_folder
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
@@ -258,14 +258,14 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
     encoder, trust = OnnxEncoder(found), TRUSTED.get(found.weights)
     if trust is None:
         return EncodedEmbedder("onnx", identity, encoder, cache, now_ns)
-    from engram.adapters.embed.measured import MeasuredEmbedder
+    from engram.adapters.embed.paired_embedder import MeasuredEmbedder
 
     return MeasuredEmbedder("onnx", identity, encoder, cache, now_ns, _open_bundled(), trust)
 
 
 def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | None) -> Embedder:
     """Open the endpoint, if it is valid. Raises EmbeddingError."""
-    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.cached_embedder import EncodedEmbedder
     from engram.adapters.embed.endpoint import EndpointEncoder, check_endpoint
     from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
 

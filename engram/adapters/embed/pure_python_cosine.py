@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 
-from engram.adapters.plain_numbers import sum_of_products
+from engram.adapters.int8_products import sum_of_products
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

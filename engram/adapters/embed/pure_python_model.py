@@ -20,7 +20,7 @@ from engram.adapters.embed.late_interaction import (
     heaviest_tokens,
 )
 from engram.adapters.embed.model_files import TABLE
-from engram.adapters.plain_numbers import products, unit_rows
+from engram.adapters.int8_products import products, unit_rows
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

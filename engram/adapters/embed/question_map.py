@@ -11,8 +11,8 @@ import struct
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.minilm import DIMENSIONS
 from engram.adapters.embed.model_files import read_header, read_tensor
+from engram.adapters.int8_products import products
 from engram.adapters.numeric import numpy_module
-from engram.adapters.plain_numbers import products
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

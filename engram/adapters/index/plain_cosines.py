@@ -7,7 +7,7 @@ import mmap
 import struct
 from bisect import bisect_right
 
-from engram.adapters.plain_numbers import products
+from engram.adapters.int8_products import products
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HERE, STATES, Ta
 from engram.domain.entry.lore import PENDING, lore_as_dict
 from engram.domain.entry.times import render
 from engram.domain.entry.ulid import short
-from engram.domain.text.counting import ago
+from engram.domain.text.counted_nouns import ago
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

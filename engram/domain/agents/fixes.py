@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from engram.domain.agents.candidates import candidates
+from engram.domain.agents.command_signals import commands_of
 from engram.domain.agents.error_lines import identifying_error
 from engram.domain.agents.fence import remove_frames
-from engram.domain.agents.signals import commands_of
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

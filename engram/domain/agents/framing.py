@@ -15,8 +15,8 @@ from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE, lore_as_dict
 from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
-from engram.domain.recall.filling import fill
-from engram.domain.text.counting import age
+from engram.domain.recall.budget_packing import fill
+from engram.domain.text.counted_nouns import age
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -118,14 +118,13 @@ def frame(
     near: Nearness | None = None,
     *,
     cost: Callable[[Framed], int] | None = None,
-    most: int | None = None,
 ) -> Fitted:
     """Frame entries within `budget` tokens, from the first one on: whole, or of a long one what answers the question.
 
-    What does not fit is left out, and named by its title where there is room; what is beyond the first `most` is only
-    left out. `cost` counts the characters of one entry as shown (default: in the answer of a tool, as text and as data).
+    What does not fit is left out, and named by its title where there is room. `cost` counts the characters of one entry
+    as shown (default: in the answer of a tool, as text and as data).
     """
-    cost, found = cost or _characters, found[:most]
+    cost = cost or _characters
     each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found

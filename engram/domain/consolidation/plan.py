@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

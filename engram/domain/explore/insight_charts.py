@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.domain.explore.insight import LATENCY_BOUNDS_MS
-from engram.domain.text.counting import age, counted, entries
+from engram.domain.text.counted_nouns import age, counted, entries
 from engram.domain.text.drawing import bars, columns, cut, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

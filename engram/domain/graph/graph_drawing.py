@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.graph.graph import LORE, MENTIONS, NAME
 from engram.domain.graph.graph_walk import TOGETHER
-from engram.domain.text.counting import entries
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from math import log
 
 from engram.domain.exchange.markdown_blocks import FENCE, HEADING, TEXT, Block, scan
 from engram.domain.recall.budget import WHOLE, Excerpt
+from engram.domain.text.content_words import stem
 from engram.domain.text.scripts import cjk_run
 from engram.domain.text.stop_words import STOP_WORDS
-from engram.domain.text.wording import stem
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import NamedTuple
 
 GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first

@@ -6,9 +6,9 @@ import re
 from functools import cached_property, lru_cache
 
 from engram.domain.similarity.equivalence import Facts, extract_facts, plain_number
+from engram.domain.text.content_words import NEGATIONS, NUMERALS, stem, words_in
 from engram.domain.text.prose import prose, without_parameters
 from engram.domain.text.stop_words import STOP_WORDS
-from engram.domain.text.wording import NEGATIONS, NUMERALS, stem, words_in
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -10,7 +10,15 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from engram.domain.text.wording import NEGATIONS, NUMERALS, OPPOSITES, WORD, difference, wording, words_in
+from engram.domain.text.content_words import (
+    NEGATIONS,
+    NUMERALS,
+    OPPOSITES,
+    WORD,
+    difference,
+    wording,
+    words_in,
+)
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from engram.domain.explore.tables import Table
 from engram.domain.recall.ranking import HALF_LIFE_KEY, STANDING_KEY, THRESHOLD_KEY, WORDS_KEY
 from engram.domain.settings import key_named
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.recall.judged import Interval, Quality
+    from engram.domain.recall.retrieval_measures import Interval, Quality
 
 LEAST_JUDGED = 30  # retrievals
 LEAST_MOVED = 6  # questions of a half with another result: six gains in a row have a chance of 1 in 64

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.schema import compact
+from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import LoreTool
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Alias(NamedTuple):
 
     `shown` are the arguments that a schema lists, by the name that the tool has for each; `also` further spellings of
     these; `defaults` the tool's values where a call gives none; `unused` what the other memory takes and this one
-    has no use for; `belonging` what says where lore belongs or who may read it, by kind.
+    has no use for; `scoping` what says where lore belongs or who may read it, by kind.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Alias(NamedTuple):
     also: Mapping[str, str] = {}
     defaults: Mapping[str, Any] = {}
     unused: tuple[str, ...] = ()
-    belonging: Mapping[str, str] = {}
+    scoping: Mapping[str, str] = {}
 
 
 class AliasTool(LoreTool):
@@ -76,7 +76,7 @@ def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
         annotations=tool.annotations,
         also={**row.also},
         unused=frozenset(row.unused) | tool.unused,
-        belonging={**tool.belonging, **_own_scope(tool), **row.belonging},
+        scoping={**tool.scoping, **_own_scope(tool), **row.scoping},
         to=tool.name,
         renames={**row.shown},
         defaults={**row.defaults},

@@ -9,10 +9,10 @@ from mcp_types import CallToolResult
 from engram.domain.entry.categories import Categories
 from engram.mcp import present, results
 from engram.mcp.caller import use
-from engram.mcp.captured import with_captured
+from engram.mcp.captured_entries import with_captured
 from engram.mcp.tools.arguments import SomeRefs, takes
-from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.forget import recall_forget
+from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
 from engram.operations.description import TEXT
 from engram.operations.feedback import FEEDBACK
@@ -79,9 +79,9 @@ async def recall_status() -> Annotated[CallToolResult, results.Status]:
 TOOLS = {
     tool.name: tool
     for tool in (
-        lore_tool(recall_query, "Recall lore", reading(), belonging=_SCOPED),
-        lore_tool(recall_record, "Record lore", writing(), belonging=_SCOPED),
-        lore_tool(recall_feedback, "Judge lore", writing(idempotent=True), belonging=_SCOPED),
+        lore_tool(recall_query, "Recall lore", reading(), scoping=_SCOPED),
+        lore_tool(recall_record, "Record lore", writing(), scoping=_SCOPED),
+        lore_tool(recall_feedback, "Judge lore", writing(idempotent=True), scoping=_SCOPED),
         lore_tool(recall_get, "Read lore", reading()),
         lore_tool(recall_forget, "Forget lore", writing(destructive=True)),
         lore_tool(recall_status, "Memory status", reading()),

@@ -14,9 +14,9 @@ from engram.mcp.caller import use
 from engram.mcp.tools import evolve
 from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.arguments import Call, SomeRefs, Words, takes
-from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
 from engram.mcp.tools.core import TOOLS as CORE
+from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
 from engram.operations.edit import EDIT
 
@@ -153,7 +153,7 @@ TOOLS = {
     tool.name: tool
     for tool in (
         lore_tool(
-            reflect_and_consolidate, "Tidy up", writing(destructive=True), belonging={"scope": SCOPE}
+            reflect_and_consolidate, "Tidy up", writing(destructive=True), scoping={"scope": SCOPE}
         ),
         lore_tool(promote_memory, "Promote lore", writing()),
         lore_tool(

@@ -12,8 +12,8 @@ from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
-from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.explore import Values
+from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
 
 if TYPE_CHECKING:
@@ -89,6 +89,6 @@ def tools() -> list[LoreTool]:
             "Recall a skill",
             reading(),
             also={"task_description": "task"},
-            belonging={"scope": SCOPE},
+            scoping={"scope": SCOPE},
         )
     ]

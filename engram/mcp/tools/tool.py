@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
-from engram.mcp.tools.belonging import SCOPE as _SCOPE
-from engram.mcp.tools.belonging import Asked, scope_of, unusual_arguments
 from engram.mcp.tools.schema import compact
+from engram.mcp.tools.scope_arguments import SCOPE as _SCOPE
+from engram.mcp.tools.scope_arguments import Asked, scope_of, unusual_arguments
 
 LONGEST_ERROR = 1200
 _SPOKEN = (
@@ -32,19 +32,19 @@ class LoreTool(Tool):
     """A tool whose arguments, folders and errors are looked after.
 
     `also` are further spellings of its arguments; `unused` arguments that are taken and do nothing, which the answer says;
-    `belonging` those that say where lore belongs, by kind (see `engram.mcp.tools.belonging`).
+    `scoping` those that say where lore belongs, by kind (see `engram.mcp.tools.scope_arguments`).
     """
 
     also: dict[str, str] = Field(default={}, exclude=True)
     unused: frozenset[str] = Field(default=frozenset(), exclude=True)
-    belonging: dict[str, str] = Field(default={}, exclude=True)
+    scoping: dict[str, str] = Field(default={}, exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
         """Run it. Raises ToolError with a sentence for the agent, whatever went wrong inside."""
         given = {self.also.get(name, name): value for name, value in arguments.items()}
         unused = [name for name in given if name in self.unused]
-        wanted = unusual_arguments(given, self.belonging, reads=self.only_reads)
-        passed = self.unused | self.belonging.keys()
+        wanted = unusual_arguments(given, self.scoping, reads=self.only_reads)
+        passed = self.unused | self.scoping.keys()
         given = {name: value for name, value in given.items() if name not in passed}
         self._refuse_unknown(given)
         try:
@@ -129,14 +129,14 @@ def lore_tool(
     *,
     also: dict[str, str] | None = None,
     unused: Iterable[str] = (),
-    belonging: dict[str, str] | None = None,
+    scoping: dict[str, str] | None = None,
 ) -> LoreTool:
     """The tool that a function is; its docstring is what an agent reads. See `LoreTool` for the rest."""
     made = LoreTool.from_function(
         function, title=title, annotations=annotations, description=" ".join((function.__doc__ or "").split())
     )
     assert isinstance(made, LoreTool)
-    made.also, made.unused, made.belonging = also or {}, frozenset(unused), belonging or {}
+    made.also, made.unused, made.scoping = also or {}, frozenset(unused), scoping or {}
     made.parameters = compact(made.parameters)
     if made.fn_metadata.output_schema is not None:
         made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)

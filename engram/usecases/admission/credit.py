@@ -13,7 +13,7 @@ from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HELPFUL, Vote, d
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.judgements.tally import day_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import belief
+from engram.usecases.store import trusted_judges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ def of(store: Store, lore: Lore) -> Counted:
 
 def of_many(store: Store, found: Sequence[Lore]) -> list[Counted]:
     """Return what several entries of one store count as here."""
-    limits, own = _limits(store, found), belief.own_sources(store)
+    limits, own = _limits(store, found), trusted_judges.own_sources(store)
     today = day_of(store.clock.now())
     return [credit.credit_of(lore, limit, own, today) for lore, limit in zip(found, limits, strict=True)]
 
@@ -87,7 +87,7 @@ def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
     """
     named = _accepted_names(store)
     unsaid = ("",) if "" in sources and not _is_shared(store) else ()
-    return frozenset([_home(store).source_id, *belief.own_sources(store), *named, *unsaid])
+    return frozenset([_home(store).source_id, *trusted_judges.own_sources(store), *named, *unsaid])
 
 
 def order(store: Store) -> Order:

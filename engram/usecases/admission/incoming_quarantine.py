@@ -16,8 +16,8 @@ from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import sync_state
-from engram.usecases.store.lineage import read_lore
 from engram.usecases.store.signature_state import signatures_of
+from engram.usecases.store.version_paths import read_lore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -209,10 +209,10 @@ def mark_checked(store: Store, theirs: str) -> None:
 def _quarantine(store: Store, repo: Repository, other: Counterpart, known: str, theirs: str) -> int:
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.remote.remotes import fetched_since
-    from engram.adapters.git.write import merging
+    from engram.adapters.git.write import merge_commit
 
     head = layout.read_head(repo).oid
-    if head is None or theirs not in merging.bases(repo, head, theirs):
+    if head is None or theirs not in merge_commit.bases(repo, head, theirs):
         return 0  # it was fetched and nothing else
     count = 0
     if known and store.settings.text("trust.hold") != trust.NONE:

@@ -7,21 +7,21 @@ from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
-from engram.domain.agents import fence, signals
+from engram.domain.agents import command_signals, fence
 from engram.domain.agents.framing import frame, name_of
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import WHOLE, tokens
-from engram.domain.similarity.distinct import distinct
+from engram.domain.similarity.distinct_texts import distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.agents import shown
+from engram.usecases.agents import shown_entries
 from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall import query as recall
 from engram.usecases.recall import search
-from engram.usecases.recall.nearness import nearness
+from engram.usecases.recall.passage_similarity import nearness
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
@@ -84,7 +84,7 @@ def by_text(
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
     if named:
-        from engram.usecases.agents.named import about_named
+        from engram.usecases.agents.named_entities import about_named
 
         of_names = about_named(store, text)
         hits = [*of_names, *hits]
@@ -157,7 +157,7 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     began = store.clock.nanoseconds()
     budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
     found = load_active(store, consult(store, ask))
-    known = {lore.id for lore in found} & shown.before(store)
+    known = {lore.id for lore in found} & shown_entries.before(store)
     is_due = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
     put = frame_unseen(store, found, budget, question=named, above=above or is_due)
     _mark(store, NAMED, {*known, *put.shown})
@@ -201,10 +201,10 @@ def frame_unseen(
     if not found or not HookMemory(store.state).is_on_disk:
         return Put()  # nobody would know that they were shown
     found = [found[place] for place in distinct([lore.content for lore in found])]
-    known = shown.before(store)
+    known = shown_entries.before(store)
     new = [lore for lore in found if lore.id not in known]
     fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)
-    items = shown.mark(store, fitted.items)
+    items = shown_entries.mark(store, fitted.items)
     framed = {one.id for one in items}
     again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - framed
     first = next((place for place, lore in enumerate(found) if lore.id not in again), len(found))
@@ -227,7 +227,7 @@ def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
     ends: dict[str, None] = {}
     for file in files:
         parts = file.split("/")
-        is_telling = not signals.is_common_file(parts[-1])
+        is_telling = not command_signals.is_common_file(parts[-1])
         names |= dict.fromkeys("/".join(parts[at:]) for at in range(len(parts) - 1))
         if len(parts) == 1 or is_telling:
             names[parts[-1]] = None
@@ -239,7 +239,7 @@ def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
 def _mentions(lore: Lore, names: Sequence[str]) -> bool:
     """Return whether an entry has one of these names in its text or its files."""
     text = "\n".join((lore.content, *lore.files)).lower()
-    return any(name.lower() in text for name in names if not signals.is_common_file(name))
+    return any(name.lower() in text for name in names if not command_signals.is_common_file(name))
 
 
 def fit(

@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
 from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
-from engram.usecases.index.standing import standing
+from engram.usecases.index.ranking_facts import standing
 from engram.usecases.store import activity_log
 from engram.usecases.store.quarantine import load_active, without_quarantined
 

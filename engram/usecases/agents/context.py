@@ -22,11 +22,11 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
-from engram.usecases.agents.shown import remember
+from engram.usecases.agents.shown_entries import remember
 from engram.usecases.graph.entities import entities_by_name
 from engram.usecases.history.origin import as_seen
 from engram.usecases.opening.scopes import reach
-from engram.usecases.recall.nearness import nearness
+from engram.usecases.recall.passage_similarity import nearness
 from engram.usecases.recall.query import HYBRID, Question, query
 from engram.usecases.store import activity_log
 

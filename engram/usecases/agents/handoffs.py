@@ -107,7 +107,7 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
     What does not fit into `budget` tokens waits for the next session.
     """
     from engram.domain.agents import fence
-    from engram.usecases.agents import shown
+    from engram.usecases.agents import shown_entries
     from engram.usecases.agents.auto_recall import fit
 
     with store.lock:
@@ -120,7 +120,7 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
         ids = [one.id for one in fitted.items]
         framed = fence.frame(fitted.items, HANDED_OVER, fitted.also)
         take_over(store, [one for one in handed if one.lore.id in ids])
-        shown.mark(store, fitted.items)
+        shown_entries.mark(store, fitted.items)
         activity_log.note(store, "brief", ids=ids, tokens=tokens(framed), details={"handoffs": len(ids)})
         return framed
 

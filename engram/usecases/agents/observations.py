@@ -17,7 +17,7 @@ from engram.domain.entry.lore import MAX_CONTENT, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import activity_log, entry_writer
-from engram.usecases.store.detached import OBSERVATIONS
+from engram.usecases.store.detached_process import OBSERVATIONS
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

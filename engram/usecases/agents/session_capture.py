@@ -18,7 +18,7 @@ from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
 from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
 from engram.domain.agents.fixes import fixes
-from engram.domain.agents.learning import moments_of
+from engram.domain.agents.learned_moments import moments_of
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -31,7 +31,7 @@ from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask
 from engram.usecases.index.index_query import consult
 from engram.usecases.recording import promote
 from engram.usecases.store import entry_writer, judgements
-from engram.usecases.store.no_collections import no_collections
+from engram.usecases.store.gc_pause import no_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

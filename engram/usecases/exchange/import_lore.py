@@ -12,7 +12,7 @@ from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
-from engram.domain.text.counting import entries
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.existing_entries import ORIGIN, Earlier, Present
 from engram.usecases.exchange.import_entities import Entities
@@ -22,7 +22,7 @@ from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, find_unread
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, captured, entry_writer, people
-from engram.usecases.store.no_collections import no_collections
+from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def read_entities(store: Store) -> Entities:
         memory = _memory.get(store)
         if memory is not None and memory.stamps == stamps:
             return memory.entities
-        from engram.usecases.store.no_collections import no_collections
+        from engram.usecases.store.gc_pause import no_collections
 
         with no_collections():
             return _refresh(

@@ -25,7 +25,7 @@ from engram.domain.graph.graph import (
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.index.index_query import consult
-from engram.usecases.store.no_collections import no_collections
+from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.quarantine import quarantined_texts, without_quarantined
 
 if TYPE_CHECKING:

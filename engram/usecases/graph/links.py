@@ -89,7 +89,7 @@ def _paths_with(store: Store, text: str) -> list[str]:
     if store.places.repository is None:
         return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
     from engram.adapters.git.read.word_search import files_with
-    from engram.usecases.store.lineage import in_git, in_store
+    from engram.usecases.store.version_paths import in_git, in_store
 
     repository = store.places.repository
     # First what waits: what is committed meanwhile is then in both, and not in neither.

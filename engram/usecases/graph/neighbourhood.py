@@ -15,7 +15,7 @@ from engram.usecases.admission import credit
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import build_graph, rank_nodes
 from engram.usecases.index.index_query import consult
-from engram.usecases.index.standing import standing
+from engram.usecases.index.ranking_facts import standing
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import entry_writer

@@ -13,8 +13,8 @@ from engram.usecases.history.history_feed import events_of
 from engram.usecases.history.log import SHORT, WAIT_SECONDS
 from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store.commit import commit_quietly
-from engram.usecases.store.lineage import repository_of
 from engram.usecases.store.signature_state import signatures_of
+from engram.usecases.store.version_paths import repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

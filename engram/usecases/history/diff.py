@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store.commit import commit_quietly
-from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of
+from engram.usecases.store.version_paths import in_git, in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,7 +19,7 @@ from engram.domain.entry.lore import Lore
 from engram.domain.entry.named_files import WHOLE, below
 from engram.domain.errors import EngramError, GitError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.lineage import in_git, read_lore, repository_of
+from engram.usecases.store.version_paths import in_git, read_lore, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

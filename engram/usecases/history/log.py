@@ -15,15 +15,15 @@ from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store import entry_writer, judgements, people
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.judgement_words import judged_subjects
-from engram.usecases.store.lineage import in_store, repository_of
 from engram.usecases.store.signature_state import signatures_of
+from engram.usecases.store.version_paths import in_store, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TypeVar
 
     from engram.adapters.state.history_table import CommitRow, EventRow
-    from engram.domain.judgements.course import Course
+    from engram.domain.judgements.confidence_history import Course
     from engram.domain.judgements.ledger import Judgement
     from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store

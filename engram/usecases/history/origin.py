@@ -108,7 +108,7 @@ def _last_commit(store: Store, path: str) -> str:
     if repository is None:
         return ""
     from engram.adapters.git.read.history import log
-    from engram.usecases.store.lineage import in_git
+    from engram.usecases.store.version_paths import in_git
 
     entries = log(repository, in_git(store, path), 1)
     return entries[0].oid if entries else ""

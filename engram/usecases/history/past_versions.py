@@ -6,7 +6,7 @@ from engram.domain.entry import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import home_of, resolve
-from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of
+from engram.usecases.store.version_paths import in_git, in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
@@ -79,7 +79,7 @@ def read_version(store: Store, name: str, at: str) -> Lore:
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
     from engram.adapters.git.read.versions import read_objects
-    from engram.usecases.store.lineage import in_git
+    from engram.usecases.store.version_paths import in_git
 
     store = home_of(store, name)
     repository = repository_of(store)

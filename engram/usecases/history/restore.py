@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store import entry_writer, judgements
-from engram.usecases.store.lineage import in_store, repository_of
+from engram.usecases.store.version_paths import in_store, repository_of
 
 if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile

@@ -29,8 +29,8 @@ from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.note_text import indexed_text, markup_of
 from engram.usecases.index.renames import follow_renames, follow_renames_by_git, note_seen
 from engram.usecases.store import judgements
-from engram.usecases.store.judged_in_bulk import AT_ONCE, JudgedInBulk
-from engram.usecases.store.no_collections import no_collections
+from engram.usecases.store.bulk_tallies import AT_ONCE, JudgedInBulk
+from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.outside_changes import record_outside_changes
 
 if TYPE_CHECKING:

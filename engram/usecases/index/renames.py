@@ -95,7 +95,7 @@ def _follow(
 def _names_in(store: Store, commit: str) -> set[str]:
     """Return the paths of markdown in a commit; none where it is gone."""
     from engram.adapters.git.read.versions import names_at
-    from engram.usecases.store.lineage import in_git, in_store
+    from engram.usecases.store.version_paths import in_git, in_store
 
     folder = in_git(store, "")
     try:
@@ -167,7 +167,7 @@ def _last_version(store: Store, path: str) -> bytes:
     """Return the bytes of a note that is gone as the history of the branch had it last; none where it never had it."""
     from engram.adapters.git.read.versions import read_objects
     from engram.adapters.git.run.runner import run
-    from engram.usecases.store.lineage import in_git
+    from engram.usecases.store.version_paths import in_git
 
     name = in_git(store, path)
     try:
@@ -182,7 +182,7 @@ def _read_committed(store: Store, paths: Sequence[str], commit: str = "HEAD") ->
     if store.places.repository is None or not paths:
         return {}
     from engram.adapters.git.read.versions import read_objects
-    from engram.usecases.store.lineage import in_git
+    from engram.usecases.store.version_paths import in_git
 
     try:
         found = read_objects(store.repository, [f"{commit}:{in_git(store, path)}" for path in paths])

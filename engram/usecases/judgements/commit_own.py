@@ -12,12 +12,12 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import objects
 from engram.adapters.git.run import configuration, layout
-from engram.adapters.git.write import create, ledger_branch, merging
+from engram.adapters.git.write import create, ledger_branch, merge_commit
 from engram.domain.errors import EngramError
 from engram.domain.judgements import erasure, ledger
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
-from engram.usecases.store import belief, people
+from engram.usecases.store import people, trusted_judges
 from engram.usecases.store.judgements import branch_of
 
 if TYPE_CHECKING:
@@ -190,7 +190,9 @@ def _name_changes(
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
     with store.lock:  # a thread may come by here while another one reads ledgers
-        store.judgements.set_meta(belief.OWN_NAME, ledger.person_name(shown.encode("utf-8", "replace")))
+        store.judgements.set_meta(
+            trusted_judges.OWN_NAME, ledger.person_name(shown.encode("utf-8", "replace"))
+        )
     if not shown or not is_new:
         return {}
     raw = f"{shown}\n".encode("utf-8", "replace")
@@ -202,7 +204,7 @@ def _name_changes(
 def _write(store: Store, repo: Repository, plan: _Plan) -> str:
     """Write the commit, in the person's name unless that is not to be published."""
     is_named = store.settings.flag(NAME_KEY)
-    person = configuration.committer(repo) if is_named else merging.AUTHOR
+    person = configuration.committer(repo) if is_named else merge_commit.AUTHOR
     moment = int(store.clock.now().timestamp())
     signed_in = store.places.state if is_named else ""
     return ledger_branch.write(repo, plan.base, plan.changes, person, moment, ADDED, signed_in=signed_in)

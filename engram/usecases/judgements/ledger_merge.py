@@ -9,7 +9,7 @@ from __future__ import annotations
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import differences, sizes
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import ledger_branch, merging
+from engram.adapters.git.write import ledger_branch, merge_commit
 from engram.adapters.git.write.create import ATTRIBUTES
 from engram.domain.errors import GitError
 from engram.domain.judgements import erasure, ledger
@@ -57,7 +57,7 @@ def merge_commits(repo: Repository, one: str, other: str) -> str:
 
     Raises GitError, also where one of two that share no history holds no judgements.
     """
-    bases = merging.bases(repo, one, other)
+    bases = merge_commit.bases(repo, one, other)
     if not bases:
         check_is_ledger(repo, one)
         check_is_ledger(repo, other)
@@ -68,8 +68,8 @@ def merge_commits(repo: Repository, one: str, other: str) -> str:
     if len(parents) == 1 and not made.edits:
         return upon
     message = "" if len(parents) == 2 else f"{ledger.RESTORED}\n"
-    moment = max(merging.moments(repo, parents))
-    return merging.write_merge(repo, parents, made.edits, made.contents, moment, message, upon=upon)
+    moment = max(merge_commit.moments(repo, parents))
+    return merge_commit.write_merge(repo, parents, made.edits, made.contents, moment, message, upon=upon)
 
 
 def check_is_ledger(repo: Repository, commit: str) -> None:

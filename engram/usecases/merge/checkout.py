@@ -12,7 +12,7 @@ from engram.adapters.git.write import staging
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import incoming_paths
-from engram.usecases.store import travel
+from engram.usecases.store import excluded_files
 from engram.usecases.store.accepted_settings import GUARDED
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def check(
     Raises SyncBlockedError if nothing of it may be written here.
     """
     left_out = incoming_paths.check_files(repo, entries, folder, so, whose)
-    return left_out | travel.find_twins(repo, None, [path for path in entries if path not in left_out])
+    return left_out | excluded_files.find_twins(
+        repo, None, [path for path in entries if path not in left_out]
+    )
 
 
 def write_files(
@@ -82,7 +84,7 @@ def write_files(
 
 def leave_out(repo: Repository, state_folder: str, found: Mapping[str, str]) -> None:
     """Note which files of the branch stay out of the work tree, and mark them in git's index, which holds them."""
-    travel.note_left_out(state_folder, found)
+    excluded_files.note_left_out(state_folder, found)
     staging.leave_out(repo, found)
 
 

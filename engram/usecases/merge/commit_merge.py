@@ -9,13 +9,13 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import Difference, between, blobs, differences, learn
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.errors import SyncBlockedError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import incoming_paths
 from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
-from engram.usecases.store import judgements, travel
+from engram.usecases.store import excluded_files, judgements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def plan_merge(
     if theirs is None:
         return Plan(ours, None, (), None, differences(repo, None, ours) if ours else {}, {})
     check_incoming_commits(store, ours, theirs)
-    bases = merging.bases(repo, ours, theirs) if ours else ()
+    bases = merge_commit.bases(repo, ours, theirs) if ours else ()
     base = _single_base(store, bases)
     ours_changed = differences(repo, base, ours) if ours else {}
     theirs_changed = differences(repo, base, theirs)
@@ -151,15 +151,15 @@ def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: s
 def merge_again(store: Store, one: str, other: str) -> str:
     """Return the commit that Engram makes of two others, the same on every machine. Raises GitError, SyncBlockedError."""
     repo = store.repository
-    base = _single_base(store, merging.bases(repo, one, other))
+    base = _single_base(store, merge_commit.bases(repo, one, other))
     return _commit(store, one, other, base)[0]
 
 
 def merge_by_rules(store: Store, parents: list[str]) -> Tree:
     """Return the merge of two commits (sorted by id) by Engram's rules, as differences from the first."""
     repo = store.repository
-    base = _single_base(store, merging.bases(repo, *parents))
-    return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
+    base = _single_base(store, merge_commit.bases(repo, *parents))
+    return _merged_tree(store, parents, merge_commit.moments(repo, parents), base, {})
 
 
 def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
@@ -170,7 +170,7 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
     repo = store.repository
     if (
         ours is not None
-        and not merging.bases(repo, ours, theirs)
+        and not merge_commit.bases(repo, ours, theirs)
         and not objects.entries(repo, theirs, [CONFIG_NAME])
     ):
         raise SyncBlockedError(
@@ -199,7 +199,7 @@ def _check_incoming_files(
 
 def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
     """Return the merge with what it leaves out of the work tree, and with files that need not stay out any more."""
-    repo, known = store.repository, travel.read_left_out(store.places.state)
+    repo, known = store.repository, excluded_files.read_left_out(store.places.state)
     files = {path: found.after for path, found in merge.changes.items() if found.after is not None}
     left_out = {path: why for path, why in plan.left_out.items() if path in files}
     before = objects.entries(repo, merge.commit, [path for path in known if path not in merge.changes])
@@ -207,7 +207,7 @@ def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
     # A file that was left out is none of this work tree: it is weighed as if it came in.
     new = {path for path in files if merge.changes[path].before is None} | (known.keys() & files.keys())
     gone = {path for path, found in merge.changes.items() if found.after is None} | known.keys()
-    left_out |= travel.find_twins(repo, plan.ours, {*new, *before} - left_out.keys(), gone)
+    left_out |= excluded_files.find_twins(repo, plan.ours, {*new, *before} - left_out.keys(), gone)
     again = {path: Difference(None, entry) for path, entry in before.items() if path not in left_out}
     changes = {path: _as_new(found) if path in known else found for path, found in merge.changes.items()}
     return merge._replace(changes=changes | again, left_out=left_out)
@@ -224,7 +224,7 @@ def _single_base(store: Store, bases: tuple[str, ...]) -> str | None:
         return None
     repo, base = store.repository, bases[0]
     for other in bases[1:]:
-        common = merging.bases(repo, base, other)
+        common = merge_commit.bases(repo, base, other)
         if other not in common:
             base = other if base in common else _commit(store, base, other, _single_base(store, common))[0]
     return base
@@ -244,7 +244,7 @@ def _commit(
     """
     repo = store.repository
     parents = sorted((one, other))
-    times = merging.moments(repo, parents)
+    times = merge_commit.moments(repo, parents)
     made = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
     judgements.keep_accounts(store, made.accounts)
     clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
@@ -259,7 +259,9 @@ def _commit(
         edits = {path: found.before for path, found in ours.items()}
         edits |= {path: found.after for path, found in theirs.items()} | made.edits
     folders = read_ahead.folders if read_ahead is not None else None
-    commit = merging.write_merge(repo, parents, edits, made.contents, max(times), upon=one, folders=folders)
+    commit = merge_commit.write_merge(
+        repo, parents, edits, made.contents, max(times), upon=one, folders=folders
+    )
     return commit, made
 
 

@@ -13,11 +13,11 @@ import os
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
-from engram.adapters.git.write import merging
-from engram.adapters.git.write.merging import REPAIRS, foreign_merges
+from engram.adapters.git.write import merge_commit
+from engram.adapters.git.write.merge_commit import REPAIRS, foreign_merges
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.judgements.tally import accounts_of, without_accounts
@@ -25,13 +25,13 @@ from engram.domain.merge.merge import NEVER, union_of
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
+from engram.usecases.merge.conflict_review import SecondLook, may_be_decided
 from engram.usecases.merge.file_merge import merge_one
-from engram.usecases.merge.second_look import SecondLook, may_be_decided
 from engram.usecases.store import judgements, sync_state
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.write.merging import Foreign
+    from engram.adapters.git.write.merge_commit import Foreign
     from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
@@ -131,7 +131,7 @@ class _Repair:
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
             if sides is None and not may_be_decided(raw):
                 continue
-            moment = moment or merging.moments(self._repo, [self._head])[0]
+            moment = moment or merge_commit.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             folder = self._store.places.folder
             if sides is None:
@@ -184,7 +184,7 @@ class _Repair:
         """Return the head, or the new commit upon it."""
         if not self._files and not self._deleted:
             return self._head
-        (moment,) = merging.moments(self._repo, [self._head])
+        (moment,) = merge_commit.moments(self._repo, [self._head])
         lines = [f"{REPAIRS}: {oid}" for oid in dict.fromkeys([*self._merges, *self._deleted.values()])]
         text = (
             f"repair: {len(self._files) + len(self._deleted)} files merged without Engram's rules\n\n"
@@ -192,7 +192,7 @@ class _Repair:
             + "\n"
         )
         edits = dict.fromkeys(self._deleted) | {path: self._entries[path] for path in self._files}
-        return merging.write_merge(self._repo, [self._head], edits, self._files, moment, text)
+        return merge_commit.write_merge(self._repo, [self._head], edits, self._files, moment, text)
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.git.read.differences import check_countable, commit_sizes, sizes
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.errors import GitError, SyncBlockedError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
@@ -79,7 +79,7 @@ def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> N
 
     with ThreadPoolExecutor(1) as pool:
         measuring = pool.submit(commit_sizes, repo, ours, theirs)
-        shared = merging.bases(repo, ours, theirs) if ours else ()
+        shared = merge_commit.bases(repo, ours, theirs) if ours else ()
         try:
             check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
         except GitError as error:

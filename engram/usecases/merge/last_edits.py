@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.read.differences import blobs
 from engram.adapters.git.read.edits import edits_of, edits_through_moves
-from engram.adapters.git.write.merging import bases
+from engram.adapters.git.write.merge_commit import bases
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import GitError, LoreFileError
 from engram.domain.merge.merge import NEVER, UNKNOWN, Edit

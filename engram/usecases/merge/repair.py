@@ -14,13 +14,13 @@ import stat
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.merge.merge_driver import time_of_merge
-from engram.usecases.store.lineage import in_git, in_store, repository_of
+from engram.usecases.store.version_paths import in_git, in_store, repository_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -158,7 +158,7 @@ def _of_merge(
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
     """Return the last common version of two commits; of several, their merge (docs/merge-rules.md, Several clones)."""
     from engram.adapters.git.read.versions import read_objects
-    from engram.adapters.git.write.merging import bases as common
+    from engram.adapters.git.write.merge_commit import bases as common
 
     repository = repository_of(store)
     bases = common(repository, one, other)

@@ -14,7 +14,7 @@ from engram.adapters.git.write import hidden_tree, ledger_branch, lore_branch
 from engram.domain.errors import RemoteError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
-from engram.usecases.store import travel
+from engram.usecases.store import excluded_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -135,7 +135,7 @@ def restore(common_dir: str) -> Repository:
             commit = layout.read_head(found).oid
             if commit is None:
                 raise lore_branch.deleted_branch_error(found)
-            left_out = travel.read_left_out(lore_branch.state_in(common_dir))
+            left_out = excluded_files.read_left_out(lore_branch.state_in(common_dir))
             _write_missing(found, checkout.files_of(found, commit), common_dir, left_out)
         return found
 

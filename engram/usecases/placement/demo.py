@@ -8,7 +8,7 @@ import shutil
 from engram.adapters.git.run.layout import read_head
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import entries
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store

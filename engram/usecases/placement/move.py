@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import scan
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.remote import copying
+from engram.adapters.git.remote import history_copy
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import UsageError
@@ -109,7 +109,7 @@ def move(store: Store, wanted: Plan) -> Plan:
         source.remove_left(wanted.left, wanted.end.path, _state_at(wanted.end))
     repo = layout.repository_at(wanted.end.path)
     if repo is not None:
-        copying.forget(repo)
+        history_copy.forget(repo)
     return wanted
 
 

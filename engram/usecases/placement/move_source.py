@@ -12,7 +12,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
-from engram.adapters.git.remote import copying
+from engram.adapters.git.remote import history_copy
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.adapters.git.write.create import ATTRIBUTES, read_attributes, with_attributes
@@ -126,7 +126,7 @@ def commits(store: Store) -> int:
     places, repo = store.places, _repository(store)
     head = layout.read_head(repo).oid
     path = inside(places, places.folder) if places.placement == IN_TREE else ""
-    return copying.count(repo, head, path) if head else 0
+    return history_copy.count(repo, head, path) if head else 0
 
 
 def copy_history(store: Store, repo: Repository) -> str | None:
@@ -134,13 +134,13 @@ def copy_history(store: Store, repo: Repository) -> str | None:
     places, own = store.places, _repository(store)
     head = layout.read_head(own)
     if places.placement != IN_TREE:
-        return copying.fetch(repo, own.common_dir, f"{layout.BRANCHES}{head.branch}")
+        return history_copy.fetch(repo, own.common_dir, f"{layout.BRANCHES}{head.branch}")
     found = None
     if head.oid:
-        found = copying.folder_history(own, head.oid, inside(places, places.folder), places.folder)
+        found = history_copy.folder_history(own, head.oid, inside(places, places.folder), places.folder)
     if found and repo.common_dir != own.common_dir:
-        copying.fetch(repo, own.common_dir, copying.REF)
-        copying.forget(own)
+        history_copy.fetch(repo, own.common_dir, history_copy.REF)
+        history_copy.forget(own)
     return found
 
 
@@ -199,9 +199,9 @@ def copy_judgements(store: Store, repo: Repository) -> None:
     own, ref = _repository(store), judgements.branch_ref(store)
     if not ref or repo.common_dir == own.common_dir:
         return
-    tip = copying.fetch(repo, own.common_dir, ref, copying.JUDGEMENTS)
+    tip = history_copy.fetch(repo, own.common_dir, ref, history_copy.JUDGEMENTS)
     ledger_merge.merge_tips(repo, judgements.branch_of(store), [tip])
-    copying.forget(repo, copying.JUDGEMENTS)
+    history_copy.forget(repo, history_copy.JUDGEMENTS)
 
 
 def carry_state(store: Store, state: str, placement: str) -> None:

@@ -7,7 +7,7 @@ import shutil
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.remote import copying
+from engram.adapters.git.remote import history_copy
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import hidden_tree, lore_branch
@@ -35,7 +35,7 @@ def check_branch(repo: Repository) -> None:
     if lore_branch.is_kept(repo.common_dir, places.CONFIG_NAME):
         raise StoreError(f"{repo.common_dir} keeps lore on the branch {name} already.", "Nothing was moved.")
     there = hidden_tree.tip(repo)
-    if there is not None and there != hidden_tree.tip(repo, copying.REF):
+    if there is not None and there != hidden_tree.tip(repo, history_copy.REF):
         raise StoreError(
             f"There is a branch {name} already; nothing was moved.",
             f"If an earlier move left it, rename it: git branch -m {name} {name}-old",
@@ -94,7 +94,7 @@ def to_dedicated(store: Store, root: str) -> str:
     left_out = checkout.check(repo, files, store.places.folder, incoming_paths.NOT_MOVED, "The store's")
     run(repo, "update-ref", "-m", "engram move", _MAIN, tip)
     run(repo, "symbolic-ref", "HEAD", _MAIN)
-    copying.forget(repo)
+    history_copy.forget(repo)
     checkout.write_files(repo, files, left_out)
     run(repo, "read-tree", tip)
     from engram.usecases.merge.install_driver import install_merge_driver
@@ -151,4 +151,4 @@ def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     moment = int(store.clock.now().timestamp())
     agent = store.caller.who
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
-    return copying.commit_on(repo, history, changes, text, moment)
+    return history_copy.commit_on(repo, history, changes, text, moment)

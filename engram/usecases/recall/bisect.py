@@ -8,7 +8,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recall.query import query
 from engram.usecases.store.commit import commit_quietly
-from engram.usecases.store.lineage import in_git, repository_of
+from engram.usecases.store.version_paths import in_git, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

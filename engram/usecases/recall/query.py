@@ -17,7 +17,7 @@ from engram.domain.errors import StoreError, UsageError, ValidationError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
-from engram.domain.similarity.distinct import Distinct
+from engram.domain.similarity.distinct_texts import Distinct
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
@@ -124,7 +124,7 @@ def _as_of(asked: Sequence[Store], question: Question) -> Iterator[Sequence[Stor
     if not question.as_of:
         yield asked
         return
-    from engram.usecases.recall.as_of import store_as_of
+    from engram.usecases.recall.past_store import store_as_of
 
     past = store_as_of(asked[0], question.as_of)
     try:

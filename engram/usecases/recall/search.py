@@ -20,7 +20,7 @@ from engram.domain.recall.ranking import Score, Standing, Trust, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.index.standing import standing
+from engram.usecases.index.ranking_facts import standing
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import judgements, quarantine

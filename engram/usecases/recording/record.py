@@ -25,7 +25,7 @@ from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
 from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
-from engram.usecases.recording.known import confirm
+from engram.usecases.recording.existing_entry import confirm
 from engram.usecases.similarity.near_duplicates import Similar, There, find_same, remember, similar
 from engram.usecases.store import activity_log, captured, entry_writer, judgements, people
 
@@ -184,7 +184,7 @@ def _resolve_named(store: Store, draft: Draft) -> tuple[Draft, list[There], Ther
     """Return the draft with its relations, the entries that it supersedes, and the one that it says again."""
     if not (draft.supersedes or draft.same_as):
         return draft, [], None
-    from engram.usecases.recording.twins import named_entries, refuse_contradiction
+    from engram.usecases.recording.duplicate_choices import named_entries, refuse_contradiction
 
     if draft.supersedes and draft.same_as:
         raise UsageError(
@@ -204,7 +204,7 @@ def _same_as(store: Store, same: There, there: There | None) -> There:
     """Return the entry that the new one is the same as; one that this clone recorded with these words is folded into it."""
     if there is None or there.lore.id == same.lore.id or there.lore.source_id != store.source_id:
         return same
-    from engram.usecases.recording.twins import fold_into
+    from engram.usecases.recording.duplicate_choices import fold_into
 
     return fold_into(store, same, there)
 
@@ -212,7 +212,7 @@ def _same_as(store: Store, same: There, there: There | None) -> There:
 def _superseding(store: Store, replaced: Sequence[There]) -> list[Change]:
     if not replaced:
         return []
-    from engram.usecases.recording.twins import superseding
+    from engram.usecases.recording.duplicate_choices import superseding
 
     return superseding(store, replaced)
 

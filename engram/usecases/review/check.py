@@ -98,13 +98,13 @@ def merge_base(repository: Repository, since: str) -> str:
     """
     from engram.adapters.git.read.revisions import resolve
     from engram.adapters.git.run import layout
-    from engram.adapters.git.write import merging
+    from engram.adapters.git.write import merge_commit
 
     head = layout.read_head(repository).oid
     if head is None:
         return ""
     other = resolve(repository, since)
-    common = merging.bases(repository, head, other)
+    common = merge_commit.bases(repository, head, other)
     return common[0] if common else other
 
 
@@ -217,7 +217,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
         return Checked(tuple(here))
     from engram.adapters.git.read.revisions import entries_at
     from engram.adapters.git.run import layout
-    from engram.usecases.store.lineage import repository_of
+    from engram.usecases.store.version_paths import repository_of
 
     repository = repository_of(store)
     prefix = git_prefix(store.places.root, repository)
@@ -292,7 +292,7 @@ def bytes_of(store: Store, path: str) -> bytes | None:
 
 def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
     from engram.adapters.git.read.differences import blobs
-    from engram.usecases.store.lineage import read_lore
+    from engram.usecases.store.version_paths import read_lore
 
     files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []
     return frozenset(file.lore.id for file in files if file is not None)

@@ -6,7 +6,7 @@ from engram.adapters.git.remote.remotes import may_have_proposals
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.review import priority, review
 from engram.domain.review.review import Item, item_id
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

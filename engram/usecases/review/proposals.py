@@ -19,7 +19,7 @@ from engram.adapters.git.read.operations import DEED, REVIEWED, SOURCE
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.entry.change_phrase import phrase
 from engram.domain.entry.disputes import marked_differences
 from engram.domain.entry.people import byline
@@ -29,8 +29,8 @@ from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import sync_state
 from engram.usecases.store.entry_writer import check_writable
-from engram.usecases.store.lineage import read_lore
 from engram.usecases.store.people import with_authors
+from engram.usecases.store.version_paths import read_lore
 from engram.usecases.sync import propose
 from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.own_proposal import PROPOSAL, REJECTED
@@ -184,7 +184,7 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     _remember(store, about.name, {})
     error = _push_lore(store, options, step)
     there = remotes.tracked_commit(repo, base)
-    if there is None or review not in merging.bases(repo, there, review):
+    if there is None or review not in merge_commit.bases(repo, there, review):
         url = next((one.url for one in remotes.remotes(repo) if one.name == about.remote), "")
         return done._replace(
             pushed=False, error=error, url=pull_request_address(url, base.branch, about.branch)
@@ -219,7 +219,7 @@ def _entries(store: Store, about: OpenProposal) -> list[ProposedEntry]:
     repo = store.repository
     head = layout.read_head(repo).oid
     paths = set(propose.proposed_paths(repo, head, commit))
-    shared = merging.bases(repo, head, commit) if head else ()
+    shared = merge_commit.bases(repo, head, commit) if head else ()
     changed = differences(repo, shared[0] if shared else None, commit)
     contents = blobs(repo, [entry.oid for path in paths for entry in changed[path] if entry])
     grouped: dict[str, list[tuple[str, Lore | None, Lore | None]]] = {}
@@ -267,13 +267,15 @@ def _write_review(store: Store, found: Proposal, deed: str) -> str:
     lines = [f"{PROPOSAL}: {about.name}", f"Engram-Agent: {store.caller.who}"]
     lines += [f"{ACCEPTED}: {len(found.entries) - len(out)}"]
     lines += [f"{REJECTED}: {one.id} {one.reason}" for one in out]
-    base = merging.bases(repo, head, about.commit) if head else ()
+    base = merge_commit.bases(repo, head, about.commit) if head else ()
     if base:  # else it is all of the lore, and no operation of ours upon it
         lines += [f"{REVIEWED}: {base[0]}", f"{OPERATION}: {deed}", f"{ID}: {deed}", f"{DEED}: {deed}"]
         lines += [f"{SOURCE}: {store.source}"]
     text = f"review: {about.title}\n\n" + "\n".join(lines) + "\n"
-    moment = max(int(store.clock.now().timestamp()), *merging.moments(repo, [about.commit]))
-    return merging.write_merge(repo, [about.commit], edits, {}, moment, text, person=propose.author(repo))
+    moment = max(int(store.clock.now().timestamp()), *merge_commit.moments(repo, [about.commit]))
+    return merge_commit.write_merge(
+        repo, [about.commit], edits, {}, moment, text, person=propose.author(repo)
+    )
 
 
 def _with_decisions(

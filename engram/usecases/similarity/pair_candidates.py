@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.index import Generation
-    from engram.adapters.index.near import Found, Terms
+    from engram.adapters.index.nearest_pairs import Found, Terms
 
 FLOOR = 0.75  # from this cosine on two entries of a category are candidates whatever their words
 _MIN_COSINE = 0.2  # below it two entries that share rare words are no candidates
@@ -35,7 +35,7 @@ def candidates(
     That is all pairs with equal texts, all of one category that are near enough to fold, and the most promising others.
     Of several entries with the same text only the first is compared with others.
     """
-    from engram.adapters.index import near
+    from engram.adapters.index import nearest_pairs
 
     most = min(_BASE_PAIRS + len(texts) // _PER_PAIR, _PER_CHANGED * int(fresh.sum()))
     duplicates, distinct = _exact_duplicates(texts)
@@ -43,16 +43,16 @@ def candidates(
     if generation.vectors is not None:
         rows = [text.row for text in texts]
         vectors = generation.vectors.wholes(rows, generation.next_row, generation.next_slot)
-    by_words = _best(near.by_words(_mask(terms, distinct), fresh), _BY_WORDS * most)
+    by_words = _best(nearest_pairs.by_words(_mask(terms, distinct), fresh), _BY_WORDS * most)
     cosines = _cosines(vectors, by_words.one, by_words.other)
     kept = cosines >= _MIN_COSINE
     promise = cosines[kept] + _WORD_SHARE * by_words.nearness[kept]
-    found = [near.Found(by_words.one[kept], by_words.other[kept], promise)]
+    found = [nearest_pairs.Found(by_words.one[kept], by_words.other[kept], promise)]
     nearest: list[Places] = []
     if vectors is not None:
         for members in _by_category(texts, distinct):
-            part = near.by_vectors(vectors[members], FLOOR, fresh[members])
-            part = near.Found(members[part.one], members[part.other], part.nearness)
+            part = nearest_pairs.by_vectors(vectors[members], FLOOR, fresh[members])
+            part = nearest_pairs.Found(members[part.one], members[part.other], part.nearness)
             nearest += _places(part, part.nearness >= NEAR)
             found.append(part)
     chosen = [*(pair for pair in duplicates if fresh[[*pair]].any()), *nearest]
@@ -61,7 +61,7 @@ def candidates(
 
 def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
     """Return the most promising pairs, each once, the best first."""
-    from engram.adapters.index.near import Found
+    from engram.adapters.index.nearest_pairs import Found
     from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
@@ -87,7 +87,7 @@ def _ranks(entries: numpy.ndarray) -> numpy.ndarray:
 
 def _best(found: Found, most: int) -> Found:
     """Return the nearest of many pairs."""
-    from engram.adapters.index.near import Found
+    from engram.adapters.index.nearest_pairs import Found
     from engram.adapters.numeric import numpy_module
 
     if len(found.one) <= most:
@@ -124,7 +124,7 @@ def _by_category(texts: Sequence[Text], distinct: Sequence[bool]) -> list[numpy.
 
 def _mask(terms: Terms, distinct: Sequence[bool]) -> Terms:
     """Return the terms without those of exact duplicates."""
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.nearest_pairs import Terms
     from engram.adapters.numeric import numpy_module
 
     if all(distinct):

@@ -8,7 +8,7 @@ import zlib
 from engram.domain.errors import EngramError
 from engram.domain.similarity.claims import stem_of
 from engram.domain.similarity.pairs import Words, rarity
-from engram.domain.text.wording import PART
+from engram.domain.text.content_words import PART
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Text
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.nearest_pairs import Terms
 
 # Lower case, and spaces for all ASCII but letters and digits: splitting at spaces is ten times as fast as a regular
 # expression.
@@ -54,7 +54,7 @@ def read_terms(
     read: Callable[[str], bytes], texts: Sequence[Text], places: numpy.ndarray, cached: Terms | None
 ) -> Terms:
     """Return the terms of each entry: those at its place in `cached` or, for -1, those of its file."""
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.nearest_pairs import Terms
     from engram.adapters.numeric import numpy_module
 
     np = numpy_module()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.index import Generation
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.nearest_pairs import Terms
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -113,7 +113,7 @@ class _Comparison:
         return [pair for pair in found if pair.one in old and pair.other in old]
 
     def _compare(self, terms: Terms, fresh: numpy.ndarray) -> Iterator[Pair]:
-        from engram.adapters.index.near import frequencies
+        from engram.adapters.index.nearest_pairs import frequencies
 
         chosen = candidates(self._generation, self._texts, terms, fresh)
         counts = frequencies(terms)
@@ -195,7 +195,7 @@ def _load(store: Store, model: str) -> _Cached | None:
     import io
     import zipfile
 
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.nearest_pairs import Terms
     from engram.adapters.numeric import numpy_module
 
     with contextlib.suppress(

@@ -143,7 +143,7 @@ def _commit_outside(store: Store) -> int:
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.run.author import environment_author
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
-    from engram.usecases.store import travel
+    from engram.usecases.store import excluded_files
     from engram.usecases.store.outside_changes import record_outside_changes
 
     repository = store.repository
@@ -153,10 +153,10 @@ def _commit_outside(store: Store) -> int:
     record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     edited = [found for found in differing if found.path not in waiting]
     read = {found.path: _content(store, found.path) for found in edited if not found.deleted}
-    refused = travel.refused_files(store, read)
+    refused = excluded_files.refused_files(store, read)
     contents = {path: raw for path, raw in read.items() if raw is not None and path not in refused}
     contents |= _date_edits(store, contents)
-    never_here = travel.read_left_out(store.places.state)
+    never_here = excluded_files.read_left_out(store.places.state)
     changes = [
         FileChange(found.path, contents.get(found.path))
         for found in edited
@@ -172,7 +172,7 @@ def _commit_outside(store: Store) -> int:
             store.clock.new_id(),
             store.places.state,
         )
-    travel.note_stays(store, travel.stays_as_links(store) | refused)
+    excluded_files.note_stays(store, excluded_files.stays_as_links(store) | refused)
     atomic.discard(listed + _TAKEN)
     return len(changes)
 

@@ -24,10 +24,10 @@ from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
-from engram.domain.judgements.course import Course
+from engram.domain.judgements.confidence_history import Course
 from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount, Said
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import belief
+from engram.usecases.store import trusted_judges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -249,7 +249,7 @@ def _read_ledgers(store: Store) -> str:
         cache.add([Read(_OWN + path, source, whole_lines, after, before, not grew)], erased)
     gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
     cache.forget(gone)
-    if tip and (rule := belief.signature_rule(store)):
+    if tip and (rule := trusted_judges.signature_rule(store)):
         from engram.usecases.store.judgement_signers import note_signers
 
         note_signers(store, tip, rule)
@@ -272,8 +272,8 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
     from engram.domain.judgements import erasure
+    from engram.usecases.store.gc_pause import no_collections
     from engram.usecases.store.judgement_times import note_times
-    from engram.usecases.store.no_collections import no_collections
 
     repo, cache = store.repository, store.judgements
     try:
@@ -428,7 +428,7 @@ def with_tally(
     if not (lines.lines or lines.accounts or lore.votes or more):
         return with_decay_only(lore, today)
     accounts = [*lines.accounts, *more]
-    whom = belief.about(store.original or store, lore, parts) if lines.lines else tallies.EVERYBODY
+    whom = trusted_judges.about(store.original or store, lore, parts) if lines.lines else tallies.EVERYBODY
     words = ledger.words_digest(lore) if lines.lines else ""  # hashlib takes 2 ms of start-up
     times = _times(store.original or store, lines.lines)
     found = tallies.tally(lore, lines.lines, accounts, today, words, whom, times)
@@ -489,7 +489,7 @@ def _stamps(store: Store) -> dict[str, Stamp]:
 
 def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
     own = ";".join([f"{path}:{size}:{inode}" for path, (size, inode) in sorted(stamps.items())])
-    return f"{own}@{tip}{belief.signature_rule(store)}" if own or tip else ""
+    return f"{own}@{tip}{trusted_judges.signature_rule(store)}" if own or tip else ""
 
 
 def own_account(store: Store, lore: Lore) -> Vote:

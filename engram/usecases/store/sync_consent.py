@@ -12,7 +12,7 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.detached import CONSENT
+from engram.usecases.store.detached_process import CONSENT
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store

@@ -41,7 +41,7 @@ def distance(store: Store) -> tuple[int, int]:
     """Return how many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
     from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
-    from engram.adapters.git.write import merging
+    from engram.adapters.git.write import merge_commit
 
     places = store.places
     if places.repository is None or not places.owns_branch:
@@ -53,7 +53,7 @@ def distance(store: Store) -> tuple[int, int]:
         )
         if head.oid is None or theirs is None or head.oid == theirs:
             return 0, 0
-        return merging.count_between(places.repository, head.oid, theirs)
+        return merge_commit.count_between(places.repository, head.oid, theirs)
     except EngramError:
         return 0, 0
 

@@ -19,13 +19,13 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import staging
-from engram.adapters.git.write.merging import advance
+from engram.adapters.git.write.merge_commit import advance
 from engram.domain.errors import ConflictError, GitError, NotFoundError, StoreError
 from engram.domain.merge.text_merge import merge_text
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.tree_merge import LARGEST_TEXT
-from engram.usecases.store import entry_writer, sync_state, travel
+from engram.usecases.store import entry_writer, excluded_files, sync_state
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -62,7 +62,9 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
         return Applied(False, update.in_the_way)
     changes = _write_binary(store, update.changes)
     # Before the branch moves: nobody may take the absence of a file that is left out for its deletion.
-    travel.note_left_out(store.places.state, {**travel.read_left_out(store.places.state), **merge.left_out})
+    excluded_files.note_left_out(
+        store.places.state, {**excluded_files.read_left_out(store.places.state), **merge.left_out}
+    )
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
@@ -75,7 +77,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _remove_mark(store)
     if moved:
-        travel.note_left_out(store.places.state, merge.left_out)
+        excluded_files.note_left_out(store.places.state, merge.left_out)
         with contextlib.suppress(
             GitError
         ):  # without the mark git calls them deleted, and nothing else goes wrong

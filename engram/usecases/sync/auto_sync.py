@@ -139,7 +139,7 @@ def session_sync(store: Store) -> bool:
     """
     if not is_auto(store):
         return False
-    from engram.usecases.store.detached import start_detached
+    from engram.usecases.store.detached_process import start_detached
 
     start_detached(store.places.root, sync=True)
     return True

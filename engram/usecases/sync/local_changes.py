@@ -9,7 +9,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.adapters.git.write.commits import Commit, FileChange, commit_all
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.sync.sync_plan import RUNS
@@ -17,7 +17,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge.incoming_paths import judge_files
-from engram.usecases.store import travel
+from engram.usecases.store import excluded_files
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply
@@ -72,20 +72,20 @@ def keep_back(store: Store, theirs: str | None, known: Mapping[str, bytes]) -> N
     head = layout.read_head(repo).oid
     if head is None or head == theirs:
         return
-    shared = merging.bases(repo, theirs, head) if theirs else ()
+    shared = merge_commit.bases(repo, theirs, head) if theirs else ()
     changed = differences(repo, shared[0] if len(shared) == 1 else theirs, head)
     files = {path: found.after for path, found in changed.items() if found.after is not None}
     found = judge_files(repo, files, store.places.folder, known)
     runs = {path: files[path].oid for path, one in found.items() if one.why == RUNS}
     refused = {path: one.why for path, one in found.items() if path not in runs}
     added = [path for path in files if changed[path].before is None and path not in refused]
-    refused |= travel.find_twins(repo, theirs, added)
+    refused |= excluded_files.find_twins(repo, theirs, added)
     runs = {path: oid for path, oid in runs.items() if path not in refused}
     if not refused and not runs:
         return
     what = "keep back" if refused else "make plain files of"
     paths = sorted(refused or runs)
-    names = ", ".join(travel.display_path(path) for path in paths[:3])
+    names = ", ".join(excluded_files.display_path(path) for path in paths[:3])
     text = (
         f"{what}: {names if len(paths) <= 3 else f'{len(paths)} files'}\n\nEngram-Agent: {store.caller.who}\n"
     )
@@ -95,7 +95,7 @@ def keep_back(store: Store, theirs: str | None, known: Mapping[str, bytes]) -> N
     moment = int(store.clock.now().timestamp())
     with committing(store):
         commit_all(repo, [Commit(text, changes, None, moment)], store.clock.new_id(), store.places.state)
-        travel.note_stays(store, travel.stays(store) | refused)
+        excluded_files.note_stays(store, excluded_files.stays(store) | refused)
         for path in runs:
             with contextlib.suppress(OSError):
                 os.chmod(os.path.join(store.places.root, path), 0o644)

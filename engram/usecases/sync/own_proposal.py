@@ -9,14 +9,14 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.read.history import with_value
 from engram.adapters.git.run import layout
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.sync.sync_plan import is_lore
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import sync_state
-from engram.usecases.store.lineage import read_lore
+from engram.usecases.store.version_paths import read_lore
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
@@ -103,7 +103,7 @@ def close_if_merged(store: Store, theirs: str | None) -> list[str]:
     if own is None or not own.open or not own.tip or theirs is None:
         return []
     head = layout.read_head(repo).oid
-    is_merged = own.tip in merging.bases(repo, own.tip, theirs)
+    is_merged = own.tip in merge_commit.bases(repo, own.tip, theirs)
     if not is_merged and (head is None or differences(repo, theirs, head)):
         return []
     proposed = _titles(store, own)

@@ -17,13 +17,13 @@ from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.remotes import Counterpart
 from engram.adapters.git.run import configuration, failures, layout
 from engram.adapters.git.run.author import environment_author
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.entry.lore import slug
 from engram.domain.entry.people import byline
 from engram.domain.errors import RemoteError, UsageError
 from engram.domain.sync.pull_request import pull_request_address
 from engram.domain.sync.sync_plan import is_lore
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import people
 from engram.usecases.store.entry_writer import check_writable
@@ -144,12 +144,12 @@ def push_proposal(
 def _proposal_commit(store: Store, repo: Repository, own: Own, title: str, head: str) -> str:
     """Return a commit upon our head (and the proposal as it was) that names it; the proposal itself if nothing is new."""
     known = (head,) if not own.tip else (own.tip, head)
-    if own.tip and title == own.title and head in merging.bases(repo, own.tip, head):
+    if own.tip and title == own.title and head in merge_commit.bases(repo, own.tip, head):
         return own.tip
     text = f"{PROPOSED}{title}\n\n{PROPOSAL}: {own.name}\nEngram-Agent: {store.caller.who}\n"
-    parents = [head, *(one for one in known if one not in (head, *merging.bases(repo, one, head)))]
-    moment = max(int(store.clock.now().timestamp()), *merging.moments(repo, parents))
-    return merging.write_merge(repo, parents, {}, {}, moment, text, upon=head, person=author(repo))
+    parents = [head, *(one for one in known if one not in (head, *merge_commit.bases(repo, one, head)))]
+    moment = max(int(store.clock.now().timestamp()), *merge_commit.moments(repo, parents))
+    return merge_commit.write_merge(repo, parents, {}, {}, moment, text, upon=head, person=author(repo))
 
 
 def author(repo: Repository) -> str:
@@ -196,7 +196,7 @@ def _content(
 
 def proposed_paths(repo: Repository, theirs: str | None, tip: str) -> list[str]:
     """Return the paths that a proposal changes and the commit `theirs` does not have so."""
-    shared = merging.bases(repo, theirs, tip) if theirs else ()
+    shared = merge_commit.bases(repo, theirs, tip) if theirs else ()
     if tip in shared:
         return []
     base = shared[0] if shared else None

@@ -37,7 +37,7 @@ from engram.usecases.judgements.exchange import REFUSALS, TRIES, exchange, pause
 from engram.usecases.judgements.publishing import may_publish
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
-from engram.usecases.store import activity_log, sync_consent, sync_state, travel
+from engram.usecases.store import activity_log, excluded_files, sync_consent, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.commit import commit_pending, count_waiting
 from engram.usecases.store.entry_writer import check_writable
@@ -162,7 +162,8 @@ def _run_sync(store: Store, options: Options, step: Step | None) -> Synced:
         raise error
     duration_ms = round((time.monotonic() - began) * 1000)
     behind = [
-        StayedBehindError(travel.display_path(path), why) for path, why in sorted(travel.stays(store).items())
+        StayedBehindError(excluded_files.display_path(path), why)
+        for path, why in sorted(excluded_files.stays(store).items())
     ]
     errors = (*(() if error is None else (error,)), *unreadable, *behind[:MOST_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
@@ -205,7 +206,7 @@ class _Sync:
 
     def run(self) -> None:
         """Carry out all phases. What is parsed meanwhile is kept: what is merged is indexed next."""
-        from engram.usecases.store.no_collections import no_collections
+        from engram.usecases.store.gc_pause import no_collections
 
         self._store.parsed = ParsedFiles()
         try:
@@ -475,7 +476,7 @@ def _describe_left_out(merge: Merge) -> list[str]:
     """Return sentences on files that came in and stay out of the work tree."""
     found = [path for path in sorted(merge.left_out) if path in merge.changes]
     sentences = [
-        f"{travel.display_path(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
+        f"{excluded_files.display_path(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
         for path in found[:NAMED]
     ]
     more = len(found) - NAMED

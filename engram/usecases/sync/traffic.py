@@ -9,7 +9,7 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import configuration, layout
-from engram.adapters.git.write import merging
+from engram.adapters.git.write import merge_commit
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.entry.people import committer_line
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
@@ -17,7 +17,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import MERGED, with_history
 from engram.usecases.lookup.listing import list_hits
-from engram.usecases.store.lineage import in_store, read_lore, repository_of
+from engram.usecases.store.version_paths import in_store, read_lore, repository_of
 from engram.usecases.sync.sync import own_repository
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def exchange(store: Store, limit: int = MOST) -> Exchange:
         return Exchange(
             other.remote, other.branch, False, len(uncommitted), _everything(store, limit), Waiting()
         )
-    shared = merging.bases(repo, ours.oid, theirs) if ours.oid else ()
+    shared = merge_commit.bases(repo, ours.oid, theirs) if ours.oid else ()
     base = shared[0] if shared else None
     outgoing = _waiting(store, repo, base, ours.oid, uncommitted, limit)
     incoming = _waiting(store, repo, base, theirs, (), limit)

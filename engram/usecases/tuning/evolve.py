@@ -25,7 +25,7 @@ from engram.usecases.tuning.settings_search import RankingTrial, ScopeTrial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.recall.judged import Question
+    from engram.domain.recall.retrieval_measures import Question
     from engram.domain.tuning.evolution import Proposal, Replay
     from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.store.store import Store

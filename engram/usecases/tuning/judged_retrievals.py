@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.state.judgements import judgements
 from engram.domain.entry.confidence import HELPFUL
-from engram.domain.recall.judged import Question
+from engram.domain.recall.retrieval_measures import Question
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.activity_log import QUERY
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from random import Random
 
-from engram.domain.recall import judged, ranking
-from engram.domain.recall.judged import Interval
+from engram.domain.recall import ranking, retrieval_measures
+from engram.domain.recall.retrieval_measures import Interval
 from engram.domain.scopes import weight_key
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal, Replay
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.entry.confidence import Vote
-    from engram.domain.recall.judged import Quality, Question
+    from engram.domain.recall.retrieval_measures import Quality, Question
     from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
@@ -47,7 +47,7 @@ class Trial(ABC):
 
     def proposals(self, questions: Sequence[Question]) -> list[Proposal]:
         """Search greedily for changes that one half of the questions finds and the other confirms."""
-        finding, confirming = judged.halves(questions)
+        finding, confirming = retrieval_measures.halves(questions)
         values, done = dict(self._present), list[Proposal]()
         while best := self._best(finding, values, {proposal.key for proposal in done}):
             found, confirmed = (self._evidence(half, values, best) for half in (finding, confirming))
@@ -91,13 +91,13 @@ class Trial(ABC):
             if not evolution.is_harmless(before, before, hides=hides):
                 continue  # too few questions to judge this step
             after = self._quality(questions, {**values, step[0]: step[1]})
-            gained = judged.mean(self._changes(questions, values, step))
+            gained = retrieval_measures.mean(self._changes(questions, values, step))
             if gained >= most and evolution.is_harmless(before, after, hides=hides):
                 best, most = step, gained
         return best
 
     def _quality(self, questions: Sequence[Question], values: Mapping[str, float]) -> Quality:
-        return judged.quality(questions, self._answers([one.text for one in questions], values))
+        return retrieval_measures.quality(questions, self._answers([one.text for one in questions], values))
 
     def _evidence(
         self, questions: Sequence[Question], values: Mapping[str, float], step: tuple[str, float]
@@ -116,10 +116,10 @@ class Trial(ABC):
         texts = [question.text for question in questions]
         before, after = (self._answers(texts, one) for one in (values, {**values, step[0]: step[1]}))
         hides = _hides(values, step)
-        penalty = judged.PENALTY if hides else 0.0
+        penalty = retrieval_measures.PENALTY if hides else 0.0
         return [
-            judged.gain(one, after[one.text], penalty=penalty)
-            - judged.gain(one, before[one.text], penalty=penalty)
+            retrieval_measures.gain(one, after[one.text], penalty=penalty)
+            - retrieval_measures.gain(one, before[one.text], penalty=penalty)
             for one in questions
             if hides or one.helpful
         ]

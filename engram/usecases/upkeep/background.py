@@ -13,7 +13,7 @@ from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.scopes import exists, reach, reachable_scopes
 from engram.usecases.opening.session_store import sweep, sweep_due
-from engram.usecases.store.detached import CONSENT, OBSERVATIONS, start_detached
+from engram.usecases.store.detached_process import CONSENT, OBSERVATIONS, start_detached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

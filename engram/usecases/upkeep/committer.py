@@ -74,7 +74,7 @@ class Committer:
         interval = self._store.settings.get("sync.interval")
         if self._stopping or not (interval or last_change(self._store)):
             return None
-        from engram.usecases.store.detached import start_detached
+        from engram.usecases.store.detached_process import start_detached
         from engram.usecases.sync.auto_sync import NEVER, seconds_until_due
 
         wait = seconds_until_due(self._store)

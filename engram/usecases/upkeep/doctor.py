@@ -13,7 +13,7 @@ from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
 from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.store_layout import locate_root
@@ -104,25 +104,25 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _check_left_out(store: Store) -> list[Finding]:
     """Find files that stay behind here, and files of the branch that stay out of the work tree."""
-    from engram.usecases.store import travel
+    from engram.usecases.store import excluded_files
 
     behind = [
         Finding(
             "stays",
-            travel.display_path(path),
+            excluded_files.display_path(path),
             f"it is not sent to others: it {why}",
             "Mend or rename it; the next sync takes it.",
         )
-        for path, why in sorted(travel.stays(store).items())
+        for path, why in sorted(excluded_files.stays(store).items())
     ]
     out = [
         Finding(
             "left out",
-            travel.display_path(path),
+            excluded_files.display_path(path),
             f"it is in the branch and not written here: it {why}",
             "Whoever added it can rename it; then it comes in.",
         )
-        for path, why in sorted(travel.read_left_out(store.places.state).items())
+        for path, why in sorted(excluded_files.read_left_out(store.places.state).items())
     ]
     return behind + out
 

@@ -15,7 +15,7 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
 from engram.domain.graph.team import SUMMARY, TAKEN_OVER
 from engram.domain.scopes import past_retention
-from engram.domain.text.counting import entries
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult

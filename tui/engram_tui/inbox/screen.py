@@ -26,7 +26,7 @@ from engram.domain.review.review import (
 from engram.usecases.review.items import Items, PackedItem
 from engram.usecases.review.waiting import QUICK_KINDS
 from engram_tui.inbox.actions import ACTIONS
-from engram_tui.inbox.deciding import DecidingScreen
+from engram_tui.inbox.decisions import DecidingScreen
 from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, why_lines
 from engram_tui.inbox.inbox_list import LABELS, InboxList
 from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness

@@ -12,7 +12,7 @@ from rich.text import Text
 from textual import on
 from textual.containers import Container, Vertical, VerticalScroll
 
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.usecases.review.proposals import ACCEPT, REJECT
 from engram_tui.proposal import commands
 from engram_tui.proposal.actions import ACTIONS

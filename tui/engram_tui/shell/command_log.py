@@ -7,7 +7,7 @@ from collections import deque
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram_tui.shell.sanitize import safe_line
 
 if TYPE_CHECKING:

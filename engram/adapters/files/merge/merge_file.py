@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_readable import (
     Job,

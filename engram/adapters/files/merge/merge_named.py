@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents
 from engram.adapters.files.merge import merge_frame
-from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.adapters.files.merge.merge_file import Merged, keep_version
 from engram.adapters.files.merge.merge_readable import digest
 from engram.domain.entry.disputes import DELETED, FILE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from engram.adapters.git.run import failures, watched
+from engram.adapters.git.run import cancellable_work, failures
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ def talk(
 
     def work() -> int:
         patience = [word for setting in PATIENCE for word in ("-c", setting)]
-        with watched.start(folder, [*patience, *words]) as started:
+        with cancellable_work.start(folder, [*patience, *words]) as started:
             printed, heard = started.stdout, started.stderr
             assert printed is not None
             assert heard is not None
@@ -139,7 +139,7 @@ def _run_watched(
     """Do work that returns git's exit code. Raises RemoteError, GitError."""
     listen = _Listener(messages, report) if report else None
     try:
-        code = watched.run_watched(work, words, deadline, listen)
+        code = cancellable_work.run_watched(work, words, deadline, listen)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise

@@ -13,7 +13,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from engram.adapters.git.run import failures, process, watched
+from engram.adapters.git.run import cancellable_work, failures, process
 from engram.adapters.git.run.process import DEADLINE
 from engram.adapters.git.run.runner import variables_of
 from engram.domain.errors import GitError
@@ -44,7 +44,7 @@ from git.exc import GitCommandError  # noqa: E402 - after `git`, whose import lo
 __all__ = ["GitCommandError", "SafeGit", "SafeRepo", "failure", "git", "open_repository"]
 # It logs what git says, addresses with passwords too; of Engram's commands that is in their errors, without passwords.
 logging.getLogger("git").addHandler(logging.NullHandler())
-logging.getLogger("git.remote").addFilter(lambda _: not watched.is_watched())
+logging.getLogger("git.remote").addFilter(lambda _: not cancellable_work.is_watched())
 
 
 class SafeGit(git.Git):
@@ -58,7 +58,7 @@ class SafeGit(git.Git):
         args = tuple(str(word) for word in command[1:])
         folder = str(self.working_dir or os.getcwd())
         if as_process:
-            return self.AutoInterrupt(watched.start(folder, args), list(command))
+            return self.AutoInterrupt(cancellable_work.start(folder, args), list(command))
         done = process.run(folder, *args, deadline=DEADLINE, env=variables_of(folder, args, {}))
         text = done.stdout.decode("utf-8", "replace").removesuffix("\n")
         if done.code and options.get("with_exceptions", True):

@@ -12,7 +12,7 @@ from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences, empty_tree
 from engram.adapters.git.run import failures, layout, locks
 from engram.adapters.git.run.runner import run
-from engram.adapters.git.write import merging, signing, staging
+from engram.adapters.git.write import merge_commit, signing, staging
 from engram.adapters.git.write.stream import Draft
 from engram.domain.errors import GitError
 from engram.domain.sync.sync_plan import REGULAR
@@ -124,7 +124,7 @@ def written_since(repo: Repository, known: str, commit: str, passed_over: str) -
             parents, is_passed = [one for one in parents if one], end == passed_over
             moments[oid] = int(moment)
     others = sorted({parent for _, parent, *_ in found} - moments.keys())
-    moments |= dict(zip(others, merging.moments(repo, others), strict=True)) if others else {}
+    moments |= dict(zip(others, merge_commit.moments(repo, others), strict=True)) if others else {}
     return [Written(oid, moments[parent], *rest) for oid, parent, *rest in found]
 
 
@@ -150,7 +150,7 @@ def write(
         for path, raw in changes.items()
     }
     parents, upon = ([base], base) if base else ([], empty_tree(repo))
-    commit = merging.write_merge(repo, parents, edits, new, moment, message, upon=upon, person=person)
+    commit = merge_commit.write_merge(repo, parents, edits, new, moment, message, upon=upon, person=person)
     if signed_in and signing.is_wanted(repo):
         draft = Draft(message, person, moment, ())
         commit = signing.sign_commits(repo, [draft], base, commit, person, signed_in)
@@ -165,7 +165,7 @@ def move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
     _check_movable(repo, branch, is_new=old is None)
     ref = layout.BRANCHES + branch
     locks.wait_free((os.path.join(repo.common_dir, f"{ref}.lock"),), staging.PATIENCE)
-    return merging.move(repo, ref, old, new)
+    return merge_commit.move(repo, ref, old, new)
 
 
 def move_error() -> GitError:

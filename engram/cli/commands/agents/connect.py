@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.syncing import ask_to_sync
+from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.agents.hosts import Host
     from engram.adapters.agents.parts import Wish
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Plan, show, ask, do; or only print."""
-    from engram.cli.connecting import carry_out
+    from engram.cli.connection_plans import carry_out
     from engram.usecases.agents import connect
 
     given = call.arguments

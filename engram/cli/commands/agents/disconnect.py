@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Remove what `engram connect` added from an agent's configuration, after a preview.\n"
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Plan, show, ask, do."""
-    from engram.cli.connecting import carry_out
+    from engram.cli.connection_plans import carry_out
     from engram.usecases.agents import connect
 
     given = call.arguments

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engram.cli.output import CYAN, shorten
 from engram.cli.tables import pairs, show_table
 from engram.domain.errors import EngramError, NotFoundError, UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.agents.skills import Skill
 
 DESCRIPTION = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import declare_all, values_of
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (
@@ -73,7 +73,7 @@ def run(call: Call) -> int:
 
 
 def _text(call: Call, what: str) -> str:
-    from engram.cli.call import text_or_stdin
+    from engram.cli.invocation import text_or_stdin
 
     words = call.arguments.text
     if not words:

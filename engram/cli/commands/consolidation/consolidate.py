@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (

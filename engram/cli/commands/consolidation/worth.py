@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, pad, shorten
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.consolidation.usefulness import Usefulness
     from engram.usecases.consolidation.usefulness import UsefulnessList
     from engram.usecases.recall.recall_preview import WouldAnswer

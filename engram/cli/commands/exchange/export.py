@@ -7,14 +7,14 @@ import sys
 
 from engram.adapters.files import places
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
 EXAMPLES = (

@@ -8,7 +8,7 @@ from engram.cli.parsing import add
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, TAG, text, texts
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.exchange.import_lore import Imported
     from engram.usecases.exchange.import_places import Found
 

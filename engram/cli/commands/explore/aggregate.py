@@ -12,7 +12,7 @@ from engram.operations.explore import AGGREGATE
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Merge several lists of entries, such as the answers to three questions, by reciprocal rank fusion: entries\n"
@@ -61,7 +61,7 @@ def _names(spoken: str) -> list[str]:
 
 
 def _read(path: str) -> str:
-    from engram.cli.call import text_or_stdin
+    from engram.cli.invocation import text_or_stdin
     from engram.domain.errors import UsageError
 
     if path == "-":

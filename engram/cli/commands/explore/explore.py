@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.explore.tables import Table
 
 DESCRIPTION = (

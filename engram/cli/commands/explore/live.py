@@ -10,7 +10,7 @@ from datetime import datetime
 from engram.cli.output import DIM, pad, shorten
 from engram.domain.entry.people import short_byline
 from engram.domain.errors import INTERRUPTED
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.store.activity_log import LiveEntry
 
 DESCRIPTION = (

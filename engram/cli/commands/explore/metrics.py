@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.explore.metrics import Metric
 
 DESCRIPTION = "Show counters of this machine: lore recorded and recalled, query times, syncs, sizes."

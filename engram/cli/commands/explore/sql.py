@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.call import text_or_stdin
+from engram.cli.invocation import text_or_stdin
 from engram.cli.tables import pairs, show_table
 from engram.domain.explore.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Query the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"

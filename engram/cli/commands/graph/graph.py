@@ -6,7 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import declare, values_of
 from engram.cli.tables import show_table
 from engram.domain.graph.graph import LORE
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import GRAPH
@@ -14,7 +14,7 @@ from engram.operations.graph import GRAPH
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.graph.graph_drawing import Branch
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 

@@ -6,7 +6,7 @@ from engram.cli.output import CYAN
 from engram.cli.parsing import declare, values_of
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES, entity_json
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK
@@ -14,7 +14,7 @@ from engram.operations.graph import LINK
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
 

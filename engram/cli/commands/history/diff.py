@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.cli.output import Output
     from engram.usecases.history.diff import Difference
 

@@ -9,7 +9,7 @@ from engram.cli.progress import progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (

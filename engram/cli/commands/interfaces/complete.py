@@ -9,7 +9,7 @@ from engram.operations.description import CATEGORY
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = "Print the values of a kind that begin with a text, one a line."
 EXAMPLES = ("engram complete tag que",)

@@ -8,7 +8,7 @@ from engram.operations.description import CATEGORY, ENTITY, FILE, REF, SCOPE, TA
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Print a completion script for your shell. It completes commands, options and their values; categories, tags,\n"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engram.cli import serving
+from engram.cli import server_options
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Serve this memory to a coding agent over the Model Context Protocol: over standard input and\n"
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="tool sets, separated by commas, or all (default: core)",
     )
     add("--http", action="store_true", help="serve HTTP (needs the extra engram-lore[http])")
-    serving.configure(parser, 8848, "with --http: ")
+    server_options.configure(parser, 8848, "with --http: ")
 
 
 def run(call: Call) -> int:
@@ -43,7 +43,7 @@ def run(call: Call) -> int:
     if call.output.json:
         raise UsageError("A server has no JSON output.", "Leave out --json.")
     sets = choose_sets(given.tools)
-    address, limits = serving.address_of(given), serving.limits_of(given)
+    address, limits = server_options.address_of(given), server_options.limits_of(given)
     if not given.http:
         from engram.mcp.stdio import serve
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engram.cli import serving
+from engram.cli import server_options
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Serve this memory over an HTTP API with a bearer token, for programs that use neither MCP nor the command\n"
@@ -25,7 +25,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    serving.configure(parser, 8849)
+    server_options.configure(parser, 8849)
 
 
 def run(call: Call) -> int:
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
     given = call.arguments
     if call.output.json:
         raise UsageError("A server has no JSON output.", "Leave out --json.")
-    address, limits = serving.address_of(given), serving.limits_of(given)
+    address, limits = server_options.address_of(given), server_options.limits_of(given)
     from engram.serving import check_packages
 
     check_packages()

@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same.\n"

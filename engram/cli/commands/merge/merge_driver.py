@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Merge two versions of an entry's file by field. Git calls it where `engram init` configured it,\n"

@@ -6,7 +6,7 @@ import os
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
-from engram.cli.syncing import ask_to_sync
+from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.safe_text import safe_text
@@ -15,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Create a store: in a code repository on a branch of its own, shared by all worktrees; in a vault of Obsidian\n"

@@ -6,15 +6,15 @@ import os
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
-from engram.cli.syncing import allow_cloned
-from engram.domain.text.counting import counted
+from engram.cli.sync_prompts import allow_cloned
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Clone a store from a remote; `engram sync` keeps the two in sync afterwards.\n"

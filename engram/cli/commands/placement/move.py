@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from engram.domain.settings import PLACEMENTS
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.cli.commands.sync.sync import timeout
 from engram.cli.progress import steps
-from engram.cli.syncing import allow_cloned
+from engram.cli.sync_prompts import allow_cloned
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.placement.manage_scopes import Listed
 
 DESCRIPTION = (

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from engram.cli.output import BOLD, DIM
 from engram.domain.entry import times
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.recall.bisect import Difference
 
 DESCRIPTION = (

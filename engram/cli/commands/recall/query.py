@@ -6,8 +6,8 @@ from engram.cli.parsing import declare, values_of
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
-from engram.domain.recall.filling import fill
-from engram.domain.text.counting import counted
+from engram.domain.recall.budget_packing import fill
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import QUERY
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.history.origin import Origin
     from engram.usecases.recall.query import Answer
 
@@ -75,7 +75,7 @@ def run(call: Call) -> int:
 
 def _within(call: Call, answer: Answer, texts: Sequence[str], budget: int) -> list[str]:
     """What is shown of each text within `budget` tokens: all of it, of a long one what answers, "" of what does not fit."""
-    from engram.usecases.recall.nearness import nearness
+    from engram.usecases.recall.passage_similarity import nearness
     from engram.usecases.recall.query import HYBRID
 
     near = nearness(call.store, answer.query) if answer.strategy == HYBRID else None

@@ -6,7 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, bar
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import confidence
 from engram.domain.entry.people import byline
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import SEARCH
@@ -14,7 +14,7 @@ from engram.operations.recall import SEARCH
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Find active lore that matches every filter, in all scopes (`--scope`: in one): with a text the best answers to\n"

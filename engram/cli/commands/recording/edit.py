@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from engram.cli.call import Call, text_or_stdin
+from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import WAITS, lore_json
 from engram.domain.text.safe_text import safe_text

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words. An option takes several,\n"

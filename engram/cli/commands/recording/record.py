@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engram.cli.call import Call, text_or_stdin
+from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.scopes import USER
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.record import RECORD

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.review.check import CheckReport, Remark
 
 DESCRIPTION = (
@@ -119,7 +119,7 @@ def _code(text: str) -> str:
 
 
 def _summary(found: CheckReport) -> str:
-    from engram.domain.text.counting import counted
+    from engram.domain.text.counted_nouns import counted
     from engram.usecases.review.check import ERROR, WARNING
 
     looked = f"{counted(found.files, 'file')} checked"

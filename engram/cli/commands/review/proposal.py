@@ -5,14 +5,14 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
 
 _LINES = 12  # of a text

@@ -7,7 +7,7 @@ from engram.cli.parsing import add_all
 from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
 from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import FILTERS
@@ -15,7 +15,7 @@ from engram.operations.recall import FILTERS
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue
@@ -199,7 +199,7 @@ def _commit_settlements(call: Call, done: list[Decided]) -> None:
 
 def _with_text(call: Call, items: list[Item]) -> Decided:
     """Decide about one item, with a text of one's own in the lore that stays."""
-    from engram.cli.call import text_or_stdin
+    from engram.cli.invocation import text_or_stdin
     from engram.usecases.recording.record import tidy
     from engram.usecases.review.decisions import decide, preview
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (
@@ -86,17 +86,19 @@ def _erase(call: Call) -> int:
 
 def _set_aside(call: Call) -> int:
     from engram.domain.errors import UsageError
-    from engram.usecases.judgements import set_aside
+    from engram.usecases.judgements import ignored_sources
 
     names, word = call.arguments.names, call.arguments.action
     if word == "heed" and not names:
         raise UsageError("No source was named.", "To list those that are set aside: engram trust ignore")
     if names:
-        count = (set_aside.ignore if word == "ignore" else set_aside.restore_sources)(call.store, names)
+        count = (ignored_sources.ignore if word == "ignore" else ignored_sources.restore_sources)(
+            call.store, names
+        )
         call.output.line(
             f"{counted(count, 'source')} {'set aside' if word == 'ignore' else 'counted again'}."
         )
-    listed = set_aside.list_ignored(call.store)
+    listed = ignored_sources.list_ignored(call.store)
     call.output.document({"ignored": [one._asdict() for one in listed]})
     for one in listed if not names else ():
         number = counted(one.judgements, "judgement")

@@ -16,7 +16,7 @@ from engram.usecases.store.configuration import DEFAULT, configuration
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show the settings in force and what they mean; change one in the store's file or in your own (--user)."

@@ -6,14 +6,14 @@ from engram.cli.commands.sync.sync import timeout
 from engram.cli.output import DIM, age
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"

@@ -8,7 +8,7 @@ import os
 from engram.cli.parsing import add, declare, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.sync import SYNC, TIMEOUT
@@ -16,7 +16,7 @@ from engram.operations.sync import SYNC, TIMEOUT
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (

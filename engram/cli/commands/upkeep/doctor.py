@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Check everything: files that cannot be recalled or were not merged, a damaged index, leftovers, commits that\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import age
 from engram.domain.entry.times import parse
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
 
 DESCRIPTION = "Show the state of the store: what it holds, its index, its git, its embedding."
 EXAMPLES = ("engram status", "engram status --json")

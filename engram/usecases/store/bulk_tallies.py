@@ -13,7 +13,7 @@ from engram.domain.errors import EngramError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import belief, judgements
+from engram.usecases.store import judgements, trusted_judges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class JudgedInBulk:
         self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
-        self._by_signature = bool(belief.signature_rule(store))
+        self._by_signature = bool(trusted_judges.signature_rule(store))
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Read what is known of the entries in the next files."""
@@ -51,7 +51,7 @@ class JudgedInBulk:
         with contextlib.suppress(EngramError, OSError, sqlite3.Error):
             if not self._belief:
                 self._version = self._store.judgements.version()
-                self._belief = _digest(belief.of_clone(self._store))
+                self._belief = _digest(trusted_judges.of_clone(self._store))
             self._known = self._store.judgements.sums(ids)
             for line_id, entry, at in self._store.judgements.times_of(ids):
                 self._times.setdefault(entry, {})[line_id] = at
@@ -71,7 +71,7 @@ class JudgedInBulk:
                 return judgements.with_tally(self._store, lore, owners=self._owners)
             if not said:
                 return judgements.with_decay_only(lore, self._today)
-            sums = tallies.sums_of(lore, *said.unpack(), words, belief.of_clone(self._store))
+            sums = tallies.sums_of(lore, *said.unpack(), words, trusted_judges.of_clone(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
         times = self._times.get(lore.id, {})
@@ -79,7 +79,7 @@ class JudgedInBulk:
             found = tallies.of_sums(lore, sums, self._today)
         elif said is not None:  # a clock was wrong
             found = tallies.tally(
-                lore, *said.unpack(), self._today, words, belief.of_clone(self._store), times
+                lore, *said.unpack(), self._today, words, trusted_judges.of_clone(self._store), times
             )
         else:
             return judgements.with_tally(self._store, lore, owners=self._owners)

@@ -1,4 +1,4 @@
-"""The resources that take lore in, and judgements of them."""
+"""Resources that take lore in, and judgements of entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resources that change one entry: put, patch, delete; and tidying the store up, and syncing it."""
+"""Resources that change one entry: put, patch, delete; and those that consolidate and sync a store."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def sync(request: Request) -> Response:
 
 def _sync(path: str, wanted: dict[str, Any]) -> Synced:
     """In a store of its own: that of the server would be locked as long as the network takes."""
-    from engram.opening import open_engram
+    from engram.entry_point import open_engram
 
     with open_engram(path, agent="http", session="http-sync", background=False) as engram:
         known = [remote.name for remote in engram.remotes()]

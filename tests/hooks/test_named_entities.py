@@ -9,7 +9,7 @@ import pytest
 from apikit import opened
 from hookkit import answer, text_of
 
-from engram.usecases.agents.named import MOST, about_named
+from engram.usecases.agents.named_entities import MOST, about_named
 from engram.usecases.store.store import Clock
 
 KESTREL = "Kestrel takes our payments. It retries a declined card twice, four hours apart."

@@ -5,7 +5,7 @@ Mutants that make no difference: the day on which nothing has faded.
 
 from __future__ import annotations
 
-from engram.domain.judgements.course import Course
+from engram.domain.judgements.confidence_history import Course
 from tests.judgements.test_tally import BOB, line, lore
 
 LINES = [line(1), line(2, "incorrect", BOB), line(3, source=BOB)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.signals import commands_of, is_common_file
+from engram.domain.agents.command_signals import commands_of, is_common_file
 from engram.domain.entry.moments import COMMAND, FILE, LONGEST, Moment
 from engram.domain.typed import TYPE_CHECKING
 

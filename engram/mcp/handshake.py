@@ -1,7 +1,7 @@
 """Answer what a client asks first while the SDK is still loading, which takes most of a second.
 
-The answers to `initialize` and to the first `tools/list` are constant, and kept in `greeting.json` as the SDK gives them
-(`python tools/generate_greeting.py`; a test holds the two equal). Whatever else comes is left to the SDK: it gets every line
+The answers to `initialize` and to the first `tools/list` are constant, and kept in `handshake.json` as the SDK gives them
+(`python tools/generate_handshake.py`; a test holds the two equal). Whatever else comes is left to the SDK: it gets every line
 that was read here, and what it answers again is dropped.
 """
 
@@ -17,11 +17,11 @@ from engram.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DATA = os.path.join(os.path.dirname(__file__), "greeting.json")
+DATA = os.path.join(os.path.dirname(__file__), "handshake.json")
 _LARGEST = 1 << 20  # bytes of a first line that is looked at
 
 
-class Greeted(NamedTuple):
+class Handshake(NamedTuple):
     """The lines that were read, and the ids of the requests that were answered; `ended` says that the client has gone."""
 
     lines: tuple[bytes, ...] = ()
@@ -29,7 +29,7 @@ class Greeted(NamedTuple):
     ended: bool = False
 
 
-def greet(load: Callable[[], object], *, with_tools: bool) -> Greeted:
+def answer_handshake(load: Callable[[], object], *, with_tools: bool) -> Handshake:
     """Answer on descriptors 0 and 1 what is constant, while a thread runs `load`; return when something else is asked.
 
     `with_tools` says that the server has the tools of the core set, which are those that are kept.
@@ -57,7 +57,7 @@ def greet(load: Callable[[], object], *, with_tools: bool) -> Greeted:
             _write(json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
     if not ended:
         loading.join()  # a module must not be imported by two threads at once
-    return Greeted(tuple(lines), frozenset(answered), ended)
+    return Handshake(tuple(lines), frozenset(answered), ended)
 
 
 def _answer(

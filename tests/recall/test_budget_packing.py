@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.recall.budget import PASSAGES, WHOLE, Excerpt
-from engram.domain.recall.filling import fill
+from engram.domain.recall.budget_packing import fill
 
 FIX = "PgBouncer in transaction mode loses prepared statements. Pass statement_cache_size=0 to asyncpg."
 OTHER = "The palette of the settings page was chosen for contrast. Buttons are at least forty pixels high."

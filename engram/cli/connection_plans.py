@@ -6,7 +6,7 @@ import os
 
 from engram.cli.output import DIM, GREEN, RED, YELLOW
 from engram.domain.errors import NEEDS_HUMAN
-from engram.domain.text.counting import counted
+from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.agents.hosts import Host
-    from engram.cli.call import Call
+    from engram.cli.invocation import Call
     from engram.usecases.agents.connect import Plan
 
 

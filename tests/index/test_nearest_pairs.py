@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.index import near
+from engram.adapters.index import nearest_pairs
 from engram.domain.similarity.pairs import rarity
 
 texts = st.lists(st.sets(st.integers(0, 12), max_size=6), max_size=30)
 
 
-def terms_of(found: list[set[int]]) -> near.Terms:
+def terms_of(found: list[set[int]]) -> nearest_pairs.Terms:
     starts = np.cumsum([0, *map(len, found)])
-    return near.Terms(starts, np.array([term for one in found for term in sorted(one)], np.int64))
+    return nearest_pairs.Terms(starts, np.array([term for one in found for term in sorted(one)], np.int64))
 
 
-def pairs(found: near.Found) -> dict[tuple[int, int], float]:
+def pairs(found: nearest_pairs.Found) -> dict[tuple[int, int], float]:
     named = list(zip(found.one.tolist(), found.other.tolist(), strict=True))
     assert len(set(named)) == len(named), "each pair once"
     return dict(zip(named, found.nearness.tolist(), strict=True))
@@ -43,13 +43,13 @@ def test_texts_that_share_rare_words_are_pairs_as_near_as_these_weigh(
         weight = sum(rarity(size, count) for size in shared)
         if (fresh[one] or fresh[other]) and weight >= 4 + 1e-4:
             expected[one, other] = weight / math.sqrt(len(found[one]) * len(found[other]))
-    assert pairs(near.by_words(terms_of(found), fresh)) == pytest.approx(expected, rel=1e-4)
+    assert pairs(nearest_pairs.by_words(terms_of(found), fresh)) == pytest.approx(expected, rel=1e-4)
 
 
 def test_words_in_more_than_ten_texts_and_a_tenth_of_them_join_none() -> None:
     for count, size, is_rare in ((60, 10, True), (60, 11, False), (120, 12, True), (120, 13, False)):
         found = [{*range(6)} if number < size else {number + 6} for number in range(count)]
-        assert bool(pairs(near.by_words(terms_of(found), np.ones(count, bool)))) is is_rare
+        assert bool(pairs(nearest_pairs.by_words(terms_of(found), np.ones(count, bool)))) is is_rare
 
 
 @given(st.integers(0, 12), st.integers(0, 99), st.floats(-0.5, 0.9))
@@ -63,7 +63,7 @@ def test_texts_with_near_vectors_are_pairs_if_one_of_them_is_new(count: int, see
         for one, other in combinations(range(count), 2)
         if (cosine := float(vectors[one] @ vectors[other])) >= floor and (fresh[one] or fresh[other])
     }
-    assert pairs(near.by_vectors(vectors, floor, fresh)) == pytest.approx(expected, abs=1e-5)
+    assert pairs(nearest_pairs.by_vectors(vectors, floor, fresh)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_of_very_many_near_a_text_only_the_nearest_make_pairs() -> None:
@@ -71,8 +71,10 @@ def test_of_very_many_near_a_text_only_the_nearest_make_pairs() -> None:
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("float32")
     fresh = np.zeros(40, bool)
     fresh[0] = True
-    assert sorted(pairs(near.by_vectors(vectors, 0.9, fresh))) == [(0, other) for other in range(1, 17)]
+    assert sorted(pairs(nearest_pairs.by_vectors(vectors, 0.9, fresh))) == [
+        (0, other) for other in range(1, 17)
+    ]
 
 
 def test_each_word_has_the_number_of_texts_it_is_in() -> None:
-    assert near.frequencies(terms_of([{1, 2}, {2}, set(), {2, 5}])) == {1: 1, 2: 3, 5: 1}
+    assert nearest_pairs.frequencies(terms_of([{1, 2}, {2}, set(), {2, 5}])) == {1: 1, 2: 3, 5: 1}

@@ -11,7 +11,7 @@ from apikit import plain
 from effort import sampled
 from mcp_kit import HELLO, Raw
 
-from engram.mcp import greeting
+from engram.mcp import handshake
 from engram.version import __version__
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def server(tmp_path: Path) -> Iterator[Raw]:
 
 @sampled("versions", [slice(-1, None), slice(None)], ids=["newest", "all"])
 def test_the_kept_answers_are_those_of_the_sdk(versions: slice) -> None:
-    """Else: python tools/generate_greeting.py."""
-    spec = importlib.util.spec_from_file_location("generate_greeting", ROOT / "tools/generate_greeting.py")
+    """Else: python tools/generate_handshake.py."""
+    spec = importlib.util.spec_from_file_location("generate_handshake", ROOT / "tools/generate_handshake.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert Path(greeting.DATA).read_text("utf-8") == module.text(module.VERSIONS[versions])
+    assert Path(handshake.DATA).read_text("utf-8") == module.text(module.VERSIONS[versions])
 
 
 def test_the_sdk_answers_the_same_when_it_is_asked_again(server: Raw) -> None:
@@ -70,7 +70,7 @@ def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Pa
 def test_anything_else_is_left_to_the_sdk(
     tmp_path: Path, first: dict[str, Any], answer: dict[str, Any]
 ) -> None:
-    with Raw(cwd=tmp_path, greet=False) as server:
+    with Raw(cwd=tmp_path, handshake=False) as server:
         server.line(first)
         found = server.read()
         assert {name: found.get(name) for name in answer} == answer
@@ -78,6 +78,6 @@ def test_anything_else_is_left_to_the_sdk(
 
 @pytest.mark.slow
 def test_an_unknown_version_gets_the_newest_that_has_a_handshake(tmp_path: Path) -> None:
-    with Raw(cwd=tmp_path, greet=False) as server:
+    with Raw(cwd=tmp_path, handshake=False) as server:
         answer = server.request(0, "initialize", {**HELLO, "protocolVersion": "1999-01-01"})
         assert answer["result"]["protocolVersion"] == "2025-11-25"

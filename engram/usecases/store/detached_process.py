@@ -10,7 +10,9 @@ OBSERVATIONS = "observations"  # the folder of those that wait, in the private s
 CONSENT = "sync-consent"  # the file of what a person answered on automatic syncs, in the private state
 
 
-def start_detached(root: str, *more: str, sync: bool = False, module: str = "engram.cli.tidy") -> None:
+def start_detached(
+    root: str, *more: str, sync: bool = False, module: str = "engram.cli.background_process"
+) -> None:
     """Start `tidy` (or what `module` does) for the store at `root` in a process of its own that outlives this one.
 
     `more` are further arguments, for `tidy` the session whose store is below it; with `sync` it syncs in any case.

@@ -13,8 +13,8 @@ from mcp_kit import inside, ok, refused, text
 
 from engram.domain.errors import EngramError
 from engram.mcp.tools import COMPAT
-from engram.mcp.tools.belonging import FILTERS, OWNER, PROJECT, SCOPE
 from engram.mcp.tools.compat import rows_of
+from engram.mcp.tools.scope_arguments import FILTERS, OWNER, PROJECT, SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,22 +51,22 @@ def own_store(home: Path) -> Path:
 
 def test_nothing_that_keeps_lore_apart_is_only_taken() -> None:
     for row in ROWS:
-        passed = {*row.unused} - row.belonging.keys()
+        passed = {*row.unused} - row.scoping.keys()
         assert not passed & APART, row.name
 
 
 @sampled(
     ("row", "name"),
-    [(row, name) for row in ROWS for name in row.belonging],
+    [(row, name) for row in ROWS for name in row.scoping],
     40,
-    ids=[f"{row.name}-{name}" for row in ROWS for name in row.belonging],
+    ids=[f"{row.name}-{name}" for row in ROWS for name in row.scoping],
 )
 async def test_a_place_that_is_not_here_is_refused_and_nothing_is_written(
     row: Alias, name: str, tmp_path: Path
 ) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
-        said = await refused(client, row.name, **arguments(row), **{name: VALUES[row.belonging[name]]})
+        said = await refused(client, row.name, **arguments(row), **{name: VALUES[row.scoping[name]]})
     assert said.startswith(f"{row.name} did nothing: ")
     assert f"Leave {name} out" in said
     assert contents(root) == []
@@ -79,7 +79,7 @@ async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
     row: Alias, tmp_path: Path, home: Path
 ) -> None:
     root = plain(tmp_path / "store")
-    name = next((name for name, kind in row.belonging.items() if kind == SCOPE), "scope")
+    name = next((name for name, kind in row.scoping.items() if kind == SCOPE), "scope")
     async with inside(root, sets=(COMPAT,)) as client:
         done = await client.call_tool(row.name, {**arguments(row), name: "user"})
         assert not done.is_error, text(done)

@@ -6,7 +6,7 @@ so another transformer, which may know other languages, goes without.
 
 from __future__ import annotations
 
-from engram.adapters.embed.encoded import EncodedEmbedder
+from engram.adapters.embed.cached_embedder import EncodedEmbedder
 from engram.adapters.embed.neural import READ_GAIN
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING

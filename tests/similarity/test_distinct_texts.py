@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.similarity.distinct import Distinct, distinct
+from engram.domain.similarity.distinct_texts import Distinct, distinct
 
 JITTER = "Retries of the broker need jitter, because all clients retry at once."
 

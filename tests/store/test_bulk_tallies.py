@@ -11,7 +11,7 @@ from apikit import SetClock, dedicated, opened
 from engram.usecases.explore.sql_query import execute
 from engram.usecases.index.refresh import refresh
 from engram.usecases.recording.edit import Edit
-from engram.usecases.store import judged_in_bulk, judgements
+from engram.usecases.store import bulk_tallies, judgements
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ WORDS = ("jitter", "cache", "index", "lock", "queue")
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engram:
-    monkeypatch.setattr(judged_in_bulk, "_FEW", 0)
+    monkeypatch.setattr(bulk_tallies, "_FEW", 0)
     return opened(dedicated(tmp_path / "store"), clock=SetClock())
 
 

@@ -1,4 +1,4 @@
-"""Write `engram/mcp/greeting.json`, the SDK's own answers to what a client asks first: `python tools/generate_greeting.py`."""
+"""Write `engram/mcp/handshake.json`, the SDK's own answers to what a client asks first: `python tools/generate_handshake.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.mcp.greeting import DATA
+from engram.mcp.handshake import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

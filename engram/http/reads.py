@@ -1,4 +1,4 @@
-"""The resources that only read: lore, queries, what changed, everything, health, metrics."""
+"""Resources that only read: entries, queries, changes, snapshots, health, metrics."""
 
 from __future__ import annotations
 

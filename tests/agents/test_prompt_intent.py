@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.agents.asking import bar_of, sentences_of
+from engram.domain.agents.prompt_intent import bar_of, sentences_of
 
 
 @pytest.mark.parametrize(

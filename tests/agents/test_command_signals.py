@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.agents.signals import commands_of, files_in
+from engram.domain.agents.command_signals import commands_of, files_in
 
 
 @pytest.mark.parametrize(
