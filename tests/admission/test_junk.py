@@ -9,8 +9,8 @@ from engram.domain.admission.junk import why_junk
 SHORT = "it is too short to say anything"
 GREETING = "it is a greeting or a word of agreement"
 QUESTION = "it is a question, not an answer"
-LOG = "it is a piece of a log"
-CODE = "it is code and says nothing about it"
+LOG = "it is an excerpt of a log"
+CODE = "it is code without an explanation"
 ENTRY = "2026-01-01 12:00:00 it went on"
 
 

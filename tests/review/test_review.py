@@ -139,7 +139,7 @@ def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
     log = (
         "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
     )
-    assert why_junk(log) == "it is a piece of a log"
+    assert why_junk(log) == "it is an excerpt of a log"
     assert not why_junk(f"The worker dies without its lock:\n{log}")
     assert not why_junk("ERROR 1045 means that the password is wrong.")
 
