@@ -19,7 +19,7 @@ from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
@@ -62,7 +62,7 @@ class Present:
         self._by_mark: dict[int, str] = {}
         self._mark_of = lru_cache(maxsize=_MARKS)(words_mark)
         self._paths: dict[str, str] = {}
-        self._titled: dict[str, list[str]] = {}
+        self._titled: dict[str, list[tuple[int, str]]] = {}  # by title: the mark of the text, and the path
         self.has_others = True  # entries that something new may be alike
         is_complete = refresh(store).fresh
         generation = store.index.look()
@@ -83,7 +83,7 @@ class Present:
         self.ids.add(lore_id)
         self._by_mark[mark] = lore_id
         self._paths[lore_id] = path
-        self._titled.setdefault(title, []).append(path)
+        self._titled.setdefault(title, []).append((mark, path))
 
     def id_of(self, lore: Lore) -> str:
         """Return the lore here that has its id or text, also where tags or context were changed since; "" for none.
@@ -92,8 +92,9 @@ class Present:
         """
         if lore.id in self.ids:
             return lore.id
-        found = self._by_mark.get(self._mark_of(lore.content), "")
-        named = list(self._find_by_title(lore.title)) if self._titled else []
+        mark = self._mark_of(lore.content)
+        found = self._by_mark.get(mark, "")
+        named = self._load(path for other, path in self._titled.get(lore.title, ()) if other == mark)
         same = [file.lore for _, file in named if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
             return ""
@@ -119,7 +120,7 @@ class Present:
             return []
         return [
             Earlier(path, file)
-            for path, file in self._find_by_title(lore.title)
+            for path, file in self._load(path for _, path in self._titled.get(lore.title, ()))
             if origin in file.lore.context
             and file.lore.status in (ACTIVE, PENDING)
             and file.lore.content not in but
@@ -145,10 +146,8 @@ class Present:
             return False
         return compare(content, said).kind == SAME
 
-    def _find_by_title(self, title: str) -> Iterator[tuple[str, LoreFile]]:
-        """Yield the lore with that title, with their paths."""
-        for path in self._titled.get(title, ()):
-            try:
+    def _load(self, paths: Iterable[str]) -> Iterator[tuple[str, LoreFile]]:
+        """Yield the entries at these paths that can be read."""
+        for path in paths:
+            with contextlib.suppress(EngramError):
                 yield path, entry_writer.load(self._store, path)
-            except EngramError:
-                continue
