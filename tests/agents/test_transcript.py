@@ -11,8 +11,6 @@ from hookkit import PROMPT, SAID
 from engram.adapters.agents import transcript
 
 SESSIONS = Path(__file__).parents[1] / "data/agents/sessions"
-
-
 CAUSE = SAID.split("\n", maxsplit=1)[0]
 
 

@@ -184,27 +184,6 @@ def test_links_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> 
         assert engram.record("Outside of it all is Outside", category="fact").lore.entities == ()
 
 
-# --- detection
-
-
-def test_known_names_in_a_new_entry_are_added_and_nothing_else(root: Path, engram: Engram) -> None:
-    assert engram.record("ZooKeeper before there was one", category="fact").lore.entities == ()
-    engram.link_entity("ZooKeeper", type="tool", aliases=["zk"])
-    found = engram.record("The zk ensemble of Kafka and zookeeper", category="fact", entities=["Kafka"]).lore
-    assert found.entities == ("Kafka", "ZooKeeper")
-    assert engram.record(
-        "Again about zk and its ensemble", category="fact", entities=["zk"]
-    ).lore.entities == ("zk",)
-    note = root.parent / "note.md"
-    note.write_text("# An old note\n\nOur ZooKeeper needs five nodes.\n", "utf-8")
-    engram.import_markdown(str(note))
-    assert engram.query("An old note five nodes").lore[0].lore.entities == ("ZooKeeper",)
-    assert engram.import_markdown(str(note)).skipped == 1
-    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n[graph]\ndetect = false\n', "utf-8")
-    with opened(root) as other:
-        assert other.record("Elections of zk take ten seconds", category="fact").lore.entities == ()
-
-
 # --- links
 
 

@@ -7,22 +7,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.similarity.claims import Claim
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, may_merge
-from engram.domain.similarity.pair_groups import groups
 from engram.domain.similarity.pair_weights import BARS
 from engram.domain.similarity.pairs import (
     UNRELATED,
-    Pair,
     Words,
     assess,
     features,
     likelihood,
-    rarity,
     shares_enough,
     side,
 )
@@ -88,23 +84,6 @@ def test_cosine_alone_would_do_worse(halves: dict[str, list[measuring.Judged]]) 
     judged = measuring.in_other_words(halves[HELD_OUT])
     found = measuring.score(judged, DUPLICATE)
     assert found.precision > measuring.score_by_cosine(judged, DUPLICATE, found.recall).precision
-
-
-@pytest.mark.skipif(not is_thorough(), reason="takes seconds; ./test --thorough runs it")
-def test_the_weights_are_what_the_tool_learns_from_the_development_half(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(PROJECT / "tools")
-    import fit_pairs
-
-    from engram.domain.similarity import pair_weights
-
-    found = fit_pairs.fit()
-    for kind, weights in found.weights.items():
-        assert weights == pytest.approx(pair_weights.WEIGHTS[kind], abs=0.02)
-    assert found.bars == pytest.approx(pair_weights.BARS, abs=0.005)
-    assert found.twin_weights == pytest.approx(pair_weights.TWIN_WEIGHTS, abs=0.02)
-    assert found.twin_bar == pytest.approx(pair_weights.TWIN_BAR, abs=0.005)
 
 
 def words() -> Words:
@@ -187,13 +166,6 @@ def test_stopping_early_gives_the_assessment_of_all_features(one: str, other: st
     assert (assess(*sides, cosine, words()).kind != UNRELATED) == proposed
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_rarer_words_weigh_more_and_hardly_any_weight_is_negative(a: int, b: int) -> None:
-    total = 10**6
-    fewer, more = sorted((a, b))
-    assert rarity(fewer, total) >= rarity(more, total) >= 0
-
-
 @pytest.mark.parametrize(
     ("one", "other", "why"),
     [
@@ -213,42 +185,6 @@ def test_one_word_order_unit_or_sign_that_differs_keeps_two_from_folding(
     found = compare(one, other)
     assert found.kind != SAME
     assert why in found.why
-
-
-def pair(one: str, other: str, kind: str = DUPLICATE, strength: float = 0.5) -> Pair:
-    return Pair(one, other, kind, strength, "", 0.5)
-
-
-def test_duplicates_that_all_pair_are_one_group() -> None:
-    found = groups([pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("a", "c")])
-    assert found == [("a", "b", "c")]
-
-
-def test_a_chain_of_duplicates_does_not_join_its_ends() -> None:
-    chain = [pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("c", "d", strength=0.7)]
-    assert groups(chain) == [("a", "b", "c")] or groups(chain) == [("a", "b"), ("c", "d")]
-    assert ("a", "b", "c", "d") not in groups(chain)
-
-
-def test_copies_are_one_group_however_many_there_are() -> None:
-    copies = [pair("a", name, SAME, 1.0) for name in "bcdefg"]
-    assert groups(copies) == [tuple("abcdefg")]
-
-
-def test_a_contradiction_keeps_two_groups_apart() -> None:
-    found = groups([pair("a", "b"), pair("b", "c"), pair("a", "c", CONTRADICTION)])
-    assert all(not {"a", "c"} <= {*group} for group in found)
-
-
-IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONTRADICTION])
-
-
-@given(st.lists(st.tuples(IDS, IDS, KINDS), max_size=20))
-def test_each_entry_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
-    listed = groups([pair(*sorted((one, other)), kind) for one, other, kind in found if one != other])
-    members = [lore_id for group in listed for lore_id in group]
-    assert len(members) == len({*members})
-    assert all(len(group) > 1 for group in listed)
 
 
 def test_code_and_addresses_contradict_nothing() -> None:
