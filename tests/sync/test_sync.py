@@ -237,33 +237,6 @@ def test_files_that_plain_git_pushed_come_in(tmp_path: Path) -> None:
     assert clones["a"].query("dropped by hand", min_confidence=0.0).lore
 
 
-def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    path = clones["a"].get(lore).path
-    (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
-    clones["b"].feedback(helpful=[lore])
-    clones["b"].edit(lore, Edit(add_tags=("broker",)))
-    clones.settle()
-    clones.assert_equal()
-    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved.md"]
-    found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.tags, found.conflicts) == (1, ("broker",), ())
-
-
-def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    path = clones["a"].get(lore).path
-    for name in "ab":
-        clones[name].feedback(helpful=[lore])
-        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
-        (clones.root(name) / path).rename(clones.root(name) / f"lore/moved-by-{name}.md")
-    clones.settle()
-    clones.assert_equal()
-    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved-by-a.md"]
-    found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.tags) == (2, ("by a", "by b"))
-
-
 def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
     clones, _ = settled(tmp_path)
     file = clones.root("a") / ".engram.toml"
