@@ -1,4 +1,4 @@
-"""What is known of commits without asking git is what git says: differences, new blobs, Engram's own moves, settings."""
+"""Differences between trees, and the new blobs of a history, are those that git finds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
-from engram.adapters.git.read import blob_stream, differences
+from engram.adapters.git.read import differences
 from engram.adapters.git.read.objects import Entry
-from engram.adapters.git.run.layout import Repository, read_head
-from engram.adapters.git.write import lore_branch
-from engram.domain.errors import GitError
-from engram.usecases.index import freshness
+from engram.adapters.git.run.layout import read_head
 from engram.usecases.merge import commit_merge, incoming_paths
 from engram.usecases.recording.edit import Edit
 
@@ -96,57 +93,3 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
             for oid in differences.introduced_blobs(repo, differences.outgoing(repo, since, "HEAD"))
             if oid.strip("0")
         } == wanted
-
-
-def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
-    clones: Clones, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 0)
-    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", 0)
-    engram = clones["a"]
-    engram.refresh()
-    generation = engram.store.index.look()
-    assert generation is not None
-    engram.record("Lesson of a.", category="FACT")
-    commit(engram)
-    clones.record("b", "Lesson of b.")
-    clones.sync("b", "a")
-    generation = engram.store.index.look()
-    assert generation is not None
-    assert generation.head != freshness.head_commit(engram.store)
-    assert not freshness.is_sweep_due(engram.store, generation)
-    git(clones.root("a"), "commit", "-q", "--allow-empty", "-m", "by hand")
-    assert freshness.is_sweep_due(engram.store, generation)
-
-
-def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path: Path) -> None:
-    repo = Repository(str(tmp_path), str(tmp_path), str(tmp_path), "main")
-    for old, new in ((None, "a"), ("a", "b"), ("b", "c"), ("x", "y")):
-        lore_branch.note_move(repo, str(tmp_path), old, new)
-        assert lore_branch.own_moves_lead(repo, str(tmp_path), old or "", new)
-    assert lore_branch.own_moves_lead(repo, str(tmp_path), "x", "y")
-    assert not lore_branch.own_moves_lead(repo, str(tmp_path), "a", "y")
-    lore_branch.note_move(repo, str(tmp_path), "y", "z")
-    assert lore_branch.own_moves_lead(repo, str(tmp_path), "x", "z")
-    assert not lore_branch.own_moves_lead(repo, str(tmp_path), "x", "y"), "the branch is not there any more"
-
-
-def test_blobs_come_one_by_one_in_the_order_asked_for_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "store")
-    repo = opened(tmp_path / "store")
-    contents = [b"", b"a\0b\n", b"x" * 300_000, b"no end of line", b"a\0b\n"]
-    oids = []
-    for number, content in enumerate(contents):
-        (tmp_path / str(number)).write_bytes(content)
-        oids.append(
-            git(Path(repo.worktree), "hash-object", "-w", "--no-filters", str(tmp_path / str(number)))
-        )
-    assert list(blob_stream.stream(repo, oids * 40)) == contents * 40
-    assert list(blob_stream.stream(repo, [])) == []
-    assert next(blob_stream.stream(repo, oids * 500)) == b"", "whoever has enough may stop"
-    found = blob_stream.stream(repo, [oids[1], "0" * 40, oids[2]])
-    assert next(found) == contents[1]
-    with pytest.raises(GitError, match="damaged: it lacks the file contents 0000000000"):
-        next(found)
-    with pytest.raises(GitError, match="time limit"):
-        list(blob_stream.stream(repo, oids * 500, deadline=0.0))
