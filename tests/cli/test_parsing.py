@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, TIDES, cli, ok, plain
 
-from engram.cli.output import cells, pad, shorten
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
@@ -227,33 +226,3 @@ def test_several_are_judged_behind_one_option(root: Path) -> None:
     ok("search", cwd=root)
     judged = ok("feedback", "--helpful", "L1", "L2", "--json", cwd=root).json["updated"]
     assert [one["ref"] for one in judged] == ["L1", "L2"]
-
-
-def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> None:
-    ok("record", "キューの消費者は冪等でなければならない。" * 4, "-c", "fact", cwd=root)
-    rows = [line for line in ok("list", cwd=root).out.splitlines() if "now" in line]
-    assert len(rows) == 2
-    assert {cells(line[: line.index(" now")]) for line in rows} == {cells(rows[0][: rows[0].index(" now")])}
-    assert max(map(cells, rows)) <= 120
-    assert pad("日本語", 4) == "日… "
-    assert shorten("日本語", 6) == "日本語"
-
-
-def test_a_table_that_no_line_has_room_for_gets_a_line_a_cell(root: Path) -> None:
-    lore = ok("list", "--json", cwd=root).json["lore"][0]
-    shown = dict(
-        line.split(maxsplit=1)
-        for line in ok("sql", "SELECT * FROM lore", cwd=root).out.splitlines()
-        if " " in line
-    )
-    assert shown["id"] == lore["id"]
-    assert shown["path"] == lore["path"]
-    assert shown["created_at"] == lore["created_at"]
-
-
-def test_times_in_a_table_become_dates_before_anything_is_cut(root: Path) -> None:
-    lore = ok("list", "--json", cwd=root).json["lore"][0]
-    names, row = ok("sql", "SELECT id, title, created_at, updated_at FROM lore", cwd=root).out.splitlines()
-    assert names.split() == ["id", "title", "created_at", "updated_at"]
-    day = lore["created_at"][:10]
-    assert row.split(maxsplit=1) == [lore["id"], f"{TIDES}  {day}  {day}"]

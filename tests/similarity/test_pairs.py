@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 from engram.domain.similarity.claims import Claim
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, may_merge
 from engram.domain.similarity.pair_weights import BARS
-from engram.domain.similarity.pairs import (
-    UNRELATED,
-    Words,
-    assess,
-    features,
-    likelihood,
-    shares_enough,
-    side,
-)
+from engram.domain.similarity.pairs import UNRELATED, Words, assess, features, likelihood, shares_enough, side
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "benchmarks")]
@@ -134,13 +126,6 @@ def test_common_tags_and_files_are_only_evidence_in_favour() -> None:
     without = features(plain, side(other.text, "FACT", words()), 0.5, words())
     assert with_files.covered > without.covered
     assert with_files.common > without.common
-
-
-def test_values_are_found_under_the_word_before_and_the_unit_after() -> None:
-    found = Claim("Requires Python 3.11 and waits five seconds, not `5 mins`.").values
-    assert found["python …"] == {"3.11"}
-    assert found["… second"] == {"5"}
-    assert found["… minute"] == {"5"}
 
 
 TEXTS = st.lists(
