@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from json_texts import plain, written
 
 from engram.adapters.agents.edits import Entry, HookEntries, Items, apply_edit, is_our_hook, remove_edit
 from engram.adapters.agents.refusal import CannotEditError
+from tests.agents.json_texts import plain, written
 
 SERVER = Entry(("mcpServers", "engram"), {"command": "/x/python", "args": ["mcp"], "env": {"A": "b"}})
 COMMAND = "/x/python -P -m engram hook stop --agent claude-code"

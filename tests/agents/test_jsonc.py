@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from json_texts import plain, written
 
 from engram.adapters.agents.jsonc import Document
 from engram.adapters.agents.refusal import CannotEditError
+from tests.agents.json_texts import plain, written
 
 # --- any JSON, with the spaces, comments and commas that people write
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, TIDES, lore_files, ok, plain, process, variables
 from effort import sampled
-from pty_kit import terminal
+
+from tests.cli.pty_kit import terminal
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from model2vec.persistence.datamodels import FOLDER_LAYOUTS
-from model_kit import opened, write_model
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.model2vec_folder import LAYOUTS
+from tests.embed.model_kit import opened, write_model
 
 ROOT = Path(__file__).resolve().parents[2]
 

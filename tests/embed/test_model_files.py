@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_kit import TABLE, TOKENIZER, opened, safetensors, write_model
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.model_files import derived_files, read_header
 from engram.adapters.embed.provider import BUNDLED_FOLDER
+from tests.embed.model_kit import TABLE, TOKENIZER, opened, safetensors, write_model
 
 
 def test_the_files_derived_from_the_bundled_model_are_up_to_date() -> None:

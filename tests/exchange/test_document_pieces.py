@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from document_texts import ANY_DOCUMENT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.exchange.document_pieces import Piece, cut
 from engram.domain.exchange.markdown_blocks import scan
+from tests.exchange.document_texts import ANY_DOCUMENT
 
 
 def check_pieces(text: str, pieces: list[Piece], room: int) -> None:

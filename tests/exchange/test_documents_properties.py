@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from document_texts import ANY_DOCUMENT, DOCUMENTS, LIMITS, told
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.entry.lore import MAX_TITLE, title_of
 from engram.domain.exchange.documents import split_document
 from engram.domain.exchange.markdown_blocks import FENCE, scan
+from tests.exchange.document_texts import ANY_DOCUMENT, DOCUMENTS, LIMITS, told
 
 
 def holds_in_order(whole: str, kept: str) -> bool:

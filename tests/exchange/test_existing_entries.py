@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import imported, lore_of, opened
-from memories import PLACES
+
+from tests.exchange.import_kit import PLACES
 
 if TYPE_CHECKING:
     from engram.app import Engram

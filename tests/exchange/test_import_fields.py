@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from interchange_kit import row
 
 from engram.adapters.files.foreign.interchange import read_rows
+from tests.exchange.import_kit import row
 
 
 @pytest.mark.parametrize("key", ["content", "text", "body", "memory", "observation", "fact", "page_content"])

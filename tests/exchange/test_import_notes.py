@@ -11,7 +11,6 @@ import pytest
 from apikit import SECRET, cli, imported, lore_of, ok, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
-from memories import MEMORIES, PLACES
 
 from engram.adapters.files.foreign.interchange import read_rows
 from engram.adapters.files.foreign.tool_notes import (
@@ -25,6 +24,7 @@ from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.agents.brief import brief
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import graph_of
+from tests.exchange.import_kit import MEMORIES, PLACES
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import imported, opened
-from memories import AUTO, MEMORIES
 
 from engram.domain.errors import UsageError
 from engram.usecases.exchange.import_lore import Options, import_lore
 from engram.usecases.exchange.import_places import detect_kind, find_memories
+from tests.exchange.import_kit import AUTO, MEMORIES
 
 if TYPE_CHECKING:
     from engram.app import Engram

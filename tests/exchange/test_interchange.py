@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interchange_kit import row
 
 from engram.adapters.files.foreign.interchange import MAX_BYTES, ImportRow, read_rows, write_json, write_jsonl
 from engram.adapters.files.foreign.tool_rows import EntityRow
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Lore, Relation, Settlement, lore_as_dict
+from tests.exchange.import_kit import row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from document_texts import ANY_DOCUMENT, DOCUMENTS, LIMITS, told
 from hypothesis import given
 
 from engram.domain.exchange.documents import split_document
 from engram.domain.exchange.markdown_blocks import scan
+from tests.exchange.document_texts import ANY_DOCUMENT, DOCUMENTS, LIMITS, told
 
 
 @given(ANY_DOCUMENT)

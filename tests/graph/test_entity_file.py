@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from entity_files import BASE, BY_HAND, entities, read
 from hypothesis import given
 from merge_kit import quick
 
@@ -15,6 +14,7 @@ from engram.adapters.files.frontmatter import entity_file
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS
+from tests.graph.entity_files import BASE, BY_HAND, entities, read
 
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LATE = EARLY + timedelta(days=2)

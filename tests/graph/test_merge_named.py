@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 
 import hypothesis.strategies as st
 import pytest
-from entity_files import BASE, BY_HAND, PATH, entities, read
 from hypothesis import given
 from merge_kit import quick
 
@@ -19,6 +18,7 @@ from engram.adapters.files.merge.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.merge.merge import Edit
+from tests.graph.entity_files import BASE, BY_HAND, PATH, entities, read
 
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LATE = EARLY + timedelta(days=2)

@@ -7,7 +7,8 @@ from pathlib import Path
 import prepared
 import pytest
 from apikit import git
-from history_kit import make_history
+
+from tests.history.history_kit import make_history
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from apikit import TIDES, cli, dedicated, git, ok
-from history_kit import at_a_terminal
+
+from tests.history.history_kit import at_a_terminal
 
 
 def test_a_difference_is_unified_in_a_pipe(root: Path) -> None:

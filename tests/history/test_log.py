@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git, lore_files, ok, opened, plain
-from history_kit import at_a_terminal
 
 from engram.cli.commands.history.log import sparkline
 from engram.usecases.history.log import history
+from tests.history.history_kit import at_a_terminal
 
 
 def test_the_log_follows_an_entry_through_renames_with_its_confidence(root: Path) -> None:

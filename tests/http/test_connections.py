@@ -11,11 +11,11 @@ import httpx2
 import pytest
 from apikit import plain
 from http_kit import KEY, on_the_loopback
-from raw_http import HEAD, LONG_ENOUGH, connected, read_to_the_end, request, seen, statuses
 
 from engram.http.routes import ROOT
 from engram.mcp.http import PATH
 from engram.serving.limits import Limits
+from tests.http.raw_http import HEAD, LONG_ENOUGH, connected, read_to_the_end, request, seen, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

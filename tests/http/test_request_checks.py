@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from apikit import plain
 from http_kit import KEY, get, on_the_loopback
-from raw_http import connected, read_to_the_end, request, seen, statuses
 
 from engram.http.routes import ROOT
 from engram.serving.limits import Limits
+from tests.http.raw_http import connected, read_to_the_end, request, seen, statuses
 
 TOKEN_LINE = f"Authorization: {KEY['authorization']}\r\n"
 

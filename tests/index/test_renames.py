@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gitkit import git, isolate
-from vault_kit import commit, ids, vault, write
 
 import engram
+from tests.opening.vault_kit import commit, ids, vault, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import git
 from effort import sampled
-from two_people import ANN, BOB, Pair
+
+from tests.sync.two_people import ANN, BOB, Pair
 
 if TYPE_CHECKING:
     from pathlib import Path

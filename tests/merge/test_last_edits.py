@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git, ok
-from two_people import ANN, BOB, Pair
 
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
@@ -15,6 +14,7 @@ from engram.domain.entry.times import render
 from engram.domain.merge.merge import UNKNOWN
 from engram.usecases.merge.last_edits import last_edits
 from engram.usecases.recording.edit import Edit
+from tests.sync.two_people import ANN, BOB, Pair
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ from apikit import cli
 from effort import examples, sampled
 from gitkit import git, isolate
 from storekit import PROJECT
-from vault_kit import commit, ids, vault, write
 
 import engram
 from benchmarks.vaults.notes import WORDS
@@ -26,6 +25,7 @@ from engram.usecases.history.log import history
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.init import init_here
 from engram.usecases.recording.edit import Edit
+from tests.opening.vault_kit import commit, ids, vault, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from apikit import TIDES, lore_files, ok, plain
 from effort import sampled
-from pty_kit import terminal
+
+from tests.cli.pty_kit import terminal
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from effort import sampled
-from two_people import ANN, BOB, Pair
+
+from tests.sync.two_people import ANN, BOB, Pair
 
 if TYPE_CHECKING:
     from pathlib import Path

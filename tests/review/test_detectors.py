@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, TIDES, SetClock, opened, plain
-from review_kit import only, queue
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide
 from engram.usecases.review.review import review
+from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
-from review_kit import only, queue
 from sync_kit import Clones
 
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
@@ -27,6 +26,7 @@ from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide, decide_all, preview
 from engram.usecases.review.review import find_item, review
 from engram.usecases.store.commit import commit_pending
+from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, ok
-from two_people import ANN, BOB, Pair
 
 from engram.domain.entry.times import render
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.review import review
+from tests.sync.two_people import ANN, BOB, Pair
 
 if TYPE_CHECKING:
     from pathlib import Path
