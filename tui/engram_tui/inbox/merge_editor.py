@@ -15,7 +15,7 @@ from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
-from engram_tui.shell.prompts import Confirm
+from engram_tui.shell.prompts import ConfirmLeave
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
 
@@ -253,8 +253,7 @@ class MergeEditor(ModalScreen[Lore | None]):
             self.set_focus(None)
             self.show()
         elif self.is_typed:
-            question = "What you typed is not saved anywhere. Leave anyway?"
-            self.app.push_screen(Confirm("Leave", question), self._leave_confirmed)
+            self.app.push_screen(ConfirmLeave(), self._leave_confirmed)
         else:
             self.dismiss(None)
 

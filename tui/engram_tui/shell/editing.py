@@ -12,6 +12,7 @@ from textual.widgets import TextArea
 from engram.domain.errors import UsageError
 from engram.usecases.recording.editor import edit_text, own_editor
 from engram_tui.shell.errors import describe_error
+from engram_tui.shell.prompts import ConfirmLeave
 from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
@@ -51,19 +52,34 @@ class TextEditor(ModalScreen[bytes | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", priority=True),
-        Binding("escape", "dismiss", "close", priority=True),
+        Binding("escape", "leave", "close", priority=True),
     ]
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__()
-        self._title, self._text = title, text
+        self._title, self._text = title, safe_lines(text)
 
     def compose(self) -> ComposeResult:
         """Yield the text in a box."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = safe_line(self._title), "ctrl+s saves · esc discards"
-            yield TextArea(safe_lines(self._text), soft_wrap=True)
+            box.border_title, box.border_subtitle = safe_line(self._title), "ctrl+s saves · esc leaves"
+            yield TextArea(self._text, soft_wrap=True)
+
+    def on_mount(self) -> None:
+        """Keep the text as the editor has it, to tell whether it was changed."""
+        self._text = self.query_one(TextArea).text
 
     def action_save(self) -> None:
         """Return the text as it is now."""
         self.dismiss(self.query_one(TextArea).text.encode())
+
+    def action_leave(self) -> None:
+        """Leave without saving; ask first if the text was changed."""
+        if self.query_one(TextArea).text == self._text:
+            self.dismiss(None)
+        else:
+            self.app.push_screen(ConfirmLeave(), self._leave_confirmed)
+
+    def _leave_confirmed(self, yes: bool | None) -> None:
+        if yes:
+            self.dismiss(None)

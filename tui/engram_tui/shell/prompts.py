@@ -71,3 +71,10 @@ class Confirm(ModalScreen[bool | None]):
     def action_answer(self, yes: bool) -> None:
         """Return the answer."""
         self.dismiss(yes)
+
+
+class ConfirmLeave(Confirm):
+    """Asks before an editor is left whose text is not saved."""
+
+    def __init__(self) -> None:
+        super().__init__("Leave", "What you typed is not saved anywhere. Leave anyway?")
