@@ -13,13 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram.adapters.files.foreign.interchange import read_rows
-from engram.adapters.files.foreign.tool_notes import (
-    hashtags,
-    names_linked,
-    observed_categories,
-    read_note,
-    without_index,
-)
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.agents.brief import brief
 from engram.usecases.graph.entities import list_entities
@@ -312,12 +305,6 @@ def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
     assert SECRET not in store.list().lore[0].lore.content
 
 
-def test_a_head_that_is_no_yaml_is_read_all_the_same() -> None:
-    note = read_note("---\nglobs: **/*.ts\ntags:\n  - a\n  - 'b'\ntitle: \"T: x\"\n---\nText")
-    assert note.head == {"globs": "**/*.ts", "tags": "a, b", "title": "T: x"}
-    assert (note.text, note.tags) == ("Text", ["a", "b"])
-
-
 def test_the_command_previews_asks_and_imports(tmp_path: Path) -> None:
     root = plain(tmp_path / "shop")
     shutil.copy(MEMORIES / "CLAUDE.md", root)
@@ -379,11 +366,3 @@ def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: 
         assert len(read) <= len(rows) * 10
         assert all(row.fields["content"] for row in read)
         assert all(problem["message"] for problem in problems)
-
-
-@given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
-def test_whatever_a_note_holds_it_is_read(text: str) -> None:
-    note = read_note(text)
-    assert note.text.strip() == note.text
-    assert all(isinstance(value, str) for value in note.head.values())
-    without_index(note.text), names_linked(note.text), hashtags(note.text), observed_categories(note.text)

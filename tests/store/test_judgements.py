@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from sync_kit import Clones, commit
 
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.domain.entry.confidence import Vote
-from engram.domain.errors import RemoteError, StoreError
+from engram.domain.errors import RemoteError
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store import judgements
 from engram.usecases.upkeep.maintain import maintain
@@ -114,32 +113,6 @@ def test_wherever_a_judging_process_is_killed_the_next_counts_what_is_on_disk(st
         assert all(json.loads(line)["kind"] == "helpful" for line in lines)
         assert opened(Path(store.path)).list().lore[0].lore.validation_count == len(lines)
     assert killed > 2
-
-
-def test_a_line_that_was_cut_off_spoils_none_that_follow(store: Engram) -> None:
-    lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    store.feedback(helpful=lore_id)
-    (ledger,) = ledgers(store)
-    with ledger.open("ab") as file:
-        file.write(b'{"id":"01KJ')
-    assert store.feedback(helpful=lore_id, again=True)[0].validation_count == 2
-
-
-def test_a_full_disk_is_said_and_leaves_no_half_line(store: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    store.feedback(helpful=lore_id)
-    (ledger,) = ledgers(store)
-    before = ledger.read_bytes()
-
-    def refuse(_handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", refuse)
-        with pytest.raises(StoreError, match="cannot be written"):
-            store.feedback(helpful=lore_id, again=True)
-    assert ledger.read_bytes() == before
-    assert store.get(lore_id).lore.validation_count == 1
 
 
 def test_without_its_cache_everything_is_read_again(store: Engram) -> None:
