@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.agents.candidates import candidates
 from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Fix, Step, fixes, keys_of
 
 OUTPUT = "E   ConnectionError: broker refused the handshake\n1 failed"
@@ -29,6 +30,14 @@ def test_without_a_change_an_explanation_or_a_pass_there_is_no_fix() -> None:
     assert fixes([FAILURE, CHANGE, said]) == []
     assert fixes([FAILURE, CHANGE, Step(PASSED, "cargo test"), said]) == []
     assert fixes([FAILURE, CHANGE, PASS, *[Step(SAID, "Done.")] * 3, said]) == [], "too long after"
+    assert fixes([FAILURE, CHANGE, PASS, *[Step(PASSED, "ls")] * 3, said]) != []
+
+
+def test_about_a_fix_a_plain_sentence_explains_what_would_otherwise_state_no_lesson() -> None:
+    plain = "`asyncpg` does not support prepared statements behind PgBouncer."
+    assert candidates(plain) == []
+    (found,) = fixes([FAILURE, CHANGE, PASS, Step(SAID, plain)])
+    assert (found.explanation, found.category) == (plain, "DEPENDENCY_BEHAVIOR")
 
 
 def test_of_two_explanations_the_one_nearer_to_the_error_counts_and_each_counts_once() -> None:

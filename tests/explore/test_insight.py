@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened, plain
 
-from engram.domain.explore.insight import Insight, Latency, Week
+from engram.domain.explore.insight import Insight, Week
 from engram.domain.explore.insight_charts import charts
 
 if TYPE_CHECKING:
@@ -31,19 +31,6 @@ def test_an_empty_store_has_nothing_to_look_into(root: Path) -> None:
         assert (found.total, found.growth.totals, found.unused) == (0, (), ())
         (chart,) = charts(found, 0.0, 60)
         assert "No lore here yet" in chart.sentence
-
-
-def test_no_line_of_a_chart_is_wider_than_a_small_terminal(root: Path) -> None:
-    with opened(root) as store:
-        used = store.record(QUEUE, category="pattern_outcome").lore.id
-        store.record(TIDES, category="fact")
-        store.query("queue consumer patterns")
-        store.feedback(helpful=used)
-        found = seen(store)._replace(latency=Latency(9, 3.0, 40.0, 45.0, (0, 2, 3, 2, 1, 1, 0, 0, 0, 0)))
-        drawn = charts(found, store.store.clock.now().timestamp(), 36)
-    assert max(len(line) for chart in drawn for line in chart.lines) <= 36
-    (latency,) = (chart for chart in drawn if chart.title == "Recall latency")
-    assert latency.lines[-1].split() == ["≤2", "≤5", "≤10", "≤20", "≤50", "≤100", "≤200"]
 
 
 def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
