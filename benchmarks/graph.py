@@ -106,7 +106,7 @@ def main() -> int:
 
 
 def anew(store: Store) -> None:
-    store.drawn = None
+    store.built_graph = None
     graph_of(store)
 
 
