@@ -41,6 +41,8 @@ NOTES = (
     Named("near", "x/Plan.md", "Another title"),
     Named("c", "C.md", "C"),
     Named("c++", "C++.md", "Plan of the year", ("Plan", "Cpp")),
+    Named("a", "A.md", "Cpp"),  # an alias goes before a title
+    Named("untitled", "B.md", ""),
 )
 
 
@@ -55,6 +57,7 @@ def test_in_place_a_name_means_one_note_as_in_obsidian() -> None:
         "C": ["c"], "c++": ["c++"], "CPP": ["c++"], "Nowhere": None,
     }  # fmt: skip
     assert follow_link(made, "/Nowhere|Another title") == ["near"], "the first way that leads anywhere"
+    assert follow_link(made, "") is None
 
 
 def test_elsewhere_a_name_that_several_notes_have_leads_to_all_of_them() -> None:
