@@ -34,6 +34,8 @@ from engram.domain.admission.safe_paths import (
         ("lore/.x.engram-tmp", "temporary file"),
         ("lore/con.md", "Windows has no file"),
         ("lore/aux", "Windows has no file"),
+        ("lore/nul .txt", "Windows has no file"),
+        ("lore/COM¹.md", "Windows has no file"),
         ("lore/a?.md", "Windows has no file"),
         ("lore/a. ", "Windows has no file"),
         (f"lore/{'ä' * (LONGEST_NAME // 2 + 1)}", "too long"),

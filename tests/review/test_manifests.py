@@ -75,6 +75,7 @@ def test_manifests_and_lock_files_are_known_by_their_names() -> None:
 def test_what_was_read_before_an_error_is_kept() -> None:
     text = '{"dependencies": {"vite": "^5"}, "engines": ["node"]}'
     assert versions("package.json", text) == {"vite": "^5"}
+    assert versions("package.json", "[" * 100_000) == {}
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "package.json", "package-lock.json", "go.mod"])
