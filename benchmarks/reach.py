@@ -1,9 +1,9 @@
 """How often the right entry reaches the model: `python benchmarks/reach.py [--sample 40] [--notes FOLDER] [--json FILE] [--write]`.
 
 A store, questions by kind, real `engram hook` processes with events as Claude Code sends them, and the real MCP server:
-how often the right entry reached the model whole, what came besides it and how much of it is lore text; what a store
-that knows nothing of the work puts before it; all that again after a brief and after a resume; longer prompts, prompts that
-name things, and quiet turns; and how honest "strong" is on dense stores. `--write` puts the tables into docs/reach.md.
+how often the right entry reached the model whole, what else was shown and how much of it is lore text; what an unrelated
+store shows; the same after a brief and after a resume; longer prompts, prompts that name things, and quiet turns; and how
+honest "strong" is on dense stores. `--write` writes the tables to docs/reach.md.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ VARIANTS = {
             {("engram.adapters.index.words", "_SHORTEST_MISSPELT"): _NEVER},
         ),
         Variant("hybrid without sharpness", "hybrid", {("engram.domain.recall.ranking", "SHARPNESS"): 1.0}),
-        Variant("hybrid without second look", "hybrid", {("engram.domain.recall.ranking", "NEAR"): 0.0}),
+        Variant("hybrid without reranking", "hybrid", {("engram.domain.recall.ranking", "NEAR"): 0.0}),
         Variant(
             "hybrid without neighbours",
             "hybrid",

@@ -44,20 +44,20 @@ NUMBERS = (
     ("engram.domain.recall.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
     (
         "engram.domain.recall.ranking.NEAR_NEIGHBOUR",
-        "what the tokens of an entry that is one relation away count",
+        "weight of the tokens of an entry one relation away",
     ),
-    ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
+    ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "weight of those two relations away"),
     (
         "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
-        "neighbours of one entry that are looked at, at each distance",
+        "most neighbours of an entry considered at each distance",
     ),
     (
         "engram.usecases.recall.search.FEW",
-        "rows that get a second look (48 in a store where entries name others), at least",
+        "fewest rows that are reranked (48 in a store whose entries name others)",
     ),
     (
         "engram.adapters.embed.table.STRETCH",
-        "tokens of the stretch of text that is compared with the question",
+        "length in tokens of the stretch compared with the question",
     ),
     (
         "engram.usecases.recall.rerank.MOST_MISSING",
@@ -75,16 +75,16 @@ NUMBERS = (
         "engram.usecases.recall.rerank.LONG",
         "length in tokens above which the correction of `missing` stops growing",
     ),
-    ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
+    ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on standing"),
     (
         "engram.domain.recall.ranking.PATH_GAIN",
-        "how much a file in common with the caller's lifts an entry, at most",
+        "the most that a file shared with the caller raises an entry",
     ),
-    ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
+    ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days in which memory strength halves, by type"),
     ("engram.domain.recall.ranking.KIND_PRIORITY", "what the type adds to standing"),
     ("engram.domain.text.passages.LONG", "characters above which a text gets several vectors"),
-    ("engram.domain.text.passages.PASSAGE", "characters of one passage, about"),
-    ("engram.domain.text.passages.MOST", "passages of one text, at most"),
+    ("engram.domain.text.passages.PASSAGE", "characters of one passage, approximately"),
+    ("engram.domain.text.passages.MOST", "most passages of one text"),
     (
         "engram.usecases.similarity.near_duplicates.NEAR",
         "cosine from which `record` reports an entry as similar",
@@ -183,14 +183,14 @@ def ranking() -> str:
     by_both, by_words = BY_BOTH, BY_WORDS
     for field, meaning in (
         ("strong", "evidence plus weighted lead from which the answer is strong"),
-        ("least", "evidence that a strong answer has at least"),
-        ("lead", "how much the lead weighs there"),
+        ("least", "least evidence of a strong answer"),
+        ("lead", "weight of the lead in that sum"),
         (
             "chance",
-            "the score that the two hits behind the best are taken to have where there are fewer, or less near ones",
+            "least score assumed for the two hits behind the best, also if there are none",
         ),
-        ("weak", "evidence from which there is an answer at all"),
-        ("shown", "evidence from which a hit is shown beside a better one"),
+        ("weak", "least evidence of any answer"),
+        ("shown", "least evidence of a hit shown beside a better one"),
     ):
         values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
         rows.append((f"`engram.domain.recall.ranking.Bounds.{field}`", values, meaning))

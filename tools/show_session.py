@@ -23,9 +23,9 @@ PAGE = ROOT.parent / "docs" / "what-the-agent-sees.md"
 _HEAD = """\
 # What the agent sees
 
-One session of Claude Code with Engram connected, as its model was sent it: written by `python tools/show_session.py`, with
+One session of Claude Code with Engram connected, as its model received it. Written by `python tools/show_session.py`, with
 [a program in place of the model](../tools/stand_in_model.py) that runs one failing command and then says what it learned.
-Engram's own text stands in full; of what the agent itself says (its instructions, its tools) only the kind and the length.
+Engram's text is given in full; the agent's own instructions and tools only by kind and length.
 """
 _ENGRAM = re.compile(
     r"<engram-lore>.*?</engram-lore>|Engram is this project's shared memory.*?(?=\n\n|</system-reminder>|\Z)",

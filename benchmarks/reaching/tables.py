@@ -29,26 +29,27 @@ _ANSWERABLE, _ALL = "all with an answer", "all"
 _INTRODUCTION = """\
 # What reaches the model
 
-Measured by `python benchmarks/reach.py` with real processes: each event is the JSON that Claude Code hands to its hooks; it goes to
-`engram hook … --agent claude-code` in a session of its own, and what the hook answers is judged. The store is
-[the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. What misses its target is bold.
+How often the right entry reaches an agent's model, measured by `python benchmarks/reach.py` with real processes: each event
+is the JSON that Claude Code passes to its hooks, sent to `engram hook … --agent claude-code` in a session of its own. The
+store is [the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. Figures that
+miss their target are bold.
 
-- **Right, whole**: an entry that answers the event reached the model with its whole text; of an entry of more than 1,200 characters
-  the sentence that has most words in common with the question, within 300 characters that follow one another. A line that
-  says that an entry above answers counts where that entry stood there whole.
-- **Precision**: of the entries that were put before the model, those that are right. **Tokens** are characters / 4.
-  **Lore text** is the share of the characters that stands so in an entry; the rest is frame.
-- `error` is an error message within what a test runner, a script or a build prints besides it; `path` an edit of a file, a command
-  that names it (right is every entry that names this file), or a prompt that does.
+- **Right, whole**: an entry that answers the event reached the model with its whole text. Of an entry of more than 1,200
+  characters, the sentence with most of the question's words is enough, within 300 consecutive characters. A line that
+  refers to an entry shown earlier counts if that entry was shown whole.
+- **Precision**: the share of right entries among those shown. **Tokens** are characters / 4. **Lore text** is the share of
+  the characters that come from an entry; the rest is frame.
+- `error` is an error message within other output of a test runner, a script or a build. `path` is an edit of a file, or a
+  command or a prompt that names it; every entry that names the file is right.
 
 ```sh
 python benchmarks/reach.py --sample 10 --parts hooks --json FILE   # quicker; every event is in the file
-python benchmarks/reach.py --notes FOLDER --write                  # your own notes as the store that knows nothing; this page
+python benchmarks/reach.py --notes FOLDER --write                  # your own notes as the unrelated store; writes this page
 python benchmarks/reach.py --config embedding.provider=onnx --config embedding.path=FOLDER
 ```
 
-Without notes, the store that knows nothing is made of docstrings of Python's standard library. Sessions with a brief are a
-quarter as many. Sessions leave nothing behind (`hooks.capture` is off), so that none answers an event of another.
+Without `--notes`, the unrelated store is made of docstrings of Python's standard library. A quarter of the events are
+repeated in sessions with a brief. Capture is off (`hooks.capture`), so that no session answers another's event.
 """
 
 
@@ -131,10 +132,10 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
     if "noise" in results:
         noise = results["noise"]
         parts += [
-            "## A store that knows nothing of the work",
+            "## An unrelated store",
             _STRANGER.format(**noise),
             _noise(noise["kinds"]),
-            "And at the start of a session there, with no entry about the files of the last commit:",
+            "At the start of a session there, with no entry about the files of the last commit:",
             _briefs(noise["brief"]),
         ]
     if "long" in results:
@@ -148,48 +149,48 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
 
 
 _EXPLAINED = {
-    FRESH: "Nothing was said in the session before the event.",
+    FRESH: "The event is the first of its session.",
     BRIEF: (
-        "The session began with the brief. *In context*: a right entry stands whole before the model, by the event or "
-        "by the brief."
+        "The session began with the brief. *In context*: a right entry is whole in the context, from the event or the brief."
     ),
     RESUMED: (
         "The session began with the brief, the event came, the session was resumed, and the same event came again. "
-        "*Whole or named*: of a right entry that stands there already a line that names it is enough; nothing is not. An edit "
-        "or a command about whose file everything stands there is told so once after the resume, not at every step."
+        "*Whole or named*: for a right entry that is in the context already, a line that names it is enough. Edits and "
+        "commands get such a line once after the resume, not every time."
     ),
 }
 _LIMITS = (
-    "*Ranked first*: of the prompts and errors of a kind those for which `engram query` puts a right entry first. No bound "
-    "brings more of them. What lies between is the price of silence where nothing answers: "
-    "[recall.md](recall.md#strong-weak-none) has what a looser bound would bring and cost."
+    "*Ranked first*: the share of prompts and errors for which `engram query` ranks a right entry first: no bound recalls more. "
+    "The difference is the price of silence if nothing answers; [recall.md](recall.md#strong-weak-none) says what looser bounds "
+    "would gain and cost."
 )
-_STRANGER = "The same events in a store of {store}: whatever comes is noise."
+_STRANGER = "The same events in an unrelated store, of {store}: everything shown is noise."
 _LONG = (
-    "Prompts about a section of a note in the same store: the note's title and the section's heading. *Whole*: the section's "
-    "first sentence reached the model, within 300 characters that follow one another."
+    "Prompts about a section of a note in the unrelated store: the note's title and the section's heading. *Whole*: the section's "
+    "first sentence reached the model, within 300 consecutive characters."
 )
 _PROMPTS = (
-    "[156 prompts](../benchmarks/prompts_dev/README.md) to an agent, about entries of the same store and about what none of them "
-    "knows: of one or two sentences, of three to five, and the short ones between sentences about how to work."
+    "[156 prompts](../benchmarks/prompts_dev/README.md) to an agent, some about entries of the development set, some that no entry "
+    "helps with: short (one or two sentences), long (three to five), and chatty (short, among sentences about how to work)."
 )
 _NEURAL = (
-    "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), which needs the extra of "
-    "that name: questions mapped, as by default, and read."
+    "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), with questions mapped (the "
+    "default) and read."
 )
 _NAMES = (
     "[65 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
-    "name one of them or several, in full, by an alias, by surname, in lower case; among them quiet turns, which thank, agree or "
-    "tell to go on, and are to bring nothing."
+    "name one or several of them: in full, by an alias, by surname, in lower case. Quiet turns thank, agree or ask to go on, and "
+    "should get nothing."
 )
 _TOOL = (
-    "`recall_query` at its defaults, by the official client: where `engram query -k 10` ranks a right entry 1 to 3, how often "
-    "one of them is whole in the answer. Claude Code shows its model the structured data, others the text."
+    "`recall_query` with its defaults, called by the official client. *Whole*: of the questions for which `engram query -k 10` "
+    "ranks a right entry 1 to 3, those whose answer has one of them whole. Claude Code shows its model the structured data, "
+    "others the text."
 )
 _DENSE = (
     "Stores about one subject each (`benchmarks/dense_sets.py`): options of git, asked as `git COMMAND -h` describes them, and "
     "docstrings of Python's standard library, asked by their first sentence, which is left out of the entry. "
-    "One in four of the entries asked about is taken out of the store. A store of 200 is drawn four times."
+    "One in four of these entries is left out of the store. Stores of 200 are drawn four times."
 )
 
 
@@ -227,12 +228,12 @@ def _names(one: Mapping[str, int]) -> str:
         "quiet turn": (one["quiet"], f"{_in_percent(one['disturbed'], one['quiet'])} disturbed", "≤ 5 %"),
         "all": (
             one["one"] + one["several"] + one["quiet"],
-            f"{_in_percent(one['right'], one['shown'])} of what came is right",
+            f"{_in_percent(one['right'], one['shown'])} of the entries shown are right",
             "≥ 90 %",
         ),
     }
     rows = [f"| {name} | {count} | {what} | {target} |" for name, (count, what, target) in shown.items()]
-    return "\n".join(["| Prompt | prompts | came of it | target |", "|---|---:|---:|---:|", *rows])
+    return "\n".join(["| Prompt | prompts | result | target |", "|---|---:|---:|---:|", *rows])
 
 
 def _prompts(measured: Iterable[Mapping[str, Any]]) -> str:
@@ -243,7 +244,15 @@ def _prompts(measured: Iterable[Mapping[str, Any]]) -> str:
         ]
         for one in measured
     ]  # fmt: skip
-    head = ["Prompt", "an entry helps", "right, whole", "entries", "precision", "none helps", "anything"]
+    head = [
+        "Prompt",
+        "an entry helps",
+        "right, whole",
+        "entries",
+        "precision",
+        "no entry helps",
+        "anything shown",
+    ]
     return _table([head, *rows])
 
 
@@ -263,7 +272,7 @@ def _kinds(
         BRIEF: ["in context"],
         RESUMED: ["in context"],
     }[way]
-    rest = ["in part only", "anything", "entries", "precision", "tokens each time", "lore text"]
+    rest = ["in part only", "anything shown", "entries", "precision", "tokens each time", "lore text"]
     rows = [["Event", "events", reached, *around, *rest]]
     for kind, one in figures.items():
         nothing_right = kind == UNANSWERABLE
@@ -286,7 +295,7 @@ def _kinds(
     last = list(figures.values())[-1]
     said = (
         f"A hook process took {last['wall_p50_ms']:.0f} ms (median, two at a time); {_percent(last['too_late'])} took longer"
-        f" than the {DEADLINE_MS} ms after which a hook gives up, which here it did not."
+        f" than {DEADLINE_MS} ms, the time limit of a hook, which was off."
     )
     return f"{_table(rows)}\n\n{said}"
 
@@ -309,7 +318,7 @@ def _briefs(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _noise(figures: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [["Event", "events", "anything", "entries", "tokens each time", "tokens an event"]]
+    rows = [["Event", "events", "anything shown", "entries", "tokens each time", "tokens an event"]]
     for kind, one in figures.items():
         any_ = _percent(one["injected"])
         if kind == _ALL:
@@ -350,7 +359,7 @@ def _tools(one: Mapping[str, float]) -> str:
         f"`tools/list`: {one['tools']:.0f} tools, {one['tokens']:,.0f} tokens, "
         f"{one['tokens_without_output_schema']:,.0f} without output schemas. From the start of the server until "
         f"`initialize` and `tools/list` are answered: {one['started_wall_ms']:.0f} ms "
-        f"({one['started_cpu_ms']:.0f} CPU-ms), {times:.0f} times a Python that does nothing "
+        f"({one['started_cpu_ms']:.0f} CPU-ms), {times:.0f} times the start of Python "
         f"({one['bare_wall_ms']:.0f} ms)."
     )
 

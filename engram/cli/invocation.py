@@ -67,7 +67,7 @@ class Call:
         if self.arguments.yes:
             return True
         if not self.is_interactive:
-            raise UsageError(f"{question} There is no terminal to ask at.", "Add --yes to go ahead.")
+            raise UsageError(f"Cannot ask without a terminal: {question}", "Add --yes to answer yes.")
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
     def leave_store(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.query import Recalled
 
 
-WAITS = "It is pending, and not recalled until you let it in (engram review): {}."
+WAITS = "It is pending: not recalled until you accept it (engram review), because {}."
 _WIDEST, _WIDE, _NARROW = 132, 110, 70
 _WHO = 14  # columns of a name
 _SHORT_ID = 14  # all of the time and 20 of the random bits

@@ -1,4 +1,4 @@
-"""Scopes: the stores seen from where somebody stands, by name, and what the settings say of each.
+"""Scopes: the stores visible from a folder, by name, with their settings.
 
 A session's lore is local and passes; a project's is the team's of one repository; a user's is one person's; each
 further scope is a team's store, known by a name and an address in the user's own settings.

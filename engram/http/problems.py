@@ -82,7 +82,7 @@ def of_shape(error: ValidationError, at: str = "") -> ProblemError:
     reasons = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
     return ProblemError(
         422,
-        errors.ValidationError(where[0]["field"], f"The request is not as it should be: {reasons}."),
+        errors.ValidationError(where[0]["field"], f"The request is invalid: {reasons}."),
         where=where,
     )
 

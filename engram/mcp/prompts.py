@@ -38,7 +38,7 @@ async def recall(
         answered = present.without_stragglers(engram.query(task, categories=category or (), tags=tag or ()))
         fitted = present.frame_answer(engram, answered, task)
         known = present.as_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
-        return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
+        return f"{known}\n\nTask: {task}\n\nAfterwards, judge the entries by their refs with recall_feedback."
 
     return await _prompt(work)
 

@@ -1,1 +1,1 @@
-"""What Engram does, a room for each subject; front ends only translate to and from it."""
+"""The use cases, a room for each subject; front ends only translate to and from them."""

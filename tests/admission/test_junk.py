@@ -9,8 +9,8 @@ from engram.domain.admission.junk import why_junk
 SHORT = "it is too short to say anything"
 GREETING = "it is a greeting or a word of agreement"
 QUESTION = "it is a question, not an answer"
-LOG = "it is a piece of a log"
-CODE = "it is code and says nothing about it"
+LOG = "it is an excerpt of a log"
+CODE = "it is code without an explanation"
 ENTRY = "2026-01-01 12:00:00 it went on"
 
 
@@ -70,6 +70,6 @@ def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
     log = (
         "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
     )
-    assert why_junk(log) == "it is a piece of a log"
+    assert why_junk(log) == "it is an excerpt of a log"
     assert not why_junk(f"The worker dies without its lock:\n{log}")
     assert not why_junk("ERROR 1045 means that the password is wrong.")

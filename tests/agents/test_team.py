@@ -125,7 +125,7 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         assert [one["text"] for one in found["lore"]] == [QUEUE]
         assert (await client.call_tool("search", {"agents": ["nobody"]})).structured_content[
             "notice"
-        ] == "No lore fits."
+        ] == "No entry matches."
         assert "is not a date" in await refused(client, "search", since="soon")
         assert "lower-case" in await refused(client, "register_agent", id="A b")
         assert text(await client.call_tool("get_context", {"topic": "queue"})).startswith(NOTICE)
@@ -145,7 +145,7 @@ def test_people_use_the_commands(tmp_path: Path) -> None:
         "Retries are left."
         in ok("team", "context", "queue", "--agent", "bob", cwd=root, ENGRAM_AGENT="bob").out
     )
-    assert "Nothing is handed over." in ok("team", "handoffs", cwd=root).out
+    assert "There are no handoffs." in ok("team", "handoffs", cwd=root).out
     assert "Began" in ok("team", "summary", "Looked", "around.", cwd=root).out
     assert "Went on" in ok("team", "summary", "-", cwd=root, stdin=b"Looked around again.").out
     assert "1 observation waits" in ok("team", "observe", "The broker seems slow on Mondays.", cwd=root).out

@@ -124,7 +124,7 @@ def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         2 entries
     """)
     assert shown(root, "list", "--limit", "1").endswith("\n1 of 2 entries; --limit N or --all shows more")
-    assert shown(root, "list", "--tag", "none") == "No lore fits."
+    assert shown(root, "list", "--tag", "none") == "No entry matches."
     for width in (40, 60, 80, 100, 110, 200):
         monkeypatch.setattr(Output, "width", width)
         lines = ok("list", cwd=root).out.splitlines()[:2]

@@ -24,7 +24,7 @@ def test_a_folder_without_a_whole_model_is_an_error_that_names_the_files(
     if missing:
         (write_model(tmp_path) / missing).unlink()
     with pytest.raises(
-        EmbeddingError, match=r"holds no model2vec model: model\.safetensors, tokenizer\.json"
+        EmbeddingError, match=r"is not a model2vec model: it needs model\.safetensors, tokenizer\.json"
     ):
         opened(tmp_path)
 

@@ -292,7 +292,7 @@ def test_pending_journal_operations_are_committed_first(tmp_path: Path) -> None:
         assert [path.name[-29:-3] for path in lore_files(root)] == [kept.lore.id]
         assert store.redo().operations == (f"record: {COLOUR}",)
         assert len(lore_files(root)) == 2
-        with pytest.raises(NotFoundError, match="Only 2 can be undone"):
+        with pytest.raises(NotFoundError, match="Only 2 operations can be undone"):
             store.undo(5)
 
 

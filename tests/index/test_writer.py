@@ -317,7 +317,7 @@ def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: G
     folder = Path(generation.folder, "words")
     [name, *_] = sorted(path.name for path in folder.glob("*.store"))
     os.truncate(folder / name, 1)
-    with pytest.raises(DamagedIndexError, match=rf"^words/{name} has another size than when it was written"):
+    with pytest.raises(DamagedIndexError, match=rf"^words/{name} has another size than the index recorded"):
         generation.words  # noqa: B018
     (folder / name).unlink()
     with pytest.raises(DamagedIndexError, match="another size"):

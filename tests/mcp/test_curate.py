@@ -75,7 +75,7 @@ async def test_a_person_is_asked_with_what_would_be_done(
         twins(engram)
     async with inside(root, era, sets=SETS, elicitation_callback=person) as client:
         done = await ok(client, "reflect_and_consolidate", dry_run=False)
-    assert asked == ["Tidy the shared memory up: merge 1 (equivalent entries become one)?"]
+    assert asked == ["Tidy up the shared memory: merge 1 (equivalent entries become one)?"]
     assert done["applied"] is (action == "accept")
     assert len(lore_files(root)) == left
 
@@ -96,7 +96,7 @@ async def test_a_plan_that_is_another_by_then_is_asked_about_anew(root: Path) ->
     async with inside(root, "auto", sets=SETS, elicitation_callback=person) as client:
         done = await ok(client, "reflect_and_consolidate", dry_run=False)
     assert [question.split(" (")[0] for question in asked] == [
-        "Tidy the shared memory up: merge 1", "Tidy the shared memory up: merge 2"
+        "Tidy up the shared memory: merge 1", "Tidy up the shared memory: merge 2"
     ]  # fmt: skip
     assert done["counts"] == {"merge": 2}
 

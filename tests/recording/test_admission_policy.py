@@ -46,7 +46,7 @@ def test_what_an_agent_says_anew_waits_where_agents_are_held(root: Path) -> None
         assert bot.patch(ID, {"tags": ["a"], "files": ["x.py"], "pinned": True}).pending == ""
         assert (status(bot), bot.query(QUEUE).lore[0].lore.id) == ("active", ID)
         told = bot.patch(ID, {"content": TIDES})
-        assert (told.lore.status, told.pending) == ("pending", "what agents record waits for review here")
+        assert (told.lore.status, told.pending) == ("pending", "entries by agents wait for review here")
         assert bot.query(TIDES).lore == ()
         assert bot.patch(ID, {"status": "active"}).lore.status == "pending", "an agent lets nothing in"
         assert bot.put(ID, QUEUE, category="fact", status="active").pending == told.pending
@@ -106,7 +106,7 @@ def test_a_summary_that_is_said_again_passes_it_too(root: Path) -> None:
     with opened(root, agent="bot", clock=Clock()) as bot:
         told = bot.summarize("Looked at tides.")
         assert (told.new, told.lore.status, told.pending) == (
-            False, "pending", "what agents record waits for review here",
+            False, "pending", "entries by agents wait for review here",
         )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ async def test_http_mcp_and_the_command_line_say_why_it_waits(root: Path) -> Non
         told = (await asked(client, "PATCH", f"/lore/{ID}", {"content": TIDES})).json()
         assert (told["lore"]["status"], told["pending"]) == (
             "pending",
-            "what agents record waits for review here",
+            "entries by agents wait for review here",
         )
         body = {"content": QUEUE, "category": "FACT", "status": "active"}
         assert (await asked(client, "PUT", f"/lore/{ID}", body)).json()["pending"] == told["pending"]
@@ -126,9 +126,9 @@ async def test_http_mcp_and_the_command_line_say_why_it_waits(root: Path) -> Non
         person.patch(ID, {"status": "active"})
     async with inside(root, sets=("curate",)) as mcp:
         told = await ok(mcp, "update_memory", memory_id=ID, content=TIDES)
-        assert (told["status"], told["pending"]) == ("pending", "what agents record waits for review here")
+        assert (told["status"], told["pending"]) == ("pending", "entries by agents wait for review here")
     assert cli("edit", ID, "--status", "active", "--content", JUNK, cwd=root).out.splitlines()[1] == (
-        "It is pending, and not recalled until you let it in (engram review): it is a greeting or a word of agreement."
+        "It is pending: not recalled until you accept it (engram review), because it is a greeting or a word of agreement."
     )
 
 
@@ -189,7 +189,7 @@ def test_what_waits_for_review_is_let_in_by_a_person_who_records_it_and_by_no_ag
     (root / ".engram.toml").write_text(HELD)
     with opened(root, agent="bot") as bot:
         first = bot.record(NEEDED, category="fact")
-        assert (first.lore.status, first.why) == ("pending", "what agents record waits for review here")
+        assert (first.lore.status, first.why) == ("pending", "entries by agents wait for review here")
         again = bot.record(NEEDED, category="fact")
         assert (again.status, again.lore.id, again.lore.status, again.was) == (
             "known",

@@ -113,7 +113,7 @@ def test_an_own_text_and_an_agent_on_the_command_line(tmp_path: Path) -> None:
     plain(tmp_path)
     ok("record", QUEUE, "-c", "fact", "--status", "pending", "--agent", "codex", cwd=tmp_path)
     ok("record", TIDES, "-c", "fact", "--status", "pending", "--agent", "other", cwd=tmp_path)
-    assert "Nothing that fits waits for you." in ok("review", "--agent", "nobody", cwd=tmp_path).out
+    assert "Nothing that matches waits for you." in ok("review", "--agent", "nobody", cwd=tmp_path).out
     found = ok("review", "--agent", "codex", "--json", cwd=tmp_path).json
     assert [item["agent"] for item in found["items"]] == ["codex"]
     name = found["items"][0]["id"]

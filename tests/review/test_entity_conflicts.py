@@ -147,7 +147,7 @@ def test_each_field_of_the_other_version_can_be_taken() -> None:
 def test_the_command_line_decides_about_an_entity(store: Engram) -> None:
     root = store.store.places.root
     listed = ok("review", cwd=root).out
-    assert ok("review", "--category", "fact", cwd=root).out == "Nothing that fits waits for you.\n"
+    assert ok("review", "--category", "fact", cwd=root).out == "Nothing that matches waits for you.\n"
     assert "Two clones changed its name concurrently." in listed
     assert "lore/entities/queue.md · proposed: accept" in listed
     done = ok("review", "take", "--kind", "entity", "--all", "--yes", "--json", cwd=root).json["decided"][0]

@@ -220,7 +220,9 @@ class Document:
             if opening == "{":
                 key = self._key()
                 if key in keys:
-                    raise CannotEditError(f"the key {key[:40]!r} stands twice in line {self._line(at)}")
+                    raise CannotEditError(
+                        f"the key {key[:40]!r} occurs twice, the second time in line {self._line(at)}"
+                    )
                 keys.add(key)
             node = self._value(depth + 1)
             comma = self._next()[1] if self._peek() == "," else -1

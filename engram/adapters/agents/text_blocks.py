@@ -53,7 +53,7 @@ def without_table(text: str, name: str) -> str:
         holder = inner
     del holder[last]
     if _without_empty(_toml(after)) != _without_empty(expected):
-        raise CannotEditError(f"[{name}] cannot be taken out of it without touching something else")
+        raise CannotEditError(f"[{name}] cannot be removed from it without changing something else")
     return after
 
 
@@ -126,7 +126,7 @@ def _toml_changed(text: str, name: str, values: Mapping[str, object]) -> str:
                 table[key] = value
         return str(tomlkit.dumps(document))
     except (TOMLKitError, KeyError, TypeError) as error:
-        raise CannotEditError(f"it is not TOML that can be changed: {str(error)[:120]}") from None
+        raise CannotEditError(f"its TOML cannot be edited: {str(error)[:120]}") from None
 
 
 def _toml_value(value: object) -> str:
@@ -155,7 +155,7 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
         text = without_yaml(text, section, name)
         found = {key: value for key, value in found.items() if key != name}
     if not found and section in _yaml(text):
-        raise CannotEditError(f"{section} is empty: take that line away first")
+        raise CannotEditError(f"{section} is empty: remove that line first")
     if not found:
         head = _end_with_blank_line(text, blank=False)
         after = head + _yaml_lines([f"{section}:"], "  ", name, values, _line_end(text))
@@ -189,7 +189,7 @@ def without_yaml(text: str, section: str, name: str) -> str:
         after = re.sub(rf"^{re.escape(section)}:[ \t]*(?:\r?\n|\Z)", "", after, count=1, flags=re.MULTILINE)
     expected = {**whole, section: rest} if rest else {k: v for k, v in whole.items() if k != section}
     if _yaml(after) != expected:
-        raise CannotEditError(f"{name} cannot be taken out of {section} without touching something else")
+        raise CannotEditError(f"{name} cannot be removed from {section} without changing something else")
     return after
 
 
@@ -258,7 +258,7 @@ def without_block(text: str) -> str:
 def _check_markers(text: str) -> None:
     both = text.count(BEGIN), text.count(END)
     if both not in ((0, 0), (1, 1)) or text.find(BEGIN) > text.find(END):
-        raise CannotEditError(f"its markers {BEGIN} and {END} do not fit together")
+        raise CannotEditError(f"its markers {BEGIN} and {END} do not match")
 
 
 def _end_with_blank_line(text: str, *, blank: bool = True) -> str:

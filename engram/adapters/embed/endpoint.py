@@ -70,7 +70,7 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise EmbeddingError(
             f"embedding.url would send lore to {host} unencrypted.",
-            "Use https; http is for this machine alone.",
+            "Use https; http is only allowed to this machine.",
         )
     if not endpoint.model.strip():
         raise EmbeddingError(
@@ -164,7 +164,7 @@ def _check_key(key: str) -> str:
     """Return the key if a header can hold it. Raises EmbeddingError."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EmbeddingError(
-            "The key of the embedding endpoint contains characters that no key has.",
+            "The key of the embedding endpoint contains characters that a key cannot have.",
             f"Check {KEY_VARIABLE} or embedding.key.",
         )
     return key

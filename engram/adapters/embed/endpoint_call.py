@@ -85,7 +85,7 @@ def _read(answer: Any, deadline: float) -> bytes:
 def _unreachable_error(url: str, why: str) -> RefusalError:
     return RefusalError(
         f"The embedding endpoint {url} cannot be reached: {why[:_MAX_REASON]}.",
-        "It is tried again in a while; `engram reindex` tries now.",
+        "Engram tries again later; `engram reindex` tries now.",
         passes=True,
     )
 

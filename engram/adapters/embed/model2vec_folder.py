@@ -51,7 +51,7 @@ def find_model(folder: str) -> FoundModel:
             file = read_header(model)
             return FoundModel(folder_identity(file, tokenizer), table_dimensions(file, tensor))
     raise EmbeddingError(
-        f"The folder {folder} holds no model2vec model: {MODEL_FILE}, {TOKENIZER_FILE} and config.json belong to one.",
+        f"The folder {folder} is not a model2vec model: it needs {MODEL_FILE}, {TOKENIZER_FILE} and config.json.",
         HINT,
     )
 
@@ -107,4 +107,4 @@ def _check(folder: str, loaded: Loaded, tokens: int, mapping: NDArray[np.intp] |
     elif loaded.weights is not None and loaded.weights.shape != (tokens,):
         wrong = f"its 'weights' do not fit its {tokens} words"
     if wrong:
-        raise EmbeddingError(f"The model in {folder} does not fit together: {wrong}.", HINT)
+        raise EmbeddingError(f"The model in {folder} is inconsistent: {wrong}.", HINT)

@@ -41,7 +41,7 @@ class MeasuredEmbedder(EncodedEmbedder):
         self._bundled = bundled
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, (dimensions,), longer than 1. Raises EmbeddingError."""
+        """Return the vector of a question, (dimensions,), of a length above 1. Raises EmbeddingError."""
         question: NDArray[np.float32] = self._one(text) * numpy_module().float32(READ_GAIN)
         return question
 

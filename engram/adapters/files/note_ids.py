@@ -1,4 +1,4 @@
-"""Where notes without an id were first seen, as far as that is not where they are: what keeps their ids through renames.
+"""The first paths of notes without an id that were renamed since, which keep their ids the same.
 
 One small file for each renamed note, named by a digest of its path: two clones that rename different notes add different
 files, and two that rename one alike add the same, so that git merges them without a driver or a conflict, wherever it runs.

@@ -1,4 +1,4 @@
-"""Notifications by the system of which files of the lore folder changed, instead of a look at each (Linux: inotify).
+"""Notifications from the system about changed files in the lore folder, instead of checking each (Linux: inotify).
 
 The kernel queues an event before the call that changed the file returns, so whoever asks afterwards knows.
 Not reported: writes through shared memory, and what another machine does on a network file system.

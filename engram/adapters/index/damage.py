@@ -61,7 +61,7 @@ def damage_noticed() -> Iterator[None]:
 
 
 def _of_files(error: OSError) -> StoreError:
-    """Return the error for a file that is missing, is a folder, or may not be read: then another index has to be made."""
+    """Return the error for a file that is missing, a folder, or unreadable, which requires a rebuild of the index."""
     name = error.filename
     if isinstance(error, FileNotFoundError):
         return DamagedIndexError(f"missing: {name}")

@@ -40,7 +40,7 @@ def all_lore(catalog: Catalog, now: float) -> list[LoreRow]:
 
 
 def own_names(catalog: Catalog) -> dict[int, tuple[str, ...]]:
-    """Return the names of notes besides their titles and the ways to their files, by row."""
+    """Return the names of notes other than titles and paths, by row."""
     found: dict[int, tuple[str, ...]] = {}
     for row, name in catalog.connection.execute("SELECT row, name FROM row_names ORDER BY row, name"):
         found[row] = (*found.get(row, ()), name)

@@ -1,1 +1,1 @@
-"""What is private to this clone and never in git: sessions and their refs, own votes, the activity log."""
+"""State private to this clone, never in git: sessions and their refs, own votes, the activity log."""

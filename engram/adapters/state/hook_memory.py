@@ -81,7 +81,7 @@ class HookMemory:
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether the next process will know of these marks."""
+        """Return whether these marks are durable, so that the next process sees them."""
         self._run("SELECT 1")
         return self._state.is_on_disk
 

@@ -14,7 +14,7 @@ _ORDER = (HELPFUL, INCORRECT, NOT_RELEVANT)  # in which an entry of the live rec
 
 
 class Judgement(NamedTuple):
-    """What a session said of an entry, and when (Unix seconds); its number in the live record (0: it is not in there)."""
+    """A session's judgement of an entry, its time (Unix seconds), and its number in the activity log (0: none)."""
 
     at: float
     session: str

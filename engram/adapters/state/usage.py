@@ -1,4 +1,4 @@
-"""What the live record and the feedback of this clone tell of each entry, and which questions were asked."""
+"""Usage of each entry by the activity log and feedback of this clone, and the questions asked."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What may enter or leave a store: secrets, junk, unsafe paths, trust, permissions."""
+"""Rules of what may enter or leave a store: secrets, junk, unsafe paths, trust, permissions."""

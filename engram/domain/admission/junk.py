@@ -40,9 +40,9 @@ def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
     if _QUESTION.fullmatch(text):
         return "it is a question, not an answer"
     if _of_a_log([line for line in text.split("\n") if line.strip()]):
-        return "it is a piece of a log"
+        return "it is an excerpt of a log"
     if _only_code(text):
-        return "it is code and says nothing about it"
+        return "it is code without an explanation"
     return ""
 
 

@@ -1,1 +1,1 @@
-"""What coding agents get and give: text made safe for a prompt, and what is learned from their sessions."""
+"""Coding agents: text made safe for a prompt, and lessons from their sessions."""

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LEAD = "Found out by an earlier session; a person can confirm it by `engram review`:"
+LEAD = "Captured in an earlier session; a person can confirm it with `engram review`:"
 
 
 class CapturedNote(NamedTuple):

@@ -1,1 +1,1 @@
-"""What an entry is: fields, categories, ids, times, confidence and its decay."""
+"""Entries: fields, categories, ids, times, confidence and its decay."""

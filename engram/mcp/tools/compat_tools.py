@@ -137,7 +137,7 @@ async def compat_search(
             scope=scope,
             limit=limit,
         )
-        return present.present_entries(engram, found, found.notes, "No lore fits.", text)
+        return present.present_entries(engram, found, found.notes, "No entry matches.", text)
 
     return await use(work)
 
@@ -296,7 +296,7 @@ def _answer_to(engram: Engram, query: str) -> list[str]:
             return list(entry.ids)
     raise NotFoundError(
         "No query of this session with these words had an answer.",
-        "Say the words of the query, or refs (L1).",
+        "Give the words of the query, or refs (L1).",
     )
 
 

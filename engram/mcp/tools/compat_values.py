@@ -48,7 +48,7 @@ def span(value: object) -> tuple[str, str]:
         return _moment(begin), _moment(end)
     if value in (None, ""):
         return "", ""
-    raise UsageError("That is not a span of time.", _SPAN)
+    raise UsageError("That is not a time range.", _SPAN)
 
 
 _SPAN = 'For example {"start": "2026-11-01", "end": "2026-11-30"}.'
@@ -60,7 +60,7 @@ def _moment(value: object) -> str:
         try:
             return times.render(datetime.fromtimestamp(seconds, UTC))
         except (ValueError, OverflowError, OSError):
-            raise UsageError(f"{value} is not a moment.", _SPAN) from None
+            raise UsageError(f"{value} is not a time.", _SPAN) from None
     return "" if value is None else str(value)
 
 

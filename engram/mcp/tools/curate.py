@@ -38,7 +38,7 @@ async def _ask_to_tidy(
 ) -> Agreement | Elicit[Agreement] | None:
     def question(engram: Engram) -> str:
         what = curation.would(engram.consolidate(kinds=kinds, skip=skip))
-        return what and f"Tidy the shared memory up: {what}?"
+        return what and f"Tidy up the shared memory: {what}?"
 
     return await agreement(question, ctx, is_given=confirm or dry_run)
 

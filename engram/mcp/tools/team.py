@@ -162,7 +162,9 @@ async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
 
     def work(engram: Engram) -> CallToolResult:
         found = engram.search(**given)
-        return present.present_entries(engram, found, found.notes, "No lore fits.", given.get("text") or "")
+        return present.present_entries(
+            engram, found, found.notes, "No entry matches.", given.get("text") or ""
+        )
 
     return await use(work)
 

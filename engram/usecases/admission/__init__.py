@@ -1,1 +1,1 @@
-"""What may come in or go out: lore that arrives from elsewhere, secrets that would leave."""
+"""Checks of incoming and outgoing lore: quarantine, secrets."""

@@ -1,1 +1,1 @@
-"""What coding agents get and give: briefs, automatic recall, captured sessions, connections."""
+"""Coding agents: briefs, automatic recall, captured sessions, connections."""

@@ -154,7 +154,7 @@ def _sections(
 
 
 def _frame_entries(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
-    """Lore with their scopes, as they are shown: with refs, or they would not be found again, and with tiers."""
+    """Return entries with their scopes as they are shown: with tiers, and with refs, by which they are found again."""
     if not found:
         return ()
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}

@@ -1,4 +1,4 @@
-"""Lines in the activity log for hooks that failed: their agents are told nothing of it."""
+"""Failed hooks, logged in the activity log, since their agents are not told."""
 
 from __future__ import annotations
 

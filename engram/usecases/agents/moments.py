@@ -1,4 +1,4 @@
-"""Entries whose moment an event is: brought whole, once a session, before what is found by words.
+"""Entries with a moment that an event matches: shown whole, once a session, before search results.
 
 Moments are stated in the files of entries (`when:`), or were learned in this clone; captured entries have learned ones.
 """

@@ -47,7 +47,7 @@ class Skill(NamedTuple):
 
 
 def skills(store: Store) -> list[Skill]:
-    """Return the active skills of this store, those first that went well most often. Raises StoreError."""
+    """Return the active skills of this store, the most successful first. Raises StoreError."""
     shown = list_lore(store, limit=None, status=ACTIVE, tags=(TAG,)).lore
     records = _records(store)
     found = [

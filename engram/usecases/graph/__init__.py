@@ -1,1 +1,1 @@
-"""Entities, agents' profiles and links: what entries are about and how that is related."""
+"""Entities, agents' profiles, and links between entries."""

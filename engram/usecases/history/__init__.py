@@ -1,1 +1,1 @@
-"""What happened to entries, from git; taking it back."""
+"""The history of entries, from git; undo."""

@@ -296,7 +296,9 @@ def _subject(targets: Sequence[OwnCommit]) -> str:
 
 
 def _too_few_error(count: int) -> NotFoundError:
-    message = f"Only {count} can be undone." if count else "There is nothing to undo."
+    from engram.domain.text.counted_nouns import counted
+
+    message = f"Only {counted(count, 'operation')} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
         message, "`engram log` lists the operations; `engram restore LORE --at REV` goes back further."
     )

@@ -1,1 +1,1 @@
-"""Judgements of entries: the ledger of this clone, those of others, and what they add up to."""
+"""Judgements of entries: the ledger of this clone, those of others, and their sums."""

@@ -22,9 +22,10 @@ MESSAGE = "Erase judgements\n"
 
 
 def erase(store: Store, ids: Collection[str]) -> int:
-    """Erase what these sources said, and these lines; no clone that syncs reads or restores them. Return how many ids are new.
+    """Erase the judgements of these sources, and these lines; no clone that syncs reads or restores them.
 
-    Raises UsageError for what is no id and outside git, NotFoundError where nothing was judged yet, GitError, StoreError.
+    Returns how many ids are new. Raises UsageError for a wrong id and outside git, NotFoundError if there are no judgements
+    yet, GitError, StoreError.
     """
     for one in ids:
         if not ulid.is_valid(one):

@@ -1,1 +1,1 @@
-"""From a name or a filter to entries."""
+"""Find entries by name or filter."""

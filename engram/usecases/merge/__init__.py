@@ -1,1 +1,1 @@
-"""Several versions become one: of an entry, of a tree, of two commits; and the git merge driver."""
+"""Merge versions of an entry, trees and commits; the git merge driver."""

@@ -1,4 +1,4 @@
-"""Keeping a repository's lore on a branch of its own: begin it, take it from a remote, and bring back its hidden work tree."""
+"""Keep a repository's lore on a branch of its own: create it, fetch it from a remote, restore its hidden work tree."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _on_branch(
 
 
 def _check_no_branch(root: str) -> None:
-    """A store in the work tree of a repository that has one on its branch would hide that."""
+    """Refuse a store in the work tree if the repository has one on its branch, which it would hide."""
     if _has_branch(root):
         raise StoreError(
             f"This repository keeps its lore on the branch {lore_branch.BRANCH}.",

@@ -1,4 +1,4 @@
-"""How near passages come to a question, by a model that costs little: the one that the answer was found with, or its stand-in."""
+"""Similarity of passages to a question, by a cheap model: the one that found the answer, or its substitute."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
-_OF_AGENTS = "what agents record waits for review here"
+_OF_AGENTS = "entries by agents wait for review here"
 _TRUSTED = ("trusted", "authoritative")
 
 
@@ -85,7 +85,7 @@ def _waits(store: Store, agent: str) -> bool:
 
 
 def _junk(store: Store, content: str) -> str:
-    """Return why a text is no lore, where that matters here. Raises ValidationError where the settings refuse it."""
+    """Return why a text is junk, if the settings hold junk. Raises ValidationError if they refuse it."""
     wanted = store.settings.text("review.junk")
     reason = why_junk(content) if wanted != ACTIVE else ""
     if reason and wanted == "refuse":

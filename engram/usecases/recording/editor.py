@@ -59,7 +59,7 @@ def edit_text(before: bytes) -> bytes:
 
 
 def keep_if_refused(text: bytes, take: Callable[[], T]) -> T:
-    """Return what `take` makes of a text that a person typed; where it is refused, the error says in which file the text is."""
+    """Return the result of `take` on a text that a person typed; if it is refused, the error names the file that keeps the text."""
     try:
         return take()
     except EngramError as error:

@@ -1,1 +1,1 @@
-"""What waits for a person, and what a person decided; checks before entries are let in."""
+"""The review queue and its decisions; checks before entries are admitted."""

@@ -1,4 +1,4 @@
-"""Review a proposal entry by entry: what it changes, what was decided about each, and bringing that into the branch of lore.
+"""Review a proposal entry by entry: its changes, the decisions, and their merge into the branch of lore.
 
 Decisions are noted privately until all are made, so that each can be changed. `finish` writes them as one commit upon the
 proposal, which takes the rejected entries out again and has the reasons, pushes it, and merges it like any other commit of a

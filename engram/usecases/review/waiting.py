@@ -1,4 +1,4 @@
-"""How many items of each kind waited at the last look at the queue, so that a count need not look again."""
+"""The number of review items by kind when the queue was last computed, so that showing it need not compute it again."""
 
 from __future__ import annotations
 

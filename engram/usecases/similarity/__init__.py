@@ -1,1 +1,1 @@
-"""Which entries say the same, nearly the same, or the opposite."""
+"""Find entries that say the same, nearly the same, or the opposite."""

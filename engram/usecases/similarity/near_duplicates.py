@@ -1,4 +1,4 @@
-"""Entries that say what a new text says, or nearly the same: a look that does not update the index.
+"""Find entries that say the same as a new text, or nearly the same, without updating the index.
 
 The same: equal texts, looked up by a number in the catalog, or the same words, numbers, names and negations. What was written
 since the index was last updated is found by its file's name, which begins with the slug of the title.

@@ -1,6 +1,6 @@
-"""What judgements make of many entries, for an index that is built anew: read some hundreds at a time, and kept for the next.
+"""Tallies of the judgements of many entries, for a rebuild of the index: read some hundreds at a time, and cached.
 
-What is kept of an entry holds while nothing more is said of it, its words are the same, and so is whom this clone believes.
+A cached tally is valid while the entry has no new judgement, its text is unchanged, and so are the sources this clone trusts.
 """
 
 from __future__ import annotations

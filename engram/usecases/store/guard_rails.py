@@ -1,4 +1,4 @@
-"""Whether the store lets the caller do something: the guard rails of `team.members` and `team.policies`."""
+"""The guard rails of `team.members` and `team.policies`: whether the store permits the caller an action."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]
 def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
     """Give these lines ids that are later than all before, and write them. Raises StoreError.
 
-    Each id but the first is the one after the id before it: so what was said together can be taken back together.
+    The ids are consecutive, so that lines appended together can be retracted together.
     """
     made: list[Judgement] = []
 

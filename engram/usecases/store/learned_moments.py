@@ -1,4 +1,4 @@
-"""Moments of entries that this clone learned: from the session that captured one, and from where one was found helpful."""
+"""Moments that this clone learned for entries: from the session that captured an entry, and from events at which it helped."""
 
 from __future__ import annotations
 

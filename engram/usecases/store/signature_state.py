@@ -1,4 +1,4 @@
-"""The signatures of commits, looked at once: never during a query, but when lore comes in and when a person asks."""
+"""The signatures of commits, each checked once: when lore is pulled or a person asks, never during a query."""
 
 from __future__ import annotations
 

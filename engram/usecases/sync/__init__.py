@@ -1,1 +1,1 @@
-"""This clone and its remote become equal."""
+"""Synchronize this clone with its remote."""

@@ -206,7 +206,7 @@ def proposed_paths(repo: Repository, theirs: str | None, tip: str) -> list[str]:
 
 
 def _facts(repo: Repository, theirs: str | None, tip: str, name: str) -> tuple[str, str, int]:
-    """Return the title of a proposal, who made it, and when (Unix seconds): as its last commit that names it says."""
+    """Return the title, author and time (Unix seconds) of a proposal, from the last commit that names it."""
     found = with_value(repo, tip, theirs or "", PROPOSAL, name)
     named = next((one for one in found if one.subject.startswith(PROPOSED)), None)
     if named is None:  # a branch that somebody made by hand

@@ -1,4 +1,4 @@
-"""Entries that a sync brought or sent and that cannot be read: named at once, before anybody misses them."""
+"""Unreadable entries that a sync pulled or pushed, reported at once, before anybody misses them."""
 
 from __future__ import annotations
 

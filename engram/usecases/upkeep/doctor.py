@@ -452,7 +452,9 @@ def _sync(store: Store) -> list[Finding]:
     if not isinstance(error, dict):
         return []
     stopped = error.get("code") in (SyncBlockedError.code, SecretFoundError.code)
-    how = "the last sync stopped" if stopped else f"the last sync failed, {found['failures']} in a row"
+    failures = found["failures"]
+    failed = "the last sync failed" if failures == 1 else f"the last {failures} syncs failed"
+    how = "the last sync stopped" if stopped else failed
     return [Finding(SYNC, "", f"{how}: {error.get('message')}", str(error.get("hint") or ""))]
 
 

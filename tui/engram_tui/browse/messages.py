@@ -41,7 +41,7 @@ def describe_no_match(text: str) -> tuple[str, ...]:
 
 
 def describe_no_fit(filters: str) -> tuple[str, ...]:
-    """Say that the filters leave nothing."""
+    """Return the message for filters that match no entry."""
     return (f"No entry matches: {safe_line(filters)}.", "", "F removes all filters, f changes one.")
 
 

@@ -1,4 +1,4 @@
-"""The actions on an entry that every screen with entries has alike."""
+"""The actions on an entry that all screens with entries share."""
 
 # ruff: noqa: E501 - a table
 from __future__ import annotations

@@ -128,7 +128,7 @@ def batches(
 def _item(store: Engram, name: str) -> Item:
     found = next((item for item in store.review().items if item.id == name), None)
     if found is None:
-        raise NotFoundError(f"Nothing in the queue has the id {name} any more.", "Press f5 to look again.")
+        raise NotFoundError(f"Nothing in the queue has the id {name} any more.", "Press f5 to reload.")
     return found
 
 

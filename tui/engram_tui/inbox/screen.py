@@ -278,7 +278,7 @@ class InboxScreen(DecidingScreen):
             decided = (
                 f"{done:,} decided; u undoes the last."
                 if done
-                else "Engram lists here what it cannot decide alone."
+                else "Engram lists here what needs a decision of yours."
             )
             rows.set_placeholder("Nothing waits for you.", "", decided)
         if self._is_new and not rows.cursor and not self.is_reading():
@@ -317,7 +317,7 @@ class InboxScreen(DecidingScreen):
         self.query_one("#item").set_class(item is None, "-empty")
         if item is None:
             self.details = None
-            self._text("title").show("The item under the cursor is read here.")
+            self._text("title").show("The item under the cursor is shown here.")
         else:
             key = (item.id, item.mark, self.other)
             if key in self._cache:

@@ -83,7 +83,7 @@ def read_merge_source(store: Engram, item: Item) -> MergeSource:
     versions = versions_of(store, item)
     if len(versions) < 2:
         raise UsageError(
-            "The other version is no text that could be merged here.", "e opens the file; it shows both."
+            "The other version is not text, so it cannot be merged here.", "e opens the file; it shows both."
         )
     made = store.decide(item, decision, dry_run=True).lore[item.lore[0]]
     if made is None:

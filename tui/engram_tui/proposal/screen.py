@@ -227,7 +227,7 @@ class ProposalScreen(ShellScreen):
             if reason.strip():
                 self._decide([one], REJECT, reason)
             else:
-                self.toast("Reject", "A rejected entry goes back with a reason: nothing was decided.")
+                self.toast("Reject", "Rejecting an entry needs a reason: nothing was decided.")
 
         explain = f"Why does “{one.title}” not come in? Whoever proposed it reads this."
         self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
@@ -243,7 +243,7 @@ class ProposalScreen(ShellScreen):
         back = f", {counted(rejected, 'goes', 'go')} back with the reason" if rejected else ""
         question = (
             f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore{back}."
-            f" It is pushed to {found.about.remote}; u takes out again what came in, by a new commit."
+            f" It is pushed to {found.about.remote}; u removes the accepted entries again, by a new commit."
         )
         self.app.push_screen(Confirm("End the review", question), lambda yes: self._finish() if yes else None)
 

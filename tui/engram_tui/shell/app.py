@@ -194,7 +194,7 @@ class ShellApp(App[None]):
                 self.current.show_error(heading.error)
 
     def note_own_change(self, screen: StoreScreen) -> None:
-        """Take note that the app itself changed the store: other screens are stale, and so is the first line."""
+        """Note that the app itself changed the store: other screens and the status line are stale."""
         screen.ask("token", change_token, self._take_token)
         for other in self._installed_screens.values():
             if isinstance(other, StoreScreen) and other is not screen:
@@ -250,7 +250,7 @@ class ShellApp(App[None]):
     def undo(self, screen: StoreScreen, at: int = -1) -> None:
         """Undo what this app did last, or the step at this place of what can be undone."""
         if not self.undo_stack.done:
-            screen.toast("Undo", "Nothing was changed here yet that could be undone.")
+            screen.toast("Undo", "There is nothing to undo here yet.")
             return
         step = self.undo_stack.done.pop(at)
         if step.operations:
@@ -287,7 +287,7 @@ class ShellApp(App[None]):
     # Log and themes
 
     def log_command(self, command_line: str, names: tuple[str, ...]) -> None:
-        """Log what an action is on the command line."""
+        """Log the command that is equivalent to an action."""
         if command_line:
             self.command_log.add(command_line.replace("{}", " ".join(names)))
 

@@ -256,7 +256,7 @@ class ShellScreen(StoreScreen):
         """Run the last command once more."""
         command = self.shell.last_command
         if command is None:
-            self.toast("Repeat", "Nothing was changed yet that could be repeated.")
+            self.toast("Repeat", "There is nothing to repeat yet.")
         elif command.target != self.SELECTS:
             self.toast("Repeat", f"{command.title} was about another kind of thing.")
         else:
@@ -272,7 +272,7 @@ class ShellScreen(StoreScreen):
 
         done = self.shell.undo_stack.done
         if not done:
-            self.toast("Undo", "Nothing was changed here yet that could be undone.")
+            self.toast("Undo", "There is nothing to undo here yet.")
             return
         choices = [
             Choice(str(at), step.message, f"{time.strftime('%H:%M', time.localtime(step.at))}  {step.screen}")

@@ -1,4 +1,4 @@
-"""What the first line says of the store, and whether somebody else changed it. Called from worker threads."""
+"""What the status line says about the store, and whether somebody else changed it. Called from worker threads."""
 
 from __future__ import annotations
 

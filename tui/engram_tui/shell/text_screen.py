@@ -92,7 +92,7 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
     from rich.text import Text
 
     if not any(clock for clock, _, _ in rows):
-        return "Nothing was done yet: what you do is said here, with the command for it."
+        return "Nothing was done yet. What you do appears here, with the command for it."
     table = Table.grid(padding=(0, 1))
     for column in rows:
         table.add_row(*(Text(safe_lines(part)) for part in column))

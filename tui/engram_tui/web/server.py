@@ -141,13 +141,13 @@ def _end_signal() -> asyncio.Event:
 
 def _announce(address: str) -> None:
     sys.stderr.write(
-        f"The app is at {address}\nThe address works once and on this machine alone. Ctrl-C ends it.\n"
+        f"The app is at {address}\nThe address works once, and only on this machine. Ctrl-C ends it.\n"
     )
     sys.stderr.flush()
 
 
 def _open(address: str) -> None:
-    """Open a browser where there is a display: else it would be a text browser in this terminal."""
+    """Open a browser if there is a display; otherwise a text browser would take over this terminal."""
     import webbrowser
 
     if sys.platform in {"win32", "darwin"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

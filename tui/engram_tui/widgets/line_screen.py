@@ -1,4 +1,4 @@
-"""A screen with a list of lines, and beside it (narrow: in its place) the entry that the line under the cursor is about."""
+"""A screen with a list of lines, and beside it (if narrow, in its place) the entry of the line under the cursor."""
 
 from __future__ import annotations
 

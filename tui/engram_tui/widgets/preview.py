@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.usecases.lookup.listing import Shown
 
-UNDER_CURSOR = "The entry under the cursor is read here."
+UNDER_CURSOR = "The entry under the cursor is shown here."
 
 
 class Preview(MarkdownPane):

@@ -135,7 +135,7 @@ def _omitted_values(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def shell_of(document: Document, block: str, body: str) -> tuple[str, str]:
-    """Return the lines above and below a frontmatter; a file that had none gets them where there is something to say."""
+    """Return the lines above and below a frontmatter; a file without one gets them if there are fields to write."""
     newline = document.newline
     opening, closing = document.opening or (f"---{newline}" if block else ""), document.closing
     if opening and not closing:

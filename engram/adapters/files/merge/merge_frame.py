@@ -164,7 +164,7 @@ def _with_comment(part: _Part, comment: str) -> str | None:
 
 
 def _format_lost(part: _Part) -> str:
-    """Return a value that lost, for a person: a text as it is, anything else as it stood in the file."""
+    """Return a losing value for display: a text as it is, anything else as written in the file."""
     if isinstance(part.value, str):
         return part.value
     return (part.text or "").replace("\r\n", "\n").rstrip("\n")

@@ -138,7 +138,7 @@ def _version(side: Side, lore_id: str) -> Version:
 
 
 def digest(raw: bytes) -> bytes:
-    """Return the digest that orders two versions of the same time."""
+    """Return the digest that orders two versions edited at the same time."""
     from hashlib import blake2b
 
     return blake2b(raw, digest_size=16).digest()

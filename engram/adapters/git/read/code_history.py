@@ -99,7 +99,7 @@ def find_moves(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, s
 
 
 def texts(repo: Repository, ids: Sequence[str]) -> dict[str, str]:
-    """Return the text of each of these contents, by id, without what is no text, too large, or beyond 64 MiB in all."""
+    """Return the text of these blobs by id, without binary and large ones, and at most 64 MiB in total."""
     from engram.adapters.git.read.versions import read_objects
 
     wanted = _readable(repo, list(dict.fromkeys(ids)))

@@ -27,7 +27,7 @@ class Listed(NamedTuple):
 class FileChange(NamedTuple):
     """A file that a commit changed: ids of its content in each parent (None: no regular file) and afterwards.
 
-    Of a merge only what is as it was in none of the parents.
+    Of a merge, only files that differ from all parents.
     """
 
     path: str

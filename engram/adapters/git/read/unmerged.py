@@ -1,4 +1,4 @@
-"""Merges that were left to a person: those under way, and those whose commit has unresolved conflicts."""
+"""Merges that need a person: those under way, and those committed with unresolved conflicts."""
 
 from __future__ import annotations
 

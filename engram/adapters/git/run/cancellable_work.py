@@ -1,4 +1,4 @@
-"""Work in a thread that starts processes of git, which end with it: at a deadline, or when its caller is interrupted."""
+"""Work in a thread whose git processes end with it: at a deadline, or when its caller is interrupted."""
 
 from __future__ import annotations
 

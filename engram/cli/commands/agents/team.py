@@ -91,7 +91,7 @@ def _list(call: Call) -> None:
     for one in found:
         _line(call, one)
     if not found:
-        call.output.line("No agent is registered or was seen here yet.")
+        call.output.line("No agent is registered, and none was seen here yet.")
 
 
 def _register(call: Call) -> None:
@@ -156,7 +156,7 @@ def _handoffs(call: Call) -> None:
     for one in found:
         call.output.line(f"{call.output.styled(one.lore.id, CYAN)} {safe_text(one.lore.title)}")
     if not found:
-        call.output.line("Nothing is handed over.")
+        call.output.line("There are no handoffs.")
 
 
 def _summary(call: Call) -> None:

@@ -88,7 +88,7 @@ def _find_sources(call: Call) -> Sequence[Found]:
     found = [one for one in find_memories(os.getcwd(), own=own) if given.kind in ("", one.kind)]
     if not found:
         whose = "about you" if own else "about this project"
-        raise NotFoundError(f"No memories of agents {whose} were found.", "Name a file or folder to import.")
+        raise NotFoundError(f"No notes of agents {whose} were found.", "Name a file or folder to import.")
     for one in found:
         call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
     if not given.dry_run and not call.confirm(

@@ -60,7 +60,7 @@ def run(call: Call) -> int:
 
         call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
     elif around.start is None and not around.entities:
-        call.output.line("No lore names anything yet.")
+        call.output.line("No entry names an entity yet.")
         call.output.rule(
             "Next: engram link NAME --type tool, --entity NAME with record, or engram graph LORE for its links"
         )

@@ -75,7 +75,7 @@ def run(call: Call) -> int:
     if not total and (
         options["categories"] or options["tags"] or options["status"] or options["when"] is not None
     ):
-        call.output.line("No lore fits.")
+        call.output.line("No entry matches.")
     elif not total:
         call.output.line("No lore here yet.")
         call.output.rule('Next: engram record "what you learned" --category fact')

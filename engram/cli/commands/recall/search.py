@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         by = byline(lore.agent, lore.author)
         facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
         call.output.line(styled(safe_text(facts), DIM))
-    call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No lore fits.")
+    call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No entry matches.")
     for note in found.notes:
         call.output.note(note)
     return 0

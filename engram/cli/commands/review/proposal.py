@@ -25,7 +25,7 @@ def run(call: Call) -> int:
     given = call.arguments
     if given.dry_run or given.content is not None or given.decision not in (None, ACCEPT, REJECT):
         raise UsageError(
-            "An entry of a proposal is accepted or rejected.",
+            "An entry of a proposal can only be accepted or rejected.",
             f"engram review --proposal {given.proposal} (accept|reject) ENTRY",
         )
     found = load_proposal(call.store, given.proposal)

@@ -117,7 +117,9 @@ def _list(call: Call) -> int:
         for line in item_lines(call, item):
             call.output.line(line)
     if not found.total:
-        call.output.line("Nothing that fits waits for you." if _filters(call) else "Nothing waits for you.")
+        call.output.line(
+            "Nothing that matches waits for you." if _filters(call) else "Nothing waits for you."
+        )
     else:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.by_kind.items())
         more = "" if len(found.items) == found.total else f"{len(found.items)} of {found.total:,} shown; "
@@ -239,9 +241,10 @@ def item_lines(call: Call, item: Item) -> list[str]:
         for line in item.evidence[: _DIFFERENCES if item.kind == CONFLICT else 3]
     ]
     about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
+    cost = f" · {counted(item.cost, 'token')}" if item.cost else ""
     lines.append(
         styled(
-            f"    {safe_text(about)}proposed: {item.proposed}{f' · {item.cost:,} tokens' if item.cost else ''}",
+            f"    {safe_text(about)}proposed: {item.proposed}{cost}",
             DIM,
         )
     )

@@ -20,7 +20,7 @@ EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
 SAYS = {
     "observations": "pending entries made from observations",
     "migrate": "entries whose votes moved to the ledger",
-    "importance": "graph whose importance was recomputed",
+    "importance": "graphs whose importance was recomputed",
     "archive": "old summaries and handoffs archived",
     "garbage": "entries deleted (history keeps them)",
     "sessions": "stores of old sessions removed",
