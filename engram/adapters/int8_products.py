@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-import sys
 
+from engram.adapters.absent_packages import without_packages
 from engram.adapters.numeric import IMPORTING
 from engram.domain.typed import TYPE_CHECKING
 
@@ -55,14 +55,7 @@ def unit_rows(rows: bytes, width: int, scale: float) -> bytes:
 
 def _numkong() -> ModuleType:
     """Return numkong. Where it finds numpy it imports that, to know its types, which nothing here has."""
-    with IMPORTING:
-        absent = "numpy" not in sys.modules
-        if absent:
-            sys.modules["numpy"] = None  # type: ignore[assignment] # Python's own way to say that there is none
-        try:
-            import numkong
-        finally:
-            if absent:
-                del sys.modules["numpy"]
+    with IMPORTING, without_packages("numpy"):
+        import numkong
     found: ModuleType = numkong
     return found

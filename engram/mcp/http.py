@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram import serving
+from engram.mcp import heap_limits
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -29,6 +30,7 @@ def build(server: MCPServer[object], rules: TransportSecuritySettings, token: st
 def serve_http(server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
+    heap_limits.limit_arenas()
     rules = serving.transport_rules(address)
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from engram.mcp import heap_limits
+from engram.adapters.absent_packages import without_packages
 from engram.mcp.caller import Callers
 from engram.mcp.completions import add_completions
 from engram.mcp.logs import log_to_stderr
@@ -28,17 +28,19 @@ session should know, one lesson each, no secrets."""
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     """A server on a memory, with the tools of these sets."""
     log_to_stderr()
-    heap_limits.limit_arenas()
-    server: MCPServer[Any] = MCPServer(
-        "engram",
-        title="Engram",
-        description="Shared memory for coding agents and people",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        tools=list(tools_of(sets)),
-        log_level="WARNING",
-        middleware=[Callers(memory)],
-    )
+    with without_packages(
+        "rich"
+    ):  # with it the SDK would prepare coloured boxes for a log that is set up already
+        server: MCPServer[Any] = MCPServer(
+            "engram",
+            title="Engram",
+            description="Shared memory for coding agents and people",
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            tools=list(tools_of(sets)),
+            log_level="WARNING",
+            middleware=[Callers(memory)],
+        )
     add_resources(server)
     add_prompts(server)
     add_completions(server)

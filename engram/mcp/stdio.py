@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from engram.adapters.absent_packages import without_packages
 from engram.domain.errors import INTERRUPTED
 from engram.mcp.handshake import Handshake, answer_handshake
 
@@ -25,8 +26,10 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
     signal.signal(
         signal.SIGINT, lambda *_: os._exit(INTERRUPTED)
     )  # a blocked read of the input would outlive it
+    from engram.mcp import heap_limits
     from engram.mcp.tools import CORE
 
+    heap_limits.limit_arenas()  # before a thread loads the SDK
     handshake = answer_handshake(_load, with_tools=sets == (CORE,))
     if handshake.ended and not any(line.strip() for line in handshake.lines[len(handshake.answered) :]):
         os._exit(0)
@@ -47,10 +50,13 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
 
 
 def _load() -> None:
-    """Import what the server needs; an error is reported by whoever needs it first."""
+    """Import what the server needs; an error is reported by whoever needs it first.
+
+    The SDK's package for server-sent events imports uvicorn where it is installed: 3 MB for what HTTP alone needs.
+    """
     import contextlib
 
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), without_packages("uvicorn"):
         import engram.mcp.server  # noqa: F401
 
 

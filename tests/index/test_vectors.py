@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 from unittest.mock import Mock
@@ -194,8 +195,8 @@ def test_a_file_that_grew_is_read_again_and_one_that_did_not_is_not(
     file.write(0, 0, every[:2], [1, 1])
     assert every_row(file, every[0], 2, 2).argmax() == 0
     file.write(2, 2, every[2:], [1, 2, 1])
-    mapped = Mock(wraps=np.memmap)
-    monkeypatch.setattr(np, "memmap", mapped)
+    mapped = Mock(wraps=mmap.mmap)
+    monkeypatch.setattr(mmap, "mmap", mapped)
     slots = [0, 1, 2, 3, 5, 6][rows]
     assert every_row(file, every[slots - 1], rows, slots).argmax() == rows - 1
     assert mapped.call_count == (rows > 2)

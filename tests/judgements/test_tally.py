@@ -293,7 +293,7 @@ def test_a_line_from_the_future_counts_as_of_its_commit_and_then_as_of_its_own_t
 
 def test_the_last_millisecond_of_a_day_is_of_that_day() -> None:
     late = Judgement(ulid.encode(tallies.end_of(TODAY), 0), ENTRY, "helpful")
-    assert tallies.milliseconds(late.id) == tallies.end_of(TODAY)
+    assert ulid.milliseconds(late.id) == tallies.end_of(TODAY)
     assert tallies.day_of(ulid.moment(late.id)) == TODAY
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +91,21 @@ def test_initialize_is_answered_before_anything_is_opened(server: Raw) -> None:
 
 
 @pytest.mark.slow
+def test_it_loads_nothing_that_only_http_or_a_terminal_needs() -> None:
+    code = """
+import sys
+from engram.mcp import stdio
+stdio._load()
+from engram.mcp.memory import Memory, Opening
+from engram.mcp.server import build
+build(Memory(Opening(None, "")))
+print([name for name in ("uvicorn", "click", "rich", "numpy") if name in sys.modules])
+import rich.console, uvicorn
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_stray_output_does_not_reach_the_protocol(server: Raw) -> None:
     said = server.call(1, "recall_status")  # opening the store imports what prints
     assert said["structuredContent"]["strategy"] == "hybrid"

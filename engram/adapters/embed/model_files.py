@@ -10,12 +10,7 @@ import json
 import os
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.numeric import numpy_module
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from engram.domain.typed import NamedTuple
 
 # safetensors dtype -> numpy dtype; all data is little-endian
 _DTYPES = {"I8": "<i1", "I32": "<i4", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
@@ -24,7 +19,7 @@ MODEL_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 TABLE = "embeddings"  # model2vec's name of the tensor
 _LARGEST_HEADER = 100_000_000  # the format's own limit
-_AGAIN = "Install Engram again."
+AGAIN = "Install Engram again."
 HINT = "Name a folder that model2vec saved (StaticModel.save_pretrained), or use the bundled model."
 
 
@@ -63,26 +58,6 @@ def read_header(path: str) -> TensorFile:
     return TensorFile(path, size, header, tensors)
 
 
-def map_table(file: TensorFile) -> NDArray[np.int8]:
-    """Return the bundled table of vectors as a read-only array on the mapped file: only the rows that are used are ever read.
-
-    Raises EmbeddingError if the file has none of one-byte integers, or has shrunk.
-    """
-    import mmap
-
-    tensor = file.tensors.get(TABLE)
-    try:
-        if tensor is None or tensor.dtype != "I8":
-            raise ValueError(f"no '{TABLE}' of one-byte integers")
-        with open(file.path, "rb") as opened:
-            data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        flat = numpy_module().frombuffer(data, "<i1", count=tensor.end - tensor.start, offset=tensor.start)
-        array: NDArray[np.int8] = flat.reshape(tensor.shape)
-    except (OSError, ValueError) as error:
-        raise EmbeddingError(f"The model file {file.path} cannot be mapped: {error}.", _AGAIN) from error
-    return array
-
-
 def read_tensor(file: TensorFile, name: str, dtype: str) -> bytes:
     """Read a small tensor. Raises EmbeddingError if the file has none by this name and of this type, or has shrunk."""
     tensor = file.tensors.get(name)
@@ -95,7 +70,7 @@ def read_tensor(file: TensorFile, name: str, dtype: str) -> bytes:
         if len(data) != tensor.end - tensor.start:
             raise ValueError("it has shrunk")
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", _AGAIN) from error
+        raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", AGAIN) from error
     return data
 
 
@@ -158,7 +133,7 @@ def bundled_identity(folder: str) -> str:
         with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # one codec less to import
             return f"bundled:{file.read().strip()}:{SCHEME}"
     except (OSError, ValueError) as error:
-        raise EmbeddingError("The bundled model is incomplete.", _AGAIN) from error
+        raise EmbeddingError("The bundled model is incomplete.", AGAIN) from error
 
 
 def folder_identity(file: TensorFile, tokenizer: str) -> str:

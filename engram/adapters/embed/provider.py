@@ -12,7 +12,6 @@ from engram.adapters.embed.model_files import (
     MODEL_FILE,
     TensorFile,
     bundled_identity,
-    map_table,
     read_header,
     table_dimensions,
 )
@@ -156,9 +155,10 @@ class BundledEmbedder(StaticEmbedder):
 
 def _load_bundled(file: TensorFile, folder: str) -> StaticModel:
     from engram.adapters.embed.model import StaticModel
+    from engram.adapters.embed.rows import TableRows
     from engram.adapters.embed.table import TokenTable
 
-    return StaticModel(_bundled_tokenizer(folder), TokenTable(map_table(file)))
+    return StaticModel(_bundled_tokenizer(folder), TokenTable(TableRows(file)))
 
 
 __all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]

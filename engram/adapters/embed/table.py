@@ -14,6 +14,7 @@ from engram.adapters.embed.late_interaction import (
     TWO_BYTES,
     heaviest_tokens,
 )
+from engram.adapters.embed.rows import RowCache
 from engram.adapters.numeric import dot_product_matrix, numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.rows import TableRows
+
 _BLOCK = 256  # token rows summed at a time: of int8 rows so many fit int16, and float32 stays exact to 1e-6
 
 
 class TokenTable:
-    """Token vectors of one model: `vectors` (rows, dimensions), int8 or float, usually memory-mapped.
+    """Token vectors of one model: `vectors` (rows, dimensions), int8 or float, an array or the rows of a file.
 
     A model with a quantised vocabulary has fewer rows than tokens: `mapping` (tokens,) gives each token's row,
     `weights` (tokens,) the factor of its vector in the mean. Without them, row i is token i, factor 1.
@@ -35,7 +38,7 @@ class TokenTable:
 
     def __init__(
         self,
-        vectors: NDArray[np.generic],
+        vectors: NDArray[np.generic] | TableRows,
         weights: NDArray[np.float32] | None = None,
         mapping: NDArray[np.intp] | None = None,
     ) -> None:
@@ -142,12 +145,11 @@ class TokenDirections:
     """The directions of single tokens, computed on first use: one byte per number."""
 
     def __init__(self, table: TokenTable) -> None:
-        """Memory is allocated as tokens are met: at most COMPARED + 5 bytes for each token of the model."""
+        """Nothing is computed yet."""
         self._table = table
+        self._width = min(COMPARED, table.dimensions)
         self._stored_type = "<u2" if table.tokens <= TWO_BYTES else "<u4"
-        self._known = numpy_module().zeros(table.tokens, dtype=bool)
-        self._lengths = numpy_module().empty(table.tokens, dtype="float32")
-        self._directions = numpy_module().empty((table.tokens, min(COMPARED, table.dimensions)), dtype="int8")
+        self._directions = RowCache(table.tokens, self._width, self._compute)
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
         """Pack token ids as an index stores them: two bytes each if the model has few enough, else four."""
@@ -165,8 +167,9 @@ class TokenDirections:
         """
         heaviest = heaviest_tokens(words, weights)
         tokens = numpy_module().fromiter(heaviest, dtype="intp")
-        self._learn(tokens)
-        shares = self._lengths[tokens] * [weight for weight, _ in heaviest.values()]
+        rows = self._table.rows(tokens)
+        lengths = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", rows, rows))
+        shares = lengths * [weight for weight, _ in heaviest.values()]
         owners = numpy_module().array([number for _, number in heaviest.values()], dtype="intp")
         if len(tokens) > MOST_ASKED:
             kept = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MOST_ASKED])
@@ -190,10 +193,11 @@ class TokenDirections:
         found: NDArray[np.float32] = numpy_module().zeros((2, len(texts), len(tokens)), dtype="float32")
         if len(tokens) and len(stored):
             every = stored.astype("intp")  # once: numpy would convert it for each use as an index
-            if every.max() >= len(self._known):
+            if every.max() >= self._table.tokens:
                 raise ValueError("the index holds tokens that the model does not have")
             used, places = self._each_once(every)
-            cosines = dot_product_matrix(self._numbers(used), self._numbers(tokens)).take(places, axis=0)
+            cosines = dot_product_matrix(self._directions.take(used), self._directions.take(tokens))
+            cosines = cosines.take(places, axis=0)
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]
             found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], query.shares)
@@ -204,33 +208,18 @@ class TokenDirections:
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the distinct ids, and for each of `ids` its place among them: `numpy.unique`, in a tenth of its time."""
         places = numpy_module().arange(len(ids))
-        last_said = numpy_module().empty(len(self._known), dtype="intp")
+        last_said = numpy_module().empty(self._table.tokens, dtype="intp")
         last_said[ids] = places
         last = last_said.take(ids)
         chosen = (last == places).nonzero()[0]
         places[chosen] = numpy_module().arange(len(chosen))
         return ids.take(chosen), places.take(last)
 
-    def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
+    def _compute(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the directions of tokens, (len(ids), COMPARED)."""
-        self._learn(ids)
-        found: NDArray[np.int8] = self._directions.take(ids, axis=0)
-        return found
-
-    def _learn(self, ids: NDArray[np.integer]) -> None:
-        """Compute the directions of new tokens. Two threads may do it at once, with the same result."""
-        known = self._known.take(ids)
-        if known.all():
-            return
-        fresh = ids[~known]
-        rows = self._table.rows(fresh)
-        self._lengths[fresh] = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", rows, rows))
-        directions = units(rows[:, : self._directions.shape[1]].copy())
+        directions = units(self._table.rows(ids)[:, : self._width].copy())
         directions *= SCALE
-        self._directions[fresh] = (
-            numpy_module().rint(directions, out=directions).clip(-127, 127, out=directions)
-        )
-        self._known[fresh] = True
+        return numpy_module().rint(directions, out=directions).clip(-127, 127, out=directions)  # type: ignore[no-any-return]
 
 
 def _nearest(

@@ -47,6 +47,7 @@ class Delta:
         self.stale: frozenset[int] = frozenset()
         self._packed: dict[int, bytes] = {}
         self._texts: dict[int, tuple[dict[str, int], int]] = {}  # terms with their counts, and length
+        self._rows: dict[str, list[int]] = {}  # those of `_texts` that have a term
         self._tokens = 0
 
     def load(self, connection: sqlite3.Connection, indexed: Indexed) -> None:
@@ -56,7 +57,12 @@ class Delta:
         for row in self._packed.keys() - rows:
             del self._packed[row]
             if row in self._texts:
-                self._tokens -= sum(self._texts.pop(row)[0].values())
+                terms, _ = self._texts.pop(row)
+                self._tokens -= sum(terms.values())
+                for term in terms:
+                    self._rows[term].remove(row)
+                    if not self._rows[term]:
+                        del self._rows[term]
         if rows - self._packed.keys():
             last = max(self._packed, default=-1)  # row numbers only grow
             found = connection.execute("SELECT row, terms FROM delta WHERE row > ?", (last,))
@@ -81,6 +87,8 @@ class Delta:
                     length = sum(terms.values())
                     self._texts[row] = terms, rounded_length(length)
                     self._tokens += length
+                    for term in terms:
+                        self._rows.setdefault(term, []).append(row)
         return self._texts
 
     def hides(self, row: int) -> bool:
@@ -89,7 +97,7 @@ class Delta:
 
     def frequency(self, term: str) -> int:
         """Count the new texts that have a term."""
-        return sum([term in terms for terms, _ in self.texts.values()])
+        return len(self._rows_of(term))
 
     def rows_with(self, terms: Iterable[str]) -> list[int]:
         """Return the new texts that have all of these terms, in order."""
@@ -128,16 +136,16 @@ class Delta:
     def scores(self, weights: Mapping[str, float]) -> dict[int, float]:
         """Return the BM25 score of each new text that has one of these terms, of these idf."""
         average = self.average()
-        found = {}
-        for row, (terms, length) in sorted(self.texts.items()):
-            norm = K1 * (1 - B + B * length / average) if average else K1
-            score = 0.0
-            for term, idf in weights.items():
-                if count := terms.get(term):
-                    score += idf * (1 + K1) * count / (count + norm)
-            if score:
-                found[row] = score
+        found: dict[int, float] = {}
+        for term, idf in weights.items():
+            for row in self._rows_of(term):
+                terms, length = self._texts[row]
+                norm = K1 * (1 - B + B * length / average) if average else K1
+                found[row] = found.get(row, 0.0) + idf * (1 + K1) * terms[term] / (terms[term] + norm)
         return found
+
+    def _rows_of(self, term: str) -> Sequence[int]:
+        return self._rows.get(term, ()) if self.texts else ()
 
 
 def put(connection: sqlite3.Connection, texts: Mapping[int, Mapping[str, int]]) -> None:

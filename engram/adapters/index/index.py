@@ -51,6 +51,8 @@ class Generation:
         self.dimensions = dimensions
         self.other_model = False
         self._words: Words | None = None
+        self._words_folder = os.path.join(folder, "words")
+        self._words_noted = ""
         self.delta = Delta()
         self.words_stamp = ""
         self.folders: dict[str, int] = {}
@@ -70,7 +72,7 @@ class Generation:
         os.makedirs(self.folder)
         with open(os.path.join(self.folder, "meta.json"), "w", encoding="utf-8") as file:
             json.dump({"format": FORMAT, "model": self.model, "dimensions": self.dimensions}, file)
-        self._words = Words(os.path.join(self.folder, "words"), create=True)
+        self._words = Words(self._words_folder, create=True)
         self._words.delta = self.delta
 
     def _check_meta(self) -> None:
@@ -115,10 +117,6 @@ class Generation:
 
         return read_graph_file(self._graph)
 
-    @property
-    def _words_folder(self) -> str:
-        return os.path.join(self.folder, "words")
-
     def reload(self, changed: Collection[str] | None = None) -> None:
         """Read the metadata of the whole generation again; `changed` are the only files whose lines differ."""
         self.version = self.catalog.version()  # first: a change while the rest is read shows next time
@@ -149,12 +147,14 @@ class Generation:
             self._vectors.graph_file = self.graph_file
         self.owners: dict[str, str] = json.loads(meta.get("owners", "{}"))
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
-        self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
-        self._words_sizes = {
-            os.path.join(self._words_folder, name): size
-            for name, (size, _) in self._words_files.items()
-            if not name.endswith(".json")  # a running writer records in them what it is about to write
-        }
+        if self._words_noted != (noted := meta.get("words_files", "{}")):
+            self._words_noted = noted
+            self._words_files: dict[str, list[int]] = json.loads(noted)
+            self._words_sizes = {
+                os.path.join(self._words_folder, name): size
+                for name, (size, _) in self._words_files.items()
+                if not name.endswith(".json")  # a running writer records in them what it is about to write
+            }
         if self._folders_mark != (mark := meta.get("folders_mark", "")) or not mark:
             self.folders, self._folders_mark = self.catalog.folders(), mark
         self.delta.load(self.catalog.connection, Indexed(*json.loads(meta.get("indexed", "[]"))))

@@ -15,7 +15,7 @@ from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
 from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
-from engram.domain.judgements.tally import Sums, milliseconds
+from engram.domain.judgements.tally import Sums
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class JudgementCache:
     def drop_times(self, until: str) -> None:
         """Forget those of lines from the future with ids up to this one, whose time has come; their entries are `pending`."""
         found = self._state.run("SELECT id, entry, at FROM times WHERE id <= ?", (until,))
-        gone = [(line_id, entry) for line_id, entry, at in found if at <= milliseconds(line_id)]
+        gone = [(line_id, entry) for line_id, entry, at in found if at <= ulid.milliseconds(line_id)]
         self._state.run_many("INSERT OR IGNORE INTO pending VALUES (?)", [(entry,) for _, entry in gone])
         self._state.run_many("DELETE FROM times WHERE id = ? AND entry = ?", gone)
 

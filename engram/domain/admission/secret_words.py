@@ -17,8 +17,8 @@ _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 class KeyedValue(NamedTuple):
     """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
 
-    `needs` is what is looked for first, in lower case; nothing where the words stand just before a long run of the
-    characters of tokens.
+    `needs` is what is looked for first, in lower case, best what others need, too, or one rare character; nothing where the
+    words stand just before a long run of the characters of tokens.
     """
 
     name: str
@@ -37,7 +37,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "netrc-password",
         (b"machine ", b"default login "),
         r"(?s:(?:machine[ \t]+\S{1,100}|default)\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
-        b"login",
+        b"log",
     ),
     KeyedValue(
         "pgpass-password",
@@ -62,12 +62,12 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         (b"pinecone",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
     ),
-    KeyedValue("wandb-key", (b"wandb login ",), r"wandb login[^\n]{0,40}?[ =]" + _HEX40, b"wandb login "),
+    KeyedValue("wandb-key", (b"wandb login ",), r"wandb login[^\n]{0,40}?[ =]" + _HEX40, b"log"),
     KeyedValue(
         "aws-secret-access-key",
         (b"aws_secret_access_key ",),
         r"\w+[ \t]+[\"']?(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        b"aws_secret_access_key ",
+        b"key",
     ),
     KeyedValue("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
     KeyedValue(
@@ -151,7 +151,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "command-password",
         (b"kinit ", b"sudo -s", b"passwd ", b"cryptsetup "),
         r"\w+[ \t][^\n|;&]{0,120}?<<<[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
-        b"<<<",
+        b"<",
     ),
     KeyedValue(
         "wifi-password",
@@ -231,7 +231,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "otp-seed",
         (b"otpauth://",),
         r"otpauth://[^\s\"'`]{1,200}?[?&]secret=(?P<value>[A-Za-z2-7]{16,128})",
-        b"otpauth://",
+        b"/",
     ),
     KeyedValue(
         "session-token",
@@ -242,7 +242,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "vault-unseal-key",
         (b"unseal key", b"recovery key"),
         r"\w+ (?i:key)[ \t]*[0-9]{0,2}" + _LONG_VALUE,
-        b" key",
+        b"key",
     ),
     KeyedValue(
         "authorization-token",
@@ -254,7 +254,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "teams-webhook",
         (b"outlook.office.com/webhook/",),
         r"outlook\.office\.com/webhook/[a-z0-9@-]{70,}/IncomingWebhook/(?P<value>[a-z0-9]{32})",
-        b"outlook.office.com/webhook/",
+        b"/",
     ),
     KeyedValue(
         "mailgun-key", (b"mailgun",), _TO_VALUE + r"(?P<value>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"

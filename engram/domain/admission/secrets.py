@@ -277,11 +277,9 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
 
 
 def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
-    for need, those in _BY_NEED.items():
+    for need in [need for need in _BY_NEED if need in lowered]:
         there = lowered if need else runs
-        if not there or need not in there:
-            continue
-        for rule in those:
+        for rule in _BY_NEED[need]:
             for word in rule.words:
                 if word in there:
                     yield from _find_keyed(text, lowered, word, rule)

@@ -137,12 +137,16 @@ class Lore(NamedTuple):
         """The first line of the content, without heading marks; of a note the name of its file, if it has no title in it."""
         if self.name and not self.content.startswith("# "):
             return self.name
-        # Nearly always the first line has it, and splitting a whole body into lines is most of the cost.
-        return title_of(self.content.partition("\n")[0]) or title_of(self.content)
+        return title_of(self.content)
 
 
 def title_of(content: str) -> str:
     """Return the title of a body: its first line that says something, without `#` marks, at most 120 characters."""
+    # Nearly always the first line has it, and splitting a whole body into lines is most of the cost.
+    return _find_title(content.partition("\n")[0]) or _find_title(content)
+
+
+def _find_title(content: str) -> str:
     for line in content.splitlines():
         text = line.strip().strip("#*_`=- \t")
         if text:

@@ -27,12 +27,13 @@ def parse(text: str) -> datetime:
 
 def whole_seconds(moment: datetime) -> datetime:
     """Return the moment without its fraction of a second."""
-    return moment.replace(microsecond=0)
+    return moment.replace(microsecond=0) if moment.microsecond else moment
 
 
 def whole_milliseconds(moment: datetime) -> datetime:
     """Return the moment as precise as a file can say it."""
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    more = moment.microsecond % 1000
+    return moment.replace(microsecond=moment.microsecond - more) if more else moment
 
 
 def after(now: datetime, previous: datetime) -> datetime:

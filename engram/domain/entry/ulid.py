@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 26
-_VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+_DIGITS = str.maketrans(ALPHABET, "0123456789abcdefghijklmnopqrstuv")  # as `int` reads numbers in base 32
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,12 +27,14 @@ def is_valid(text: str) -> bool:
     return len(text) == LENGTH and text < _TOO_LATE and not text.strip(ALPHABET)
 
 
+def milliseconds(ulid: str) -> int:
+    """Return the time inside a ULID (Unix ms), in less than half the time of `moment`."""
+    return int(ulid[:10].translate(_DIGITS), 32)
+
+
 def moment(ulid: str) -> datetime:
     """Return the time inside a ULID (UTC, milliseconds)."""
-    milliseconds = 0
-    for letter in ulid[:10]:
-        milliseconds = milliseconds << 5 | _VALUES[letter]
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    return _EPOCH + timedelta(milliseconds=milliseconds(ulid))
 
 
 def is_undated(ulid: str) -> bool:
@@ -49,7 +51,5 @@ def later(new: str, last: str) -> str:
     """Return `new`, or the ULID that follows `last` if that is not the earlier of the two ("": there is none)."""
     if new > last:
         return new
-    value = 0
-    for letter in last:
-        value = value << 5 | _VALUES[letter]
-    return "".join([ALPHABET[value + 1 >> shift & 31] for shift in range(125, -1, -5)])
+    following = int(last.translate(_DIGITS) or "0", 32) + 1
+    return "".join([ALPHABET[following >> shift & 31] for shift in range(125, -1, -5)])

@@ -64,24 +64,21 @@ _NOT_FOLDERS = frozenset(
     {"pattern", "insight", "performance", "failure"}
 )  # too broad as the name of a folder
 
-_LABEL = re.compile(r"([A-Za-z][A-Za-z -]{2,24}?)(?:[ -]?#?\d+)?\s*[:\u2013\u2014]\s+\S")
+# Patterns of titles are for titles in lower case: to ignore case takes several times as long.
+_LABEL = re.compile(r"([a-z][a-z -]{2,24}?)(?:[ -]?#?\d+)?\s*[:\u2013\u2014]\s+\S")
 _ADR_HEADINGS = frozenset(
     {"status", "context", "decision", "consequences", "decision outcome", "considered options"}
 )
 _INCIDENT_HEADINGS = frozenset(
     {"root cause", "impact", "timeline", "resolution", "detection", "action items"}
 )
-_DECIDED = re.compile(
-    r"\b(?:we|the team) (?:have )?(?:decided (?:to|on|against|that)|chose \S+ over)\b", re.IGNORECASE
-)
+_DECIDED = re.compile(r"\b(?:we|the team) (?:have )?(?:decided (?:to|on|against|that)|chose \S+ over)\b")
+_REASON = re.compile(r"\b(?:because|instead of|rather than|over|so that|trade-?offs?)\b")
 _ERROR_TITLE = re.compile(
     r"\berror:|\berror \d+|\b(?:fails|failed|failing|crash(?:es|ed|ing)?) (?:with|to|in|on|after)\b|"
-    r"\b(?:segfaults?|(?:is|was) broken)\b|\b[A-Z]\w+(?:Error|Exception):|\b(?:error|crash)$",
-    re.IGNORECASE,
+    r"\b(?:segfaults?|(?:is|was) broken)\b|\b[a-z]\w+(?:error|exception):|\b(?:error|crash)$"
 )
-_ABOUT_ERRORS = re.compile(
-    r"\b(?:handl|ignor|avoid|catch|mock|rais|display|custom|trap|without)\w*\b", re.IGNORECASE
-)
+_ABOUT_ERRORS = re.compile(r"\b(?:handl|ignor|avoid|catch|mock|rais|display|custom|trap|without)\w*\b")
 _ERROR_TEXT = re.compile(
     r"Traceback \(most recent call last\)|^[ \t]*(?:\w+\.)*\w*(?:Error|Exception)\b:?|"
     r"\b(?:error|fatal|panic)(?:\[\w+\])?: |"
@@ -90,8 +87,7 @@ _ERROR_TEXT = re.compile(
 )
 _FAST_TITLE = re.compile(
     r"\b(?:performance|faster|speed(?:ing)? up|speedup|slow(?:er|ness)?|efficient(?:ly)?|"
-    r"latency|bottlenecks?|memory usage)\b",
-    re.IGNORECASE,
+    r"latency|bottlenecks?|memory usage)\b"
 )
 _FAST_TEXT = re.compile(
     r"\d\s*(?:ms|milliseconds?|µs|seconds?|minutes?|s\b|x\b|MiB|MB|GB|%|rows)|"
@@ -100,23 +96,21 @@ _FAST_TEXT = re.compile(
 )
 _TEST_TITLE = re.compile(
     r"\b(?:py)?tests?\b|\btesting\b|\bpytest-\w+|\bmock(?:s|ed|ing)?\b|\bfixtures?\b|"
-    r"\bcode coverage\b|\bflaky\b",
-    re.IGNORECASE,
+    r"\bcode coverage\b|\bflaky\b"
 )
 _TEST_TEXT = re.compile(
     r"\bdef test_|^[ \t]*(?:assert\b|@pytest\.|import pytest|import unittest)|"
     r"\b(?:describe|it|test)\(['\"]|\bpytest\b|#\[test\]|\bfunc Test[A-Z]|unittest",
     re.MULTILINE,
 )
-_NOT_OF_TESTS = re.compile(r"\b(?:when|after|if|once) (?:the |all )?tests\b|\bspeed test", re.IGNORECASE)
-_HOW_TO = re.compile(r"how (?:to|we)\b", re.IGNORECASE)
+_NOT_OF_TESTS = re.compile(r"\b(?:when|after|if|once) (?:the |all )?tests\b|\bspeed test")
+_HOW_TO = re.compile(r"how (?:to|we)\b")
 _DOING = re.compile(
     r"(?:re)?(?:assign|compil|configur|creat|deploy|enabl|export|import|install|migrat|packag|publish|releas|"
     r"remov|rewrit|recover|sett|sign|switch|upgrad|uninstall)ing\b|set up\b|install\b|compile\b|deploy\b|"
-    r"upgrade\b|migrate\b|create\b",
-    re.IGNORECASE,
+    r"upgrade\b|migrate\b|create\b"
 )
-_DOING_LOOSELY = re.compile(r"(?:runn|build)ing\b|(?:run|build|add)\b", re.IGNORECASE)
+_DOING_LOOSELY = re.compile(r"(?:runn|build)ing\b|(?:run|build|add)\b")
 _STEP = re.compile(r"^ {0,3}\d{1,2}[.)] \S", re.MULTILINE)
 _SHELL_INFO = ("bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "powershell", "fish")
 _SHELL_LINE = re.compile(
@@ -126,25 +120,24 @@ _SHELL_LINE = re.compile(
 )
 _EDGE_TITLE = re.compile(
     r"\b(?:gotchas?|edge[- ]cases?|pitfalls?|quirks?|caveats?|surprising(?:ly)?|unexpected(?:ly)?|"
-    r"(?:fails?|breaks?) (?:if|when|on)|(?:does not|doesn't|won't) work (?:if|when|with|on))\b",
-    re.IGNORECASE,
+    r"(?:fails?|breaks?) (?:if|when|on)|(?:does not|doesn't|won't) work (?:if|when|with|on))\b"
 )
 _CHANGED_TITLE = re.compile(
     r"\b(?:deprecat\w+|deprecation|no longer|breaking changes?|incompatib\w+|"
-    r"(?:removed|changed|renamed) in|backwards?[- ]compat\w+)\b",
-    re.IGNORECASE,
+    r"(?:removed|changed|renamed) in|backwards?[- ]compat\w+)\b"
 )
 _VERSION = re.compile(r"\bv?\d+\.\d+(?:\.\d+)?\b|\b[vV]\d+\b|\bversion \d+|\b[A-Z]\w+ \d+\b")
 _RULE_TITLE = re.compile(
-    r"(?:always|never|prefer|avoid|don't|do not)\b|(?:i|we|team) (?:always|never|prefer)\b", re.IGNORECASE
+    r"(?:always|never|prefer|avoid|don't|do not)\b|(?:i|we|team) (?:always|never|prefer)\b"
 )
 _TODO = re.compile(r"^[ \t]*[-*+] \[ \] ", re.MULTILINE)
 _DONE = re.compile(r"^[ \t]*[-*+] \[[xX]\] ", re.MULTILINE)
-_PLAN_TITLE = re.compile(r"(?:to-?do|plans?|roadmap|next steps|implementation plan)\b", re.IGNORECASE)
+_PLAN_TITLE = re.compile(r"(?:to-?do|plans?|roadmap|next steps|implementation plan)\b")
 
 
 class _Document(NamedTuple):
-    title: str
+    written_title: str
+    title: str  # in lower case
     content: str
     headings: frozenset[str]
     prose: str
@@ -153,8 +146,8 @@ class _Document(NamedTuple):
     folders: tuple[str, ...]
 
 
-def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -> tuple[str, str]:
-    """Return the category of a document and why, in a few words; FACT unless the signs are clear.
+def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -> str:
+    """Return the category of a document; FACT unless the signs are clear.
 
     `folder_words` are the names of the folders it was found in.
     """
@@ -163,7 +156,7 @@ def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -
         found = rule(document)
         if found:
             return found
-    return FACT, "no clear sign of another category"
+    return FACT
 
 
 def _read(title: str, content: str, folders: Sequence[str]) -> _Document:
@@ -172,7 +165,8 @@ def _read(title: str, content: str, folders: Sequence[str]) -> _Document:
     fences = [block for block in blocks if block.kind == FENCE]
     code = [content[block.start : block.end] for block in fences]
     return _Document(
-        title=title.strip(),
+        written_title=title.strip(),
+        title=title.strip().lower(),
         content=content,
         headings=frozenset(block.title.casefold().strip(" :.0123456789") for block in blocks if block.level),
         prose="\n\n".join(content[block.start : block.end] for block in blocks if block.kind == TEXT),
@@ -187,118 +181,93 @@ def _is_shell(fence: str) -> bool:
     return info in _SHELL_INFO or (info in ("", "text") and bool(_SHELL_LINE.search(fence)))
 
 
-def _by_label(document: _Document) -> tuple[str, str] | None:
+def _by_label(document: _Document) -> str:
     match = _LABEL.match(document.title)
-    label = match[1].strip().casefold() if match else ""
-    return (
-        (_BY_LABEL[label], f"the title begins with '{match[1].strip()}'")
-        if match and label in _BY_LABEL
-        else None
+    return _BY_LABEL.get(match[1].strip(), "") if match else ""
+
+
+def _by_headings(document: _Document) -> str:
+    if len(document.headings & _ADR_HEADINGS) >= 3:
+        return "ARCHITECTURAL_DECISION"
+    if "root cause" in document.headings and len(document.headings & _INCIDENT_HEADINGS) >= 2:
+        return "FAILURE"
+    return ""
+
+
+def _by_folder(document: _Document) -> str:
+    return next(
+        (_BY_LABEL[one] for one in document.folders if one in _BY_LABEL and one not in _NOT_FOLDERS), ""
     )
 
 
-def _by_headings(document: _Document) -> tuple[str, str] | None:
-    if len(document.headings & _ADR_HEADINGS) >= 3:
-        return "ARCHITECTURAL_DECISION", "it has the headings of a decision record"
-    if "root cause" in document.headings and len(document.headings & _INCIDENT_HEADINGS) >= 2:
-        return "FAILURE", "it has the headings of an incident report"
-    return None
+def _by_decision(document: _Document) -> str:
+    start = f"{document.title}\n{document.prose[:_START].lower()}"
+    is_made = ("decided" in start or "chose" in start) and _DECIDED.search(start)
+    return "ARCHITECTURAL_DECISION" if is_made and _REASON.search(document.prose) else ""
 
 
-def _by_folder(document: _Document) -> tuple[str, str] | None:
-    for folder in document.folders:
-        if folder in _BY_LABEL and folder not in _NOT_FOLDERS:
-            return _BY_LABEL[folder], f"it lies in a folder named {folder}"
-    return None
+def _by_sentence(document: _Document) -> str:
+    return stated_category(document.content)
 
 
-def _by_decision(document: _Document) -> tuple[str, str] | None:
-    match = _DECIDED.search(f"{document.title}\n{document.prose[:_START]}")
-    if not match or not re.search(
-        r"\b(?:because|instead of|rather than|over|so that|trade-?offs?)\b", document.prose
-    ):
-        return None
-    return "ARCHITECTURAL_DECISION", f"it says '{match[0]}' and gives a reason"
+def _by_rule(document: _Document) -> str:
+    return "PREFERENCE" if _RULE_TITLE.match(document.title) else ""
 
 
-def _by_failure(document: _Document) -> tuple[str, str] | None:
-    match = _ERROR_TITLE.search(document.title)
-    if not match or _ABOUT_ERRORS.search(document.title) or not _ERROR_TEXT.search(document.content):
-        return None
-    return "FAILURE", f"the title says '{match[0]}' and the text quotes one"
+def _by_failure(document: _Document) -> str:
+    is_told = _ERROR_TITLE.search(document.title) and not _ABOUT_ERRORS.search(document.title)
+    return "FAILURE" if is_told and _ERROR_TEXT.search(document.content) else ""
 
 
-def _fast(document: _Document) -> tuple[str, str] | None:
-    match = _FAST_TITLE.search(document.title)
-    if not match or not _FAST_TEXT.search(document.prose):
-        return None
-    return "PERFORMANCE_INSIGHT", f"the title says '{match[0]}' and the text tells how much or why"
+def _by_dependency(document: _Document) -> str:
+    has_changed = _CHANGED_TITLE.search(document.title)
+    is_named = has_changed and _VERSION.search(f"{document.written_title}\n{document.prose[:_OPENING]}")
+    return "DEPENDENCY_BEHAVIOR" if is_named else ""
 
 
-def _by_dependency(document: _Document) -> tuple[str, str] | None:
-    match = _CHANGED_TITLE.search(document.title)
-    if not match or not _VERSION.search(f"{document.title}\n{document.prose[:_OPENING]}"):
-        return None
-    return "DEPENDENCY_BEHAVIOR", f"the title says '{match[0]}' and a version is named"
+def _by_edge(document: _Document) -> str:
+    return "EDGE_CASE_DISCOVERY" if _EDGE_TITLE.search(document.title) else ""
 
 
-def _edge(document: _Document) -> tuple[str, str] | None:
-    match = _EDGE_TITLE.search(document.title)
-    return ("EDGE_CASE_DISCOVERY", f"the title says '{match[0]}'") if match else None
+def _by_speed(document: _Document) -> str:
+    is_fast = _FAST_TITLE.search(document.title) and _FAST_TEXT.search(document.prose)
+    return "PERFORMANCE_INSIGHT" if is_fast else ""
 
 
-def _rule(document: _Document) -> tuple[str, str] | None:
-    match = _RULE_TITLE.match(document.title)
-    return ("PREFERENCE", f"the title begins with '{match[0]}'") if match else None
+def _by_tests(document: _Document) -> str:
+    is_about = _TEST_TITLE.search(document.title) and not _NOT_OF_TESTS.search(document.title)
+    return "TESTING_STRATEGY" if is_about and _TEST_TEXT.search(document.content) else ""
 
 
-def _by_tests(document: _Document) -> tuple[str, str] | None:
-    match = _TEST_TITLE.search(document.title)
-    if not match or _NOT_OF_TESTS.search(document.title) or not _TEST_TEXT.search(document.content):
-        return None
-    return "TESTING_STRATEGY", f"the title says '{match[0]}' and the text shows tests"
-
-
-def _by_tasks(document: _Document) -> tuple[str, str] | None:
+def _by_tasks(document: _Document) -> str:
     if "[ ]" not in document.prose:
-        return None
+        return ""
     todo, done = len(_TODO.findall(document.prose)), len(_DONE.findall(document.prose))
-    if todo > done and (todo >= 3 or _PLAN_TITLE.match(document.title)):
-        return "PLAN", f"{todo} boxes wait to be ticked"
-    return None
+    return "PLAN" if todo > done and (todo >= 3 or _PLAN_TITLE.match(document.title)) else ""
 
 
-def _by_steps(document: _Document) -> tuple[str, str] | None:
+def _by_steps(document: _Document) -> str:
     how_to = _HOW_TO.match(document.title)
     surely = _DOING.match(document.title)
     doing = surely or _DOING_LOOSELY.match(document.title)
     steps = len(_STEP.findall(document.prose)) if how_to or doing else 0
     if how_to and (steps >= 2 or document.code):
-        return "WORKFLOW", f"the title says '{how_to[0]}' and the text shows the way"
-    if doing and (steps >= 3 or document.shells >= (2 if surely else 5)):
-        return "WORKFLOW", f"the title says '{doing[0]}' and the text has steps or commands to run"
-    return None
+        return "WORKFLOW"
+    return "WORKFLOW" if doing and (steps >= 3 or document.shells >= (2 if surely else 5)) else ""
 
 
-def _by_sentence(document: _Document) -> tuple[str, str] | None:
-    category = stated_category(document.content)
-    return (category, "a sentence of it states one") if category else None
-
-
-_RULES: tuple[Callable[[_Document], tuple[str, str] | None], ...] = (
-    *(
-        _by_label,
-        _by_headings,
-        _by_folder,
-        _by_decision,
-        _by_sentence,
-        _rule,
-        _by_failure,
-        _by_dependency,
-        _edge,
-        _fast,
-        _by_tests,
-        _by_tasks,
-        _by_steps,
-    ),
+_RULES: tuple[Callable[[_Document], str], ...] = (
+    _by_label,
+    _by_headings,
+    _by_folder,
+    _by_decision,
+    _by_sentence,
+    _by_rule,
+    _by_failure,
+    _by_dependency,
+    _by_edge,
+    _by_speed,
+    _by_tests,
+    _by_tasks,
+    _by_steps,
 )

@@ -122,7 +122,7 @@ class _Scanner:
 
     def raw(self, at: int) -> _Found | None:
         """Return a comment, or an element whose content is not markdown; one that is never closed is plain text."""
-        match = _RAW.match(self.lines[at])
+        match = _RAW.match(self.lines[at]) if "<" in self.lines[at] else None
         if not match:
             return None
         name = match[1].lower()
@@ -157,7 +157,7 @@ class _Scanner:
 
 
 def _atx(line: str) -> _Found | None:
-    match = _ATX.match(line)
+    match = _ATX.match(line) if "#" in line else None
     if not match:
         return None
     title = line[match.end() :].strip()

@@ -43,9 +43,6 @@ IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
 MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
 _GAINS = {HELPFUL: HELPFUL_GAIN, INCORRECT: -INCORRECT_LOSS, CONFIRMED: CONFIRMED_GAIN}
 _FOR = (HELPFUL, CONFIRMED)
-_DIGITS = str.maketrans(
-    ulid.ALPHABET, "0123456789abcdefghijklmnopqrstuv"
-)  # as `int` reads numbers in base 32
 _NO_VOTE = Vote()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -205,7 +202,7 @@ def end_of(day: int) -> int:
 
 def _time_of(line: Judgement, known: Mapping[str, int], today: int) -> int:
     """Return when a line was written (Unix ms): by its own time, if that can be right."""
-    own, end = milliseconds(line.id), end_of(today)
+    own, end = ulid.milliseconds(line.id), end_of(today)
     came = known.get(line.id, own)
     if own > end:
         return min(own, came)
@@ -243,7 +240,7 @@ def _last_support(lines: Sequence[Judgement]) -> int:
     """Return when the last of these lines that speak for an entry was written (Unix ms, 0: none)."""
     for line in reversed(lines):
         if line[2] in _FOR:
-            return milliseconds(line[0])
+            return ulid.milliseconds(line[0])
     return 0
 
 
@@ -379,7 +376,7 @@ class _Replay:
         for voice, sum_ in self._sums.items():
             person = self._belief.person(voice)
             sums[person] = sums.get(person, 0) + sum_
-            said = milliseconds(self._spoke[voice]) if voice in self._spoke else 0
+            said = ulid.milliseconds(self._spoke[voice]) if voice in self._spoke else 0
             spoke[person] = max(spoke.get(person, 0), said)
         if self._author:
             sums.pop(self._author, None)
@@ -405,11 +402,6 @@ def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
         return account
     name = account.account if "." in account.account else f"{account.account}.{ulid.short(account.entry)}"
     return account._replace(entry=heir, account=name)
-
-
-def milliseconds(line_id: str) -> int:
-    """Return the time of a line by its id (Unix ms)."""
-    return int(line_id[:10].translate(_DIGITS), 32)  # 2.5 times as fast as `ulid.moment`
 
 
 def _moment(milliseconds: int) -> datetime:

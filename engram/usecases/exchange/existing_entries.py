@@ -83,7 +83,7 @@ class Present:
         if lore.id in self.ids:
             return lore.id
         found = self._by_mark.get(self._mark_of(lore.content), "")
-        named = list(self._find_by_title(lore.title))
+        named = list(self._find_by_title(lore.title)) if self._titled else []
         same = [file.lore for _, file in named if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
             return ""

@@ -127,7 +127,7 @@ def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
             return categories.parse(name)
         except EngramError:
             continue
-    guessed = guess_category(title_of(text), text, ())[0]
+    guessed = guess_category(title_of(text), text, ())
     return "PREFERENCE" if kind == RULES and guessed == "FACT" else guessed
 
 

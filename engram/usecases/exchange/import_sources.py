@@ -255,7 +255,7 @@ def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str)
     tags = tags_from_folders(relative)
     said = known.tags if known else ()
     explicit = known is not None and "\ncategory:" in "\n" + head
-    guessed = guess_category(title_of(parts[0]), "\n\n".join(parts), tags)[0]
+    guessed = guess_category(title_of(parts[0]), "\n\n".join(parts), tags)
     draft = Draft(
         content="",
         category=known.category if known is not None and explicit else guessed,
@@ -283,7 +283,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     parts = tuple(part.content for part in split_document(content, title or "Note"))
     named = str(fields.get("category", ""))
     known = categories.known(named)
-    category = known or guess_category(title or title_of(content), content)[0]
+    category = known or guess_category(title or title_of(content), content)
     own = lore_of_row(fields, content, category)
     draft = Draft(
         content="",

@@ -275,7 +275,8 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
     """
     content = tidy(draft.content)
     check_content(content)
-    draft, redacted = _without_secrets(store, draft._replace(content=content))
+    draft = draft if content == draft.content else draft._replace(content=content)
+    draft, redacted = _without_secrets(store, draft)
     category = _category(store, draft)
     lore_id = lore_id or (check_id(store, draft.id) if draft.id else store.clock.new_id())
     created = _creation_time(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
@@ -341,7 +342,7 @@ def _category(store: Store, draft: Draft) -> str:
     from engram.domain.entry.lore import title_of
     from engram.domain.exchange.classify import guess_category
 
-    return guess_category(title_of(draft.content), draft.content)[0]
+    return guess_category(title_of(draft.content), draft.content)
 
 
 def status_named(given: str) -> str:
@@ -360,12 +361,14 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     clean: dict[str, Any] = {}
     for field in ("content", "context", "tags", "files", "entities", "when", "agent"):
         value = getattr(draft, field)
-        cleaned = []
-        for text in [value] if isinstance(value, str) else value:
-            findings = find_secrets(text, allowed)
-            if findings and not draft.redact:
-                raise refuse(findings, f"the {field}")
-            count += len(findings)
-            cleaned.append(redact(text, findings))
-        clean[field] = cleaned[0] if isinstance(value, str) else tuple(cleaned)
-    return draft._replace(**clean), count
+        texts = (value,) if isinstance(value, str) else value
+        found = [find_secrets(text, allowed) for text in texts]
+        first = next(filter(None, found), None)
+        if first is None:
+            continue
+        if not draft.redact:
+            raise refuse(first, f"the {field}")
+        count += sum(map(len, found))
+        cleaned = tuple(map(redact, texts, found))
+        clean[field] = cleaned[0] if isinstance(value, str) else cleaned
+    return (draft._replace(**clean) if clean else draft), count

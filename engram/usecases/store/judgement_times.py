@@ -59,7 +59,7 @@ def _behind(store: Store, known: str, tip: str) -> list[tuple[str, str, int]]:
         source, floor = ledger.source_of(one.path) or "", one.parent_moment * 1000
         before = {line.id for line in ledger.parse(raw.get(one.before, b""), source).judgements}
         for line in ledger.parse(raw[one.after], source).judgements:
-            if line.id not in before and tallies.milliseconds(line.id) < floor:
+            if line.id not in before and ulid.milliseconds(line.id) < floor:
                 found[line.id] = line.entry, min(floor, found.get(line.id, ("", floor))[1])
     return [(line_id, entry, at) for line_id, (entry, at) in found.items()]
 

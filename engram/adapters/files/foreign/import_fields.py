@@ -75,12 +75,11 @@ def fields_of(row: object) -> tuple[dict[str, object], list[str]]:
         raise RowError("This row has no text.", "Give it a 'content' (or text, body, memory, observation).")
     fields: dict[str, object] = {"content": content}
     dropped: list[str] = []
-    there = {key for source in sources for key in source}
+    possible = {field for source in sources for key in source for field in _FIELDS_OF.get(key, ())}
     for field, read in _READERS.items():
-        keys = _KEYS.get(field, [field])
-        if there.isdisjoint(keys):
+        if field not in possible:
             continue
-        for place, key, value in _find_values(sources, keys):
+        for place, key, value in _find_values(sources, _KEYS.get(field, [field])):
             try:
                 usable = read(value)
             except (ValueError, OverflowError, OSError) as error:
@@ -268,3 +267,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "pinned": _flag,
     "votes": _votes,
 }
+_FIELDS_OF: dict[str, list[str]] = {}  # the fields that a key may be for
+for _field in _READERS:
+    for _key in _KEYS.get(_field, [_field]):
+        _FIELDS_OF.setdefault(_key, []).append(_field)
