@@ -94,6 +94,21 @@ def test_a_secret_that_the_remote_holds_in_another_file_is(store: Store) -> None
         check_outgoing(store, base, tip)
 
 
+def test_the_new_name_of_a_file_that_says_what_it_said_is_no_place_for_a_secret(store: Store) -> None:
+    base = commit(store, lore__a="One.\n")
+    moved = commit(store, **{"lore__a": None, f"lore__{SECRET}": "One.\n"})
+    tip = commit(store, lore__b="Two.\n")
+    with pytest.raises(SecretFoundError, match=r"^The name of a file in a commit") as refused:
+        check_outgoing(store, base, tip)
+    assert f"git reset {moved[:10]}~1" in refused.value.hint
+
+
+def test_the_name_that_the_remote_has_already_is_no_reason_to_refuse(store: Store) -> None:
+    base = commit(store, **{f"lore__{SECRET}": "One.\n"})
+    tip = commit(store, **{f"lore__{SECRET}": "Two.\n"})
+    assert check_outgoing(store, base, tip) == [tip]
+
+
 def test_every_batch_of_files_is_looked_through(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outgoing_secrets, "AT_ONCE", 2)
     base = commit(store, lore__a="One.\n")

@@ -24,8 +24,10 @@ from apikit import (
     plain,
 )
 
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import NotFoundError, UsageError, ValidationError
 from engram.usecases.exchange.export import export_markdown, export_rows
+from engram.usecases.index import catch_up
 from engram.usecases.recording.edit import Edit
 
 LONG = "# Handbook\n\nIntroduction.\n\n" + "\n\n".join(
@@ -98,6 +100,21 @@ def test_importing_the_same_again_changes_nothing(store: Engram, notes: Path, tm
     assert again.skipped == 4
     assert everything_of(tmp_path / "store/lore") == before
     assert first.imported == store.list(limit=None).total
+
+
+def test_importing_again_while_another_process_indexes_the_first_import_changes_nothing(
+    store: Engram, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = imported(store, notes)
+    lock = FileLock(f"{store.store.index.folder}/writer.lock")
+    monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0.0)
+    assert lock.try_acquire()
+    try:
+        assert store.store.index.look() is None or store.store.index.look().next_row < first.imported
+        again = imported(store, notes)
+    finally:
+        lock.release()
+    assert (again.imported, again.skipped, again.problems) == (0, 4, ())
 
 
 def test_feedback_and_edits_of_imported_lore_do_not_bring_it_in_twice(store: Engram, notes: Path) -> None:

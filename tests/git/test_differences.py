@@ -88,8 +88,12 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
         listed = git(root, "rev-list", "--objects", "HEAD", *(["--not", since] if since else [])).split("\n")
         named = [line.split(" ", 1) for line in listed if " " in line]
         wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
-        assert {
-            oid
-            for oid in differences.introduced_blobs(repo, differences.outgoing(repo, since, "HEAD"))
-            if oid.strip("0")
-        } == wanted
+        found = differences.introduced(repo, differences.outgoing(repo, since, "HEAD"))
+        assert {oid for oid in found.blobs if oid.strip("0")} == wanted
+        before = git(root, "ls-tree", "-r", "--name-only", since).split("\n") if since else []
+        added = set(git(root, "ls-tree", "-r", "--name-only", "HEAD").split("\n")) - {*before}
+        assert added <= found.paths.keys()
+        for path, first in found.paths.items():
+            assert git(root, "cat-file", "-e", f"{first}:{path}") == ""
+            parents = git(root, "rev-parse", f"{first}^@").split()
+            assert not any(git(root, "ls-tree", "--name-only", one, "--", path) for one in parents)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import prepared
 import pytest
 from apikit import git
-from effort import sampled
+from effort import examples, sampled
 from sync_kit import Clones, Left, commit
 
 from engram.adapters.files.frontmatter import codec
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NAMES = "abc"
 STRANGER = "5TRANGER"
 FEW = 12
+THOUSANDS = examples(1000, 10_000)
 MANY = 20_000  # more than there are
 
 
@@ -157,8 +158,8 @@ def test_three_clones_that_migrate_apart_end_with_the_same_bytes_and_every_figur
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", list(itertools.permutations(NAMES)), ids="".join)
-def test_a_thousand_entries_of_three_clones_migrate_apart(tmp_path: Path, order: tuple[str, ...]) -> None:
-    check(tmp_path, 1000, order)
+def test_thousands_of_entries_of_three_clones_migrate_apart(tmp_path: Path, order: tuple[str, ...]) -> None:
+    check(tmp_path, THOUSANDS, order)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from apikit import SECRET, cli, git
 from sync_kit import SOON, Clones, ManyClock, bare, connected, files, settled
 
+from engram.adapters.git.remote.remotes import push_addresses
 from engram.domain.errors import (
     REMOTE_FAILED,
     RemoteError,
@@ -123,3 +125,29 @@ def test_remotes_are_added_listed_and_removed(alone: Engram, tmp_path: Path) -> 
     assert cli("remote", "remove", "origin", "--json", cwd=root).json == {"remotes": []}
     assert cli("sync", "--json", cwd=root).code == REMOTE_FAILED
     shutil.rmtree(hub)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("remote.other.url=/a",),
+        ("remote.other.url=/a", "remote.other.url=/b"),
+        ("remote.other.url=/a", "remote.other.pushurl=/c", "remote.Other.pushurl=/d"),
+        ("remote.other.url=", "remote.other.url=/a"),
+        ("remote.other.url=/a", "url.https://host/.pushInsteadOf=/a"),
+        ("remote.other.url=/a", "url.https://host/.insteadOf=/"),
+        ("remote.Other.url=/a",),
+        (),
+    ],
+)
+def test_the_addresses_of_a_push_are_those_that_git_names(
+    alone: Engram, tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    root = Path(alone.store.places.root)
+    for line in lines:
+        git(root, "config", "--add", *line.split("=", 1))
+    done = subprocess.run(
+        ["git", "remote", "get-url", "--push", "--all", "other"], cwd=root, capture_output=True, text=True
+    )
+    repo = alone.store.repository
+    assert push_addresses(repo, "other") == (() if done.returncode else tuple(done.stdout.splitlines()))

@@ -6,6 +6,7 @@ What counts is what any file system would make of a name, not only the one at ha
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from engram.domain.entry.named_files import DEVICES
 from engram.domain.typed import TYPE_CHECKING
@@ -37,6 +38,7 @@ ACTED_UPON = frozenset(
         ".devcontainer",
     )
 )
+_REMEMBERED = 1000  # names: a sync asks for those of folders with every path, and for each path several times
 _NOT_IN_WINDOWS = frozenset('<>:"|?*')
 _OUTSIDE, _IN_GIT = "leads out of the store", "would lie in a .git folder"
 _WINDOWS = "has a name that Windows has no file for"
@@ -122,6 +124,7 @@ def folders_of(paths: Iterable[str]) -> set[str]:
     return found
 
 
+@lru_cache(_REMEMBERED)
 def fold_name(name: str) -> str:
     """Return a name in the form of the least discriminating file systems: case, Unicode form, invisible letters, end."""
     if not name.isascii():
@@ -132,6 +135,7 @@ def fold_name(name: str) -> str:
     return name.casefold().rstrip(" .")
 
 
+@lru_cache(_REMEMBERED)
 def _unsafe_part(part: str) -> str:
     if len(part) <= LONGEST_NAME and _PLAIN.fullmatch(part):
         return _WINDOWS if _is_device(part) else ""

@@ -41,7 +41,7 @@ DECAY = "decay"  # the account of what an entry lost by not being validated
 UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
 IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
 MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
-_GAINS = {HELPFUL: HELPFUL_GAIN, INCORRECT: -INCORRECT_LOSS, CONFIRMED: CONFIRMED_GAIN}
+_MOVING = (HELPFUL, INCORRECT, CONFIRMED)
 _FOR = (HELPFUL, CONFIRMED)
 _NO_VOTE = Vote()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -320,23 +320,25 @@ class _Replay:
         """
         belief, signers = self._belief, self._belief.signers
         value, count, modest, confirmed = self.value, self.count, self.modest, {author}
-        sums, spoke, values, gains = self._sums, self._spoke, self._values, _GAINS
+        sums, spoke, values = self._sums, self._spoke, self._values
         raised = {self._author} if self._author else set()
         for line_id, _, kind, _, text, _, source, client in lines:
-            if kind not in gains:
-                continue
-            gain = gains[kind]
-            if kind == CONFIRMED:
-                voice = client or source
-                if voice in confirmed:
-                    gain = 0
-                confirmed.add(voice)
-            moved = value + gain
-            value = 0 if moved < 0 else min(moved, FULL)
-            if gain < 0:
+            if kind == HELPFUL:
+                gain = HELPFUL_GAIN
+                count += 1
+            elif kind == INCORRECT:
+                gain = -INCORRECT_LOSS
                 modest = max(0, modest + gain)
+            elif kind == CONFIRMED:
+                voice = client or source
+                gain = 0 if voice in confirmed else CONFIRMED_GAIN
+                confirmed.add(voice)
+            else:
+                continue
+            value += gain
+            if not 0 <= value <= FULL:
+                value = clamp(value)
             values.append(value)
-            count += kind == HELPFUL
             said_by = source if signers is None else belief.voice(line_id, source)
             if text != words or said_by is None or (source == author and not client):
                 continue
@@ -352,7 +354,7 @@ class _Replay:
     def votes(self) -> dict[str, Vote]:
         """Return how much each account moved the confidence, by name."""
         votes, before = dict(self._accounts), self._begun
-        moving = [line for line in self._lines if line.kind in _GAINS]
+        moving = [line for line in self._lines if line.kind in _MOVING]
         for line, value in zip(moving, self._values, strict=True):
             helpful, moved, before = line.kind == HELPFUL, value - before, value
             if moved or helpful:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import blobs, introduced_blobs, introducing, outgoing, sizes
+from engram.adapters.git.read.differences import blobs, introduced, introducing, outgoing, sizes
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING
@@ -48,12 +48,12 @@ def check_outgoing(
     if found is not None:
         oid, what, secret = found
         raise _secret_error(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
-    paths = introduced_blobs(repo, commits)
+    paths, added = introduced(repo, commits)
+    _check_names(store, added)
 
     def take_back(oid: str) -> str:
         return _take_back(store, introducing(repo, commits, oid))
 
-    _check_names(store, paths, take_back)
     small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if report is not None:
@@ -63,12 +63,12 @@ def check_outgoing(
     return commits
 
 
-def _check_names(store: Store, paths: Mapping[str, str], take_back: Callable[[str], str]) -> None:
-    for oid, path in paths.items():
+def _check_names(store: Store, added: Mapping[str, str]) -> None:
+    for path, commit in added.items():
         secrets = find_secrets(path, store.allowed_secrets)
         if secrets:
             what = "The name of a file in a commit that the remote does not have"
-            raise _secret_error(what, secrets, take_back(oid))
+            raise _secret_error(what, secrets, _take_back(store, commit))
 
 
 def _secret_error(what: str, found: Sequence[Finding], do: str) -> SecretInCommitError:
@@ -109,7 +109,7 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
     repo = store.repository
     paths = {
         oid: path
-        for oid, path in introduced_blobs(repo, outgoing(repo, base, tip)).items()
+        for oid, path in introduced(repo, outgoing(repo, base, tip)).blobs.items()
         if path.startswith(f"{folder}/")
     }
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]

@@ -13,6 +13,7 @@ from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation, word
 from engram.domain.errors import EngramError
 from engram.domain.similarity.equivalence import SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.index.file_scan import unread_files
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.quarantine import is_quarantined
@@ -55,7 +56,7 @@ class Present:
     """What the store has already, and what this import adds to it."""
 
     def __init__(self, store: Store) -> None:
-        """Brings the index up to date."""
+        """Bring the index up to date; read the files themselves that another process is just indexing."""
         self._store = store
         self.ids: set[str] = set()
         self._by_mark: dict[int, str] = {}
@@ -63,17 +64,26 @@ class Present:
         self._paths: dict[str, str] = {}
         self._titled: dict[str, list[str]] = {}
         self.has_others = True  # entries that something new may be alike
-        refresh(store)
+        is_complete = refresh(store).fresh
         generation = store.index.look()
-        if generation is None:
-            return
-        query = "SELECT id, words_mark, title, path FROM files WHERE row IS NOT NULL ORDER BY status = 'active', id DESC"
-        for lore_id, mark, title, path in generation.catalog.connection.execute(query):
-            self.ids.add(lore_id)
-            self._by_mark[mark] = lore_id
-            self._paths[lore_id] = path
-            self._titled.setdefault(title, []).append(path)
+        if generation is not None:
+            query = "SELECT id, words_mark, title, path FROM files WHERE row IS NOT NULL ORDER BY status = 'active', id DESC"
+            for row in generation.catalog.connection.execute(query):
+                self._note(*row)
+        if not is_complete:
+            indexed = {*self._paths.values()}
+            for path in unread_files(store, generation, ""):
+                if path not in indexed:
+                    with contextlib.suppress(EngramError):
+                        lore = entry_writer.load(store, path).lore
+                        self._note(lore.id, words_mark(lore.content), lore.title, path)
         self.has_others = bool(self.ids or store.recent or store.files.journal.size())
+
+    def _note(self, lore_id: str, mark: int, title: str, path: str) -> None:
+        self.ids.add(lore_id)
+        self._by_mark[mark] = lore_id
+        self._paths[lore_id] = path
+        self._titled.setdefault(title, []).append(path)
 
     def id_of(self, lore: Lore) -> str:
         """Return the lore here that has its id or text, also where tags or context were changed since; "" for none.

@@ -50,9 +50,11 @@ def check_files(
     return left_out
 
 
-def judge_files(repo: Repository, files: Mapping[str, Entry], folder: str) -> dict[str, sync_plan.Refusal]:
-    """Return which of these files others would refuse, each with why."""
-    return dict(_find_refusals(files, _sizes(repo, files, None), folder))
+def judge_files(
+    repo: Repository, files: Mapping[str, Entry], folder: str, known: Mapping[str, bytes]
+) -> dict[str, sync_plan.Refusal]:
+    """Return which of these files others would refuse, each with why; `known` has contents by object id."""
+    return dict(_find_refusals(files, _sizes(repo, files, known), folder))
 
 
 def _sizes(repo: Repository, files: Mapping[str, Entry], known: Mapping[str, bytes] | None) -> dict[str, int]:

@@ -12,20 +12,19 @@ from engram.domain.entry import ulid
 from engram.domain.errors import EngramError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
-from engram.domain.judgements.ledger import Said
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import judgements, trusted_judges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engram.adapters.state.judgement_cache import Packed
     from engram.domain.entry.lore import Lore
     from engram.domain.judgements.tally import Belief, Sums
     from engram.usecases.store.store import Store
 
 AT_ONCE = 400  # files
 _FEW = 100  # sums, which are worked out sooner than written down
-_NOTHING = Said([], [])
 _ID = slice(-ulid.LENGTH - 3, -3)  # where the path of an entry has its id, if Engram chose its name
 
 
@@ -37,7 +36,7 @@ class JudgedInBulk:
         self._store, self._owners = store, owners
         self._today = tallies.day_of(store.clock.now())
         self._known: dict[str, tuple[str, Sums]] = {}
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, Packed] = {}
         self._times: dict[str, dict[str, int]] = {}  # of lines whose own time cannot be right, by entry
         self._found: list[tuple[str, str, Sums]] = []
         self._version, self._belief = "", ""
@@ -57,8 +56,7 @@ class JudgedInBulk:
             for line_id, entry, at in self._store.judgements.times_of(ids):
                 self._times.setdefault(entry, {})[line_id] = at
             lacking = [one for one in ids if one not in self._known or one in self._times]
-            lines = self._store.judgements.by_entry(lacking)
-            self._said = {one: lines.get(one, _NOTHING) for one in lacking}
+            self._said = self._store.judgements.by_entry(lacking)
 
     def of(self, lore: Lore) -> Lore:
         """Return the entry with what judgements make of it, but for who judged what."""
@@ -67,21 +65,21 @@ class JudgedInBulk:
         words = ledger.words_digest(lore)
         key = f"{lore.prior} {lore.source_id or ''} {words} {self._belief}"
         kept, sums = self._known.get(lore.id, ("", None))
+        said = self._said.get(lore.id)
         if sums is None or key != kept:
-            lines = self._said.get(lore.id)
-            if lines is None:
+            if said is None:
                 return judgements.with_tally(self._store, lore, owners=self._owners)
-            if not any(lines):
+            if not said:
                 return judgements.with_decay_only(lore, self._today)
-            sums = tallies.sums_of(lore, *lines, words, trusted_judges.of_clone(self._store))
+            sums = tallies.sums_of(lore, *said.unpack(), words, trusted_judges.of_clone(self._store))
             if self._version:
                 self._found.append((lore.id, key, sums))
-        times, lines = self._times.get(lore.id, {}), self._said.get(lore.id)
+        times = self._times.get(lore.id, {})
         if not times and sums.last <= tallies.end_of(self._today):
             found = tallies.of_sums(lore, sums, self._today)
-        elif lines is not None:  # a clock was wrong
+        elif said is not None:  # a clock was wrong
             found = tallies.tally(
-                lore, *lines, self._today, words, trusted_judges.of_clone(self._store), times
+                lore, *said.unpack(), self._today, words, trusted_judges.of_clone(self._store), times
             )
         else:
             return judgements.with_tally(self._store, lore, owners=self._owners)

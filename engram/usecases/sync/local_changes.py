@@ -23,7 +23,7 @@ from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from engram.usecases.store.store import Store
 
@@ -62,11 +62,11 @@ def _has_problems(store: Store) -> bool:
     return False
 
 
-def keep_back(store: Store, theirs: str | None) -> None:
+def keep_back(store: Store, theirs: str | None, known: Mapping[str, bytes]) -> None:
     """Take files out of our branch that `theirs` lacks and others could not take; they stay in the work tree, and are noted.
 
-    They came with a commit that Engram did not make. One that is only executable travels as a plain file. Raises GitError,
-    StoreError.
+    They came with a commit that Engram did not make. One that is only executable travels as a plain file. `known` has
+    contents that need not be read, by object id. Raises GitError, StoreError.
     """
     repo = store.repository
     head = layout.read_head(repo).oid
@@ -75,7 +75,7 @@ def keep_back(store: Store, theirs: str | None) -> None:
     shared = merge_commit.bases(repo, theirs, head) if theirs else ()
     changed = differences(repo, shared[0] if len(shared) == 1 else theirs, head)
     files = {path: found.after for path, found in changed.items() if found.after is not None}
-    found = judge_files(repo, files, store.places.folder)
+    found = judge_files(repo, files, store.places.folder, known)
     runs = {path: files[path].oid for path, one in found.items() if one.why == RUNS}
     refused = {path: one.why for path, one in found.items() if path not in runs}
     added = [path for path in files if changed[path].before is None and path not in refused]

@@ -263,7 +263,7 @@ class _Sync:
             if first:
                 self._commit_local_changes()
             theirs = remotes.tracked_commit(self._repo, self._counterpart())
-            local_changes.keep_back(self._store, theirs)
+            local_changes.keep_back(self._store, theirs, self._read_ahead.contents)
             return theirs
         with self._start_fetch() as fetching:
             if first:
@@ -277,7 +277,7 @@ class _Sync:
                 self._clean.update(prefetch(self._store, known, head, self._read_ahead))
             theirs = self._finish_fetch(fetching)
         if self._options.push:
-            local_changes.keep_back(self._store, theirs)
+            local_changes.keep_back(self._store, theirs, self._read_ahead.contents)
         return theirs
 
     def _repair_own_branch(self) -> None:

@@ -23,6 +23,7 @@ DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 FAR_FROM_MANY = 200_000  # files; about half of what `listing` takes
 AT_ONCE = 4000  # objects read by one git process
+_NO_FILE = "000000"  # a mode
 _LITTLE_MEMORY = 128 * 1024 * 1024  # bytes: git takes some 400 for each file that differs
 # Answers about pairs of commits, which never change; a sync asks for the same few again and again.
 _REMEMBERED = 12
@@ -159,29 +160,40 @@ def outgoing(repo: Repository, known: str | None, tip: str) -> list[str]:
     return listed.decode().split()
 
 
-def introduced_blobs(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
-    """Return a path of each blob that is new with one of these commits, parents first.
+class Introduced(NamedTuple):
+    """What is new with commits: a path of each blob, and of each path the first commit that has it, by these."""
+
+    blobs: dict[str, str]
+    paths: dict[str, str]
+
+
+def introduced(repo: Repository, listed: Sequence[str]) -> Introduced:
+    """Return what is new with each of these commits, parents first.
 
     `git rev-list --objects` would read every folder of the commits before them for that.
     """
+    found = Introduced({}, {})
     if not listed:
-        return {}
+        return found
     commits = "".join(f"{oid}\n" for oid in listed).encode()
     words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev")
-    listed_blobs = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
-    found: dict[str, str] = {}
-    old, new = set[str](), dict[str, str]()
-    parts = iter(os.fsdecode(listed_blobs).split("\0"))
+    answer = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
+    commit, old, new = "", set[str](), dict[str, str]()
+    parts = iter(os.fsdecode(answer).split("\0"))
     for facts in parts:
         if facts.startswith(":"):
             parents = len(facts) - len(facts.lstrip(":"))
             modes_and_oids = facts[parents:].split(" ")
+            path = next(parts)
             old.update(modes_and_oids[parents + 1 : 2 * parents + 1])
-            new[modes_and_oids[2 * parents + 1]] = next(parts)
+            new[modes_and_oids[2 * parents + 1]] = path
+            if set(modes_and_oids[:parents]) == {_NO_FILE}:
+                found.paths.setdefault(path, commit)
         else:  # the id of the next commit, or the end
-            found |= {oid: path for oid, path in new.items() if oid not in old and oid not in found}
-            old -= found.keys()
-            new = {}
+            more = {oid: path for oid, path in new.items() if oid not in old and oid not in found.blobs}
+            found.blobs.update(more)
+            old -= found.blobs.keys()
+            commit, new = facts, {}
     return found
 
 

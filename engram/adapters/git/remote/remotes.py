@@ -66,6 +66,12 @@ def remotes(repo: Repository) -> tuple[Remote, ...]:
 
 def push_addresses(repo: Repository, name: str) -> tuple[str, ...]:
     """Return where git pushes to for a remote, by its configuration: every address, credentials included."""
+    known = settings(repo)
+    for kind in ("pushurl", "url"):
+        listed = tuple(value for key, value, _ in known if key == f"remote.{name}.{kind}")
+        if listed and all(listed) and not any(key.startswith("url.") for key, _, _ in known):
+            return listed
+    # Git knows more: addresses that replace others, empty ones that take back those before, remotes in files of their own.
     found = run(repo, "remote", "get-url", "--push", "--all", "--", name, check=False)
     return tuple(os.fsdecode(found.stdout).splitlines()) if not found.code else ()
 

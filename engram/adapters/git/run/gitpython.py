@@ -50,6 +50,9 @@ logging.getLogger("git.remote").addFilter(lambda _: not cancellable_work.is_watc
 class SafeGit(git.Git):
     """Git commands as `engram.adapters.git.run.runner` runs them; those with `as_process=True` within `run_watched`."""
 
+    # GitPython asks before each push whether git knows `--progress`, which it has for fifteen years.
+    version_info = 2, 0
+
     def execute(self, command: Any, *_: Any, as_process: bool = False, **options: Any) -> Any:
         """Run a command that GitPython put together, without the name of the program. Raises GitError, GitCommandError."""
         args = tuple(str(word) for word in command[1:])

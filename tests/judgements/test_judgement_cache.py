@@ -1,0 +1,84 @@
+"""The cache of ledgers holds what their files hold, whatever they were before: as they grow, are replaced, and go."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.adapters.state.judgement_cache import JudgementCache, Known, Read
+from engram.domain.entry import ulid
+from engram.domain.judgements import ledger
+from engram.domain.judgements.ledger import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MONTH = 1_790_000_000_000
+SOURCES = [ulid.encode(MONTH - number, number) for number in range(2)]
+# More than there are ends of ids: some share one, and some of these differ at the front.
+ENTRIES = [ulid.encode(MONTH - 1000 * number, number) for number in range(40)]
+# A ledger of each source, the private copy of the first of them, and a second month of it.
+PATHS = [
+    (path, SOURCES[number])
+    for number, path in [
+        (0, ledger.path_of(SOURCES[0], ulid.encode(MONTH, 0))),
+        (1, ledger.path_of(SOURCES[1], ulid.encode(MONTH, 0))),
+        (0, "own:" + ledger.path_of(SOURCES[0], ulid.encode(MONTH, 0))),
+        (0, ledger.path_of(SOURCES[0], ulid.encode(MONTH + 40 * 86_400_000, 0))),
+    ]
+]
+STEP = st.tuples(
+    st.sampled_from(["grow", "replace", "forget"]),
+    st.sampled_from(range(len(PATHS))),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(ENTRIES)), max_size=6),
+)
+
+
+def lines_of(path: int, drafts: Sequence[tuple[int, str]]) -> list[Judgement]:
+    kinds = ("helpful", "incorrect", "a kind with a capital Letter")  # the last: no line as Engram writes it
+    return [
+        Judgement(ulid.encode(MONTH, number), entry, kinds[number % 3], agent="claude-code", source=PATHS[path][1])
+        for number, entry in drafts
+    ]  # fmt: skip
+
+
+@settings(max_examples=examples(30, 1000), deadline=None)
+@given(st.lists(STEP, max_size=12))
+def test_an_entry_has_the_lines_of_all_ledgers_as_they_are_now(steps: list) -> None:
+    held: dict[int, list[Judgement]] = {}
+    known: dict[int, Known] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        cache = JudgementCache(folder)
+        for step, (what, path, drafts) in enumerate(steps):
+            (name, source), is_first = PATHS[path], not known
+            before = {entry: in_order(held, entry) for entry in ENTRIES}
+            if what == "forget":
+                cache.forget([name] if held.pop(path, None) is not None else [])
+                known.pop(path, None)
+            else:
+                lines = lines_of(path, drafts)
+                raw = b"".join(ledger.render(line) for line in lines)
+                whole = what == "replace" or path not in held
+                now = Known(step, str(step))
+                cache.add([Read(name, source, raw, now, known.get(path), whole)])
+                held[path], known[path] = (lines if whole else held[path] + lines), now
+            after = {entry: in_order(held, entry) for entry in ENTRIES}
+            assert {
+                entry: sorted(one.unpack().lines) for entry, one in cache.by_entry(ENTRIES).items()
+            } == after
+            assert sorted(cache.of(ENTRIES).lines) == sorted(
+                {line for lines in after.values() for line in lines}
+            )
+            assert cache.entries() == {entry for entry in ENTRIES if after[entry]}
+            changed = {entry for entry in ENTRIES if after[entry] != before[entry]}
+            told = set(cache.take_unreported())
+            assert told == changed or (is_first and told == cache.entries())
+        cache.close()
+
+
+def in_order(held: dict[int, list[Judgement]], entry: str) -> list[Judgement]:
+    return sorted(line for lines in held.values() for line in lines if line.entry == entry)
