@@ -64,3 +64,12 @@ def test_only_plain_junk_is_called_so(text: str, why: str) -> None:
 def test_a_caller_may_ask_for_more_letters() -> None:
     assert why_junk("seven77", 8) == SHORT
     assert why_junk("eight888", 8) == ""
+
+
+def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
+    log = (
+        "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
+    )
+    assert why_junk(log) == "it is an excerpt of a log"
+    assert not why_junk(f"The worker dies without its lock:\n{log}")
+    assert not why_junk("ERROR 1045 means that the password is wrong.")

@@ -20,7 +20,6 @@ from sync_kit import Clones, files, push_from_outside
 
 from engram.adapters.git.read.differences import differences
 from engram.adapters.state.trust_tables import QuarantinedText
-from engram.domain.admission.credit import Confirmation
 from engram.domain.admission.trust import Signature
 from engram.domain.errors import EngramError
 from engram.usecases.admission import incoming_quarantine
@@ -314,27 +313,6 @@ def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Pa
     store.close()
     assert len(hits) == 300
     assert titles(root) == [own.read_text().strip()]
-
-
-def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clones) -> None:
-    state, row = clones["b"].store.state, QuarantinedText("1", "x", "c", "test", 1.0)
-    for table in ("signatures", "arrivals", "held", "confirmed", "gone"):
-        state.run(f"ALTER TABLE {table} ADD COLUMN of_the_future TEXT")
-    state.trust.quarantine([row])
-    state.trust.confirm({"2": Confirmation("y", 700, None)})
-    state.trust.record_arrivals([("1", "c")], 1.0)
-    state.trust.add_signatures([("c", Signature("none"))], 1.0)
-    state.tombstones.add(["3"], 1.0)
-    assert state.trust.rows() == [row]
-    assert state.trust.confirmations(["2"]) == {"2": Confirmation("y", 700, None)}
-
-
-def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
-    trust = clones["b"].store.state.trust
-    found = {"1": Signature("none"), "2": Signature("good", "k", "s"), "3": Signature("unknown-key", "k")}
-    trust.add_signatures(found.items(), 0.0)
-    assert trust.signatures(["1", "2", "3", "4"], 3600.0) == found
-    assert trust.signatures(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}
 
 
 @pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["unsigned"])

@@ -3,117 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.agents.edits import Entry, HookEntries, Items, apply_edit, is_our_hook, remove_edit
 from engram.adapters.agents.jsonc import Document
 from engram.adapters.agents.refusal import CannotEditError
-
-SERVER = Entry(("mcpServers", "engram"), {"command": "/x/python", "args": ["mcp"], "env": {"A": "b"}})
-COMMAND = "/x/python -P -m engram hook stop --agent claude-code"
-HOOKS = HookEntries(
-    {"Stop": {"type": "command", "command": COMMAND}, "SessionEnd": {"type": "command", "command": COMMAND}},
-    {"Stop": "", "SessionEnd": "x|y"},
-)
-ALLOW = Items(("permissions", "allow"), ("mcp__engram__recall_get", "mcp__engram__recall_status"))
-FLAT = HookEntries({"stop": {"command": COMMAND, "timeout": 5}}, extra={"version": 1})
-EDITS = [SERVER, HOOKS, ALLOW, FLAT]
-SAMPLES = sorted((Path(__file__).parents[1] / "data/agents/configs").glob("*.json*"))
+from tests.agents.json_texts import plain, written
 
 # --- any JSON, with the spaces, comments and commas that people write
-
-keys = st.sampled_from(["a", "b c", "hooks", "mcpServers", "permissions", "allow", "Stop", "ünï", "engrams"])
-scalars = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(10**6), 10**6),
-    st.sampled_from(["", "x", "//", "/*", '"', "{,}", "\u2028"]),
-)
-gaps = st.sampled_from(["", " ", "\n", "\t", "\r\n", "\n  ", " // note\n", "/* a } */", "\n    // b ]\n  "])
-
-
-@st.composite
-def written(draw: st.DrawFn, depth: int = 0) -> str:
-    """A value as text, with odd gaps."""
-    kind = (
-        draw(st.sampled_from(["object", "array", "scalar"]))
-        if 0 < depth < 3
-        else "object"
-        if not depth
-        else "scalar"
-    )
-    if kind == "scalar":
-        return json.dumps(draw(scalars), ensure_ascii=draw(st.booleans()))
-    count = draw(st.integers(0, 3))
-    gap = [draw(gaps) for _ in range(4 * count + 1)]
-    parts = [draw(written(depth + 1)) for _ in range(count)]
-    if kind == "object":
-        names = draw(st.lists(keys, min_size=count, max_size=count, unique=True))
-        parts = [
-            f"{json.dumps(name)}{gap[4 * n]}:{gap[4 * n + 1]}{part}"
-            for n, (name, part) in enumerate(zip(names, parts, strict=True))
-        ]
-    body = ",".join(f"{gap[4 * n + 2]}{part}{gap[4 * n + 3]}" for n, part in enumerate(parts))
-    trailing = "," if count and draw(st.booleans()) else ""
-    opening, closing = ("{", "}") if kind == "object" else ("[", "]")
-    return opening + body + trailing + gap[-1] + closing
-
-
-def plain(text: str) -> Any:
-    return Document(text).root.plain()
-
-
-def without(value: Any, edit: Any) -> Any:
-    """The data without anything of ours and without what is empty: what has to be the same before and after."""
-    if isinstance(value, dict):
-        cleaned = {key: without(one, edit) for key, one in value.items() if key != "engram"}
-        return {
-            key: one for key, one in cleaned.items() if one not in ({}, []) and (key, one) != ("version", 1)
-        }
-    if isinstance(value, list):
-        kept = [without(one, edit) for one in value if not is_our_hook(one) and one not in ALLOW.values]
-        return [one for one in kept if one not in ({}, [], {"matcher": "x|y"})]
-    return value
 
 
 @given(written())
 def test_what_is_parsed_is_what_json_says(text: str) -> None:
     rendered = json.dumps(plain(text))
     assert plain(rendered) == json.loads(rendered)
-
-
-@given(written(), st.sampled_from(EDITS))
-def test_an_edit_keeps_all_else_happens_once_and_goes_away_again(text: str, edit: Any) -> None:
-    try:
-        after = apply_edit(text, edit)
-    except CannotEditError:
-        return
-    assert apply_edit(after, edit) == after, "a second time changes nothing"
-    assert without(plain(after), edit) == without(plain(text), edit), "the data of others are the same"
-    # Every byte of the user's, comments and gaps too, is still there and in its order.
-    rest = iter(after)
-    assert all(sign in rest for sign in text if not sign.isspace())
-    gone = remove_edit(after, edit, text)
-    assert plain(gone) == plain(text)
-    assert [sign for sign in gone if not sign.isspace()] == [sign for sign in text if not sign.isspace()]
-
-
-@given(written(), st.lists(st.sampled_from(EDITS), min_size=2, max_size=4, unique_by=id))
-def test_several_edits_go_away_in_any_order(text: str, edits: list[Any]) -> None:
-    try:
-        after = text
-        for edit in edits:
-            after = apply_edit(after, edit)
-    except CannotEditError:
-        return
-    for edit in edits:
-        after = remove_edit(after, edit, text)
-    assert plain(after) == plain(text)
 
 
 @given(written(), st.integers(0, 200), st.sampled_from('{}[],:"/*\\x01\ufeff'))
@@ -127,18 +32,6 @@ def test_a_text_that_is_broken_is_refused_or_read_but_never_raises_anything_else
         return
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=[path.name for path in SAMPLES])
-@pytest.mark.parametrize("edit", EDITS, ids=["server", "hooks", "allow", "flat"])
-@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
-def test_real_files_come_back_byte_for_byte(path: Path, edit: Any, ending: str) -> None:
-    text = path.read_text("utf-8").replace("\n", ending)
-    after = apply_edit(text, edit)
-    assert after != text
-    assert apply_edit(after, edit) == after
-    assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
-    assert remove_edit(after, edit, text) == text
-
-
 @pytest.mark.parametrize(
     "text",
     ["[]", "1", "{", '{"a":1', '{"a" 1}', "{'a': 1}", '{"a":1,,}', '{"a":1 "b":2}', '{"a":NaN}', '{"a":01}', "{} {}",
@@ -147,54 +40,3 @@ def test_real_files_come_back_byte_for_byte(path: Path, edit: Any, ending: str) 
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(CannotEditError):
         Document(text)
-
-
-@pytest.mark.parametrize(
-    "text", ['{"mcpServers": []}', '{"mcpServers": {"engram": 1}}', '{"mcpServers": null}']
-)
-def test_something_else_in_the_place_of_servers_is_refused(text: str) -> None:
-    with pytest.raises(CannotEditError):
-        apply_edit(text, SERVER)
-
-
-@pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 3}'])
-def test_something_else_in_the_place_of_hooks_is_refused(text: str) -> None:
-    with pytest.raises(CannotEditError):
-        apply_edit(text, HOOKS)
-
-
-def test_an_entry_of_an_older_version_is_renewed_in_its_place() -> None:
-    old = (
-        '{\n  "mcpServers": {\n    "engram": {"command": "/old", "mine": 1}, // first\n    "z": {}\n  }\n}\n'
-    )
-    after = apply_edit(old, SERVER)
-    assert plain(after)["mcpServers"]["engram"] == {"mine": 1, **SERVER.value}
-    assert list(plain(after)["mcpServers"]) == ["engram", "z"]
-    assert "// first" in after
-
-
-def test_a_hook_of_an_older_version_is_renewed_and_a_double_one_goes() -> None:
-    theirs = {"type": "command", "command": "say engram hook stop"}
-    ours = {"type": "command", "command": "'/old path/engram' hook stop --agent claude-code"}
-    old = json.dumps(
-        {"hooks": {"Stop": [{"hooks": [theirs, ours]}, {"hooks": [ours]}], "Gone": [{"hooks": [ours]}]}}
-    )
-    found = plain(apply_edit(old, HOOKS))["hooks"]
-    assert found["Stop"] == [{"hooks": [theirs, HOOKS.events["Stop"]]}]
-    assert found["Gone"] == []
-    assert plain(remove_edit(old, HOOKS, ""))["hooks"] == {"Stop": [{"hooks": [theirs]}], "Gone": []}
-
-
-@pytest.mark.parametrize(
-    ("command", "ours"),
-    [
-        (COMMAND, True),
-        ("/usr/bin/engram hook prompt --agent codex", True),
-        ('"C:\\Program Files\\engram.exe" hook prompt --agent codex', True),
-        ("engram hook", False),
-        ("notify 'engram hook prompt --agent codex' now", False),
-        ("myengram-hook prompt --agent codex", False),
-    ],
-)
-def test_only_our_own_command_is_ours(command: str, ours: bool) -> None:
-    assert is_our_hook({"command": command}) is ours

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, TIDES, cli, ok, plain
 
-from engram.cli.output import cells, pad, shorten
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
@@ -165,25 +164,6 @@ def test_the_configured_budget_counts(root: Path) -> None:
     assert len(ok("query", "tides", cwd=root).out) < 1000
 
 
-def test_control_characters_of_lore_never_reach_the_screen(root: Path) -> None:
-    ok("record", "Evil \x1b[31mred\x1b[0m \u202etxt \x07 bell", "-c", "fact", "-t", "a\x1bb", cwd=root)
-    ok("query", "evil red bell", cwd=root)
-    for line in (
-        ["list"],
-        ["query", "evil red"],
-        ["show", "L1"],
-        ["session"],
-        ["list", "--json"],
-        ["show", "L1", "--json"],
-    ):
-        shown = ok(*line, cwd=root).out
-        assert not set(shown) & set("\x1b\x07\u202e"), line
-    assert (
-        ok("show", "L1", "--json", cwd=root).json["lore"]["content"]
-        == "Evil \x1b[31mred\x1b[0m \u202etxt \x07 bell"
-    )
-
-
 def test_colours_are_for_terminals_and_who_asks_for_them(root: Path) -> None:
     assert "\x1b" not in ok("query", "tide", cwd=root).out
     assert "\x1b[" in ok("query", "tide", cwd=root, FORCE_COLOR="1").out
@@ -200,20 +180,6 @@ def test_remarks_go_to_standard_error_and_leave_the_document_alone(root: Path) -
     assert "words only" in done.err
 
 
-def test_explain_shows_the_parts_of_a_score(root: Path) -> None:
-    shown = ok("query", "tide tables", "--explain", cwd=root).out
-    assert "score 0." in shown
-    for part in ("words", "meaning", "standing"):
-        assert f"{part} " in shown
-    assert "score" not in ok("query", "tide tables", cwd=root).out
-
-
-def test_a_list_marks_what_is_not_active(root: Path) -> None:
-    ok("record", "Waits for review", "-c", "fact", "--status", "pending", cwd=root)
-    lines = ok("list", cwd=root).out.splitlines()
-    assert ["pending" in line for line in lines[:2]] == [True, False]
-
-
 def test_tags_may_have_commas_between(root: Path) -> None:
     said = ok("record", QUEUE, "-c", "fact", "-t", "queue, broker", "-t", "ops", "--json", cwd=root).json
     assert said["lore"]["tags"] == ["queue", "broker", "ops"]
@@ -227,33 +193,3 @@ def test_several_are_judged_behind_one_option(root: Path) -> None:
     ok("search", cwd=root)
     judged = ok("feedback", "--helpful", "L1", "L2", "--json", cwd=root).json["updated"]
     assert [one["ref"] for one in judged] == ["L1", "L2"]
-
-
-def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> None:
-    ok("record", "キューの消費者は冪等でなければならない。" * 4, "-c", "fact", cwd=root)
-    rows = [line for line in ok("list", cwd=root).out.splitlines() if "now" in line]
-    assert len(rows) == 2
-    assert {cells(line[: line.index(" now")]) for line in rows} == {cells(rows[0][: rows[0].index(" now")])}
-    assert max(map(cells, rows)) <= 120
-    assert pad("日本語", 4) == "日… "
-    assert shorten("日本語", 6) == "日本語"
-
-
-def test_a_table_that_no_line_has_room_for_gets_a_line_a_cell(root: Path) -> None:
-    lore = ok("list", "--json", cwd=root).json["lore"][0]
-    shown = dict(
-        line.split(maxsplit=1)
-        for line in ok("sql", "SELECT * FROM lore", cwd=root).out.splitlines()
-        if " " in line
-    )
-    assert shown["id"] == lore["id"]
-    assert shown["path"] == lore["path"]
-    assert shown["created_at"] == lore["created_at"]
-
-
-def test_times_in_a_table_become_dates_before_anything_is_cut(root: Path) -> None:
-    lore = ok("list", "--json", cwd=root).json["lore"][0]
-    names, row = ok("sql", "SELECT id, title, created_at, updated_at FROM lore", cwd=root).out.splitlines()
-    assert names.split() == ["id", "title", "created_at", "updated_at"]
-    day = lore["created_at"][:10]
-    assert row.split(maxsplit=1) == [lore["id"], f"{TIDES}  {day}  {day}"]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: what is sent, in which batches, when it is retried, and where lore is never sent."""
+"""An OpenAI-compatible endpoint: what is sent, when it is tried again, and what is said when it fails."""
 
 from __future__ import annotations
 
@@ -8,46 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from endpoint_kit import LoopbackEndpoint, served
+from endpoint_kit import KEY, Clock, LoopbackEndpoint, embedder, served
 from onnx_kit import DIMENSIONS
 
-from engram.adapters.embed.cached_embedder import REST_NS, EncodedEmbedder
-from engram.adapters.embed.endpoint import Endpoint, EndpointEncoder, check_endpoint
+from engram.adapters.embed.endpoint import Endpoint, check_endpoint
 from engram.adapters.embed.endpoint_call import post
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
-from engram.adapters.embed.vector_cache import VectorCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-KEY = "sk-not-a-real-key"
 
 
 @pytest.fixture
 def loopback() -> Iterator[LoopbackEndpoint]:
     with served() as endpoint:
         yield endpoint
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000_000_000
-        self.pauses: list[float] = []
-
-    def __call__(self) -> int:
-        return self.now
-
-    def pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-
-
-def embedder(loopback: LoopbackEndpoint, state: Path, clock: Clock, **more: object) -> EncodedEmbedder:
-    endpoint = check_endpoint(Endpoint(loopback.url, "words", KEY)._replace(**more))  # type: ignore[arg-type]
-    cache = VectorCache(str(state / "vectors.db"), endpoint.identity)
-    return EncodedEmbedder(
-        "endpoint", endpoint.identity, EndpointEncoder(endpoint, clock.pause), cache, clock
-    )
 
 
 def test_texts_become_unit_vectors_in_their_order(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
@@ -61,19 +37,6 @@ def test_texts_become_unit_vectors_in_their_order(loopback: LoopbackEndpoint, tm
     asked = loopback.asked[-1]
     assert (asked.path, asked.key) == ("/v1/embeddings", f"Bearer {KEY}")
     assert asked.body == {"model": "words", "input": ["car", "bread", "automobile", "river"]}
-
-
-def test_many_texts_go_in_batches_and_each_only_once(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
-    mine = embedder(loopback, tmp_path, Clock())
-    texts = [f"car number {number}" for number in range(150)] + ["x" * 30_000, "y" * 7_000, "car number 1"]
-    mine.embed(texts)
-    sizes = [len(asked.body["input"]) for asked in loopback.asked[1:]]  # the first asked for the length
-    assert sizes == [64, 64, 24]
-    assert max(map(len, loopback.texts)) == 8000
-    before = len(loopback.asked)
-    again = embedder(loopback, tmp_path, Clock())
-    assert np.array_equal(again.embed(texts), mine.embed(texts))
-    assert len(loopback.asked) == before
 
 
 def test_what_may_pass_is_tried_again_with_longer_pauses(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
@@ -105,44 +68,6 @@ def test_what_will_not_pass_is_not_tried_again(
     assert hint in caught.value.hint
     assert KEY not in caught.value.message
     assert (clock.pauses, len(loopback.asked) - before) == ([], 1)  # nor is a redirect followed
-
-
-def test_a_question_gets_one_try_and_then_the_endpoint_is_left_alone_for_a_while(
-    loopback: LoopbackEndpoint, tmp_path: Path
-) -> None:
-    clock = Clock()
-    mine = embedder(loopback, tmp_path, clock)
-    loopback.down = True
-    with pytest.raises(EmbeddingUnavailableError, match="loading"):
-        mine.embed_one("car")
-    asked = len(loopback.asked)
-    with pytest.raises(EmbeddingUnavailableError, match="loading"):
-        embedder(loopback, tmp_path, clock).embed_one("car")  # another process
-    assert len(loopback.asked) == asked
-    loopback.down = False
-    with pytest.raises(EmbeddingUnavailableError):
-        mine.embed_one("car")
-    clock.now += REST_NS + 1
-    assert mine.embed_one("car")[0] > 0.9
-    assert clock.pauses == []
-
-
-def test_a_question_asked_twice_is_sent_once(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
-    mine = embedder(loopback, tmp_path, Clock())
-    before = len(loopback.asked)
-    assert np.array_equal(mine.embed_one("what about the car"), mine.embed_one("what about the car"))
-    assert len(loopback.asked) == before + 1
-    assert not mine.embed_one("  ").any()
-
-
-def test_stores_that_are_asked_together_send_a_question_once(
-    loopback: LoopbackEndpoint, tmp_path: Path
-) -> None:
-    one, other = (embedder(loopback, tmp_path / name, Clock()) for name in ("a", "b"))
-    other.share(one)
-    before = len(loopback.asked)
-    assert np.array_equal(one.embed_one("car"), other.embed_one("car"))
-    assert len(loopback.asked) == before + 1
 
 
 def test_an_answer_that_takes_too_long_is_abandoned(loopback: LoopbackEndpoint, tmp_path: Path) -> None:

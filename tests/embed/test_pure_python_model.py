@@ -12,7 +12,6 @@ from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.provider import BundledEmbedder, open_embedder
 from engram.adapters.embed.pure_python_model import PurePythonModel
 from engram.adapters.index.vectors import VectorFile, quantise
-from engram.adapters.int8_products import products, unit_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,13 +62,6 @@ def test_tokens_come_as_near_to_a_query(embedder: BundledEmbedder, plain: PurePy
         plain.nearness(words, weights, [b"\xff\xff"])
 
 
-def test_numbers_beyond_one_byte_are_cut_off() -> None:
-    rows = bytes((127, 0, 0, 1)) + bytes(4) + bytes((0x80, 0, 3, 0)) + bytes((1, 2, 3, 0xFC))
-    assert list(memoryview(unit_rows(rows, 4, 224.0)).cast("b")) == [
-        127, 0, 0, 2, 0, 0, 0, 0, -127, 0, 5, 0, 41, 82, 123, -127,
-    ]  # fmt: skip
-
-
 def test_the_nearest_rows_of_an_index_are_the_same(tmp_path: Path) -> None:
     shuffled = np.random.default_rng(7)
     counts = [1 + random.Random(7).randrange(3) for _ in range(400)]
@@ -87,10 +79,3 @@ def test_the_nearest_rows_of_an_index_are_the_same(tmp_path: Path) -> None:
         assert set(best) <= set(found.largest(count))
     with pytest.raises(ValueError, match=r"order|short"):
         file.plain_cosines(quantise(query).tolist(), 400, sum(counts) + 1)
-
-
-def test_products_are_exact() -> None:
-    numbers = np.random.default_rng(3).integers(-127, 128, (50, 64)).astype(np.int8)
-    few = numbers[:3]
-    wanted = (numbers.astype(int) @ few.astype(int).T).reshape(-1).tolist()
-    assert products(numbers.tobytes(), few.tobytes(), 64) == wanted

@@ -6,22 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 import yaml
-from codec_strategies import (
-    CATEGORIES,
-    NASTY,
-    as_stored,
-    blocks,
-    contents,
-    files,
-    lore,
-    nearly_canonical,
-    texts,
-)
-from effort import examples
+from codec_strategies import CATEGORIES, NASTY, as_stored, blocks, contents, files, lore, texts
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.files.frontmatter import canonical, codec, frontmatter, keys
+from engram.adapters.files.frontmatter import codec, keys
 from engram.adapters.files.frontmatter.fields import KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.domain.entry.lore import Lore
@@ -102,59 +91,6 @@ def test_an_edit_says_the_new_lore_and_keeps_everything_else(
 
 def foreign(entries: list) -> list:
     return [(entry.key, entry.value) for entry in entries if entry.key not in KEYS]
-
-
-@settings(quick, max_examples=examples(2, 5) * quick.max_examples)
-@given(st.one_of(blocks, lore().map(lambda found: block_of(found))))
-def test_the_reader_of_our_own_form_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
-    fast = canonical.canonical_entries(block)
-    if fast is not None:
-        assert fast == keys.parse(block)
-
-
-@settings(quick, max_examples=examples(2, 5) * quick.max_examples)
-@given(
-    st.one_of(
-        nearly_canonical(),
-        nearly_canonical(),
-        files(),
-        lore().map(lambda found: codec.write_new(found, CATEGORIES)),
-    )
-)
-def test_the_short_way_agrees_with_the_long_way_on_all_it_accepts(raw: bytes) -> None:
-    agrees(raw)
-
-
-@quick
-@given(blocks, st.sampled_from(["", "\n", " ", "\t"]), texts)
-def test_the_short_way_agrees_with_the_long_way_on_any_frontmatter(block: str, lead: str, body: str) -> None:
-    fields = "id: 01JD6TQ8XW9YV3N5K7P2M4R6ST\n"
-    agrees(f"---\n{fields}{block}---\n{lead}{body}".encode())
-
-
-def agrees(raw: bytes) -> None:
-    """Where the short way reads a file at all, it gives what the long way gives."""
-    try:
-        text = frontmatter.decode(raw)
-    except Problem:
-        return
-    found = codec.read_canonical(text, CATEGORIES)
-    if found is None:
-        return
-    known = codec.read_any(text, raw, "lore/x.md", CATEGORIES, MODIFIED)
-    assert (found, repr(found)) == (known.lore, repr(known.lore))
-    assert known.adopted
-
-
-@quick
-@given(lore(usual=True))
-def test_a_usual_lore_is_read_the_short_way(given_lore: Lore) -> None:
-    text = codec.write_new(given_lore, CATEGORIES).decode()
-    assert codec.read_canonical(text, CATEGORIES) == given_lore
-
-
-def block_of(found: Lore) -> str:
-    return frontmatter.split(codec.write_new(found, CATEGORIES).decode()).block
 
 
 @quick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.adapters.files.frontmatter import canonical, frontmatter, keys
+from engram.adapters.files.frontmatter import frontmatter, keys
 from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, scalar
 
 
@@ -61,71 +61,6 @@ def test_each_key_covers_its_lines_and_no_more() -> None:
         Entry("flow", ["a", {"b": "c"}], 16, 18),
         Entry("empty", "", 18, 19, "   # nothing"),
     ]
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        "a: b\n",
-        "a: b c d\nb: it's\n",
-        'a: "x, y: z"\n',
-        'a: [b, c]\nd: ["x y", a:b, it\'s]\n',
-    ],
-)
-def test_our_own_form_needs_no_yaml_library(block: str) -> None:
-    entries = canonical.canonical_entries(block)
-    assert entries is not None
-    assert entries == keys.parse(block)
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        *(
-            "a: b\n  c\n",
-            "a: b\na: c\n",
-            "a: &x b\n",
-            "a: *x\n",
-            "a: !t b\n",
-            "a: >\n  b\n",
-            "a: |+\n  b\n",
-            "a: b: c\n",
-        ),
-        *(
-            "a: [b\n",
-            "a: [b]c\n",
-            "a: [b]# c\n",
-            "a: 'it''s'\n",
-            'a: "\\x00"\n',
-            'a: "\\ud800"\n',
-            "? a\n",
-            "- a\n",
-            "a\n",
-        ),
-        *(
-            "a: |\n  \tb\n",
-            "a: |\n   b\n  c\n",
-            "a: \tb\n",
-            "'a': b\n",
-            "{a: b}\n",
-            "a: b\r",
-            "a: \x85\n",
-            "a:\n- b\n",
-        ),
-        *(
-            "...\n",
-            "%YAML 1.1\n",
-            "a: - b\n",
-            "a: {b}\n",
-            "a: [b: c]\n",
-            "a: {b: c, b: d}\n",
-            "a: [b?]\n",
-            "a: @b\n",
-        ),
-    ],
-)
-def test_any_other_form_is_left_to_the_yaml_library(block: str) -> None:
-    assert canonical.canonical_entries(block) is None
 
 
 def test_frontmatter_that_is_no_mapping_is_told_apart() -> None:

@@ -225,23 +225,6 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
     assert imported(store, path).skipped == 4
 
 
-def test_keys_that_no_field_takes_stay_in_the_entry_and_are_named(store: Engram, tmp_path: Path) -> None:
-    said = {"agent": "bot", "author": "Ada", "ticket": "OPS-7", "id": "m1", "path": "a/b", "c d": 1, "c_d": 2}
-    path = tmp_path / "export.json"
-    path.write_text(
-        json.dumps([{"text": "Tea is drunk at four", "updated_at": "2025-01-02", **said}]), "utf-8"
-    )
-    done = imported(store, path)
-    names = {"ticket", "imported_id", "path", "imported_updated_at", "c_d", "c_d_"}
-    assert {(one.what, one.where) for one in done.left_out} == {
-        (f"`{name}`", "kept as a property of the entry's file") for name in names
-    }
-    file = (Path(store.path) / store.list().lore[0].path).read_text("utf-8")
-    for line in ("ticket: OPS-7", "imported_id: m1", "path: a/b", "c_d: 1", "c_d_: 2"):
-        assert line in file.splitlines()
-    assert store.list().lore[0].lore.author == "Ada"
-
-
 def grown(root: Path) -> Engram:
     """A store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()

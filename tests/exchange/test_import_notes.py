@@ -13,39 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram.adapters.files.foreign.interchange import read_rows
-from engram.adapters.files.foreign.tool_notes import (
-    hashtags,
-    names_linked,
-    observed_categories,
-    read_note,
-    without_index,
-)
-from engram.domain.errors import UsageError
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.agents.brief import brief
-from engram.usecases.exchange.import_lore import Options, import_lore
-from engram.usecases.exchange.import_places import detect_kind, find_memories
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import graph_of
+from tests.exchange.import_kit import MEMORIES, PLACES
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.exchange.import_lore import Imported
-
-MEMORIES = Path(__file__).parents[1] / "data/agents/memories"
-AUTO = MEMORIES / "projects/-work-shop/memory"
-PLACES = {
-    "rules": MEMORIES / "CLAUDE.md",
-    "claude-memory": AUTO,
-    "memory-folder": MEMORIES / "openclaw",
-    "basic-memory": MEMORIES / "basic-memory",
-    "mcp-memory": MEMORIES / "memory.jsonl",
-    "gentleman-engram": MEMORIES / "engram-export.json",
-    "recall": MEMORIES / "recall.json",
-    "mem0": MEMORIES / "mem0.json",
-    "experience": MEMORIES / "experience.jsonl",
-    "facts": MEMORIES / "facts_schema.json",
-}
 
 
 @pytest.fixture
@@ -268,71 +244,6 @@ def test_memories_of_mem0_and_experiences(everything: tuple[Engram, dict[str, Im
     assert problem["path"] == "experience.jsonl:3"
 
 
-def test_what_is_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
-    store.record("The staging database is reset each Monday at 06:00.", category="fact")
-    store.refresh()
-    file = tmp_path / "memories.json"
-    file.write_text('[{"memory": "The staging database is reset each Monday, at 06:00", "user_id": "dev"}]')
-    (seen,) = imported(store, file).seen
-    assert (seen.verdict, store.list().total) == ("alike", 1)
-    file.write_text('[{"memory": "The staging database is reset each Monday at 07:00.", "user_id": "dev"}]')
-    assert imported(store, file).imported == 1
-
-
-def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
-    store: Engram, tmp_path: Path
-) -> None:
-    rules = tmp_path / "CLAUDE.md"
-    text = PLACES["rules"].read_text("utf-8")
-    text = text.replace("## Releases", "Each service has an owner. " * 150 + "\n\n## Releases")
-    rules.write_text(text)
-    imported(store, rules)
-    before = lore_of(store)
-    rules.write_text(text.replace("cut on Tuesdays", "cut on Wednesdays"))
-    (looked,) = imported(store, rules, dry_run=True).seen
-    assert (looked.verdict, looked.twin) == ("changed", before["Shop: Releases"].id)
-    done = imported(store, rules)
-    assert (done.imported, done.superseded) == (1, (before["Shop: Releases"].id,))
-    by_status = {status: store.list(status=status).lore for status in ("active", "superseded")}
-    (old,) = by_status["superseded"]
-    assert (
-        old.lore._replace(status="active", updated_at=before["Shop: Releases"].updated_at)
-        == before["Shop: Releases"]
-    )
-    new = {one.lore.title: one.lore for one in by_status["active"]}
-    assert new["Shop"] == before["Shop"]
-    assert "Wednesdays" in new["Shop: Releases"].content
-    assert {(one.kind, one.id) for one in new["Shop: Releases"].relations} == {
-        ("see_also", before["Shop"].id), ("supersedes", old.lore.id)
-    }  # fmt: skip
-    assert imported(store, rules).imported == 0
-    rules.write_text(text)  # put back
-    assert imported(store, rules).superseded == (new["Shop: Releases"].id,)
-    assert imported(store, rules).imported == 0
-    assert (
-        "Tuesdays"
-        in {one.lore.title: one.lore for one in store.list(status="active").lore}["Shop: Releases"].content
-    )
-
-
-def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
-    store: Engram, tmp_path: Path
-) -> None:
-    def text(*subjects: str) -> str:
-        said = [f"They run against the {subject} database each night. " * 45 for subject in subjects]
-        return "# A\n\nAbout it.\n\n" + "".join(f"## Tests\n\n{one}\n\n" for one in said)
-
-    rules = tmp_path / "CLAUDE.md"
-    rules.write_text(text("real", "small", "fast"))
-    imported(store, rules)
-    before = lore_of(store)
-    rules.write_text(text("real", "small", "slow"))
-    assert imported(store, rules).superseded == (before["A: Tests (2)"].id,)
-    other = tmp_path / "AGENTS.md"
-    other.write_text(text("real", "empty", "old"))
-    assert imported(store, other).superseded == ()
-
-
 def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -392,64 +303,6 @@ def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
     masked = imported(store, rules, redact=True)
     assert (masked.imported, masked.redacted) == (1, 1)
     assert SECRET not in store.list().lore[0].lore.content
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("AGENTS.md", "rules"),
-        (".cursorrules", "rules"),
-        (".github/copilot-instructions.md", "rules"),
-        (".cursor/rules/api.mdc", "rules"),
-        (".windsurf/rules/style.md", "rules"),
-        ("projects/-w/memory/MEMORY.md", "claude-memory"),
-        ("MEMORY.md", "memory-folder"),
-        ("notes.md", "markdown"),
-        ("rows.jsonl", "json"),
-        ("picture.png", ""),
-    ],
-)
-def test_a_file_is_told_by_name_and_place(tmp_path: Path, path: str, kind: str) -> None:
-    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / path).write_text("x")
-    assert detect_kind(str(tmp_path / path)) == kind
-
-
-def test_a_kind_that_does_not_fit_is_one_error(store: Engram, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a kind"):
-        imported(store, MEMORIES / "CLAUDE.md", kind="wisdom")
-    with pytest.raises(UsageError, match="is a folder"):
-        imported(store, MEMORIES, kind="mem0")
-
-
-def test_a_head_that_is_no_yaml_is_read_all_the_same() -> None:
-    note = read_note("---\nglobs: **/*.ts\ntags:\n  - a\n  - 'b'\ntitle: \"T: x\"\n---\nText")
-    assert note.head == {"globs": "**/*.ts", "tags": "a, b", "title": "T: x"}
-    assert (note.text, note.tags) == ("Text", ["a", "b"])
-
-
-def test_memories_of_a_project_are_found(tmp_path: Path) -> None:
-    project, home = tmp_path / "shop", tmp_path / "claude"
-    shutil.copytree(MEMORIES / "cursor", project)
-    shutil.copy(MEMORIES / "CLAUDE.md", project)
-    (project / "AGENTS.md").symlink_to("CLAUDE.md")
-    (project / "memory").mkdir()  # any project may have a folder of that name
-    slug = "".join(letter if letter.isalnum() else "-" for letter in str(project))
-    shutil.copytree(AUTO, home / "projects" / slug / "memory")
-    (home / "CLAUDE.md").write_text("I like short answers.")
-    environment = {"CLAUDE_CONFIG_DIR": str(home)}
-    found = find_memories(str(project), environment=environment)
-    assert [(one.kind, Path(one.path).name) for one in found] == [
-        ("rules", "CLAUDE.md"), ("rules", "rules"), ("claude-memory", "memory")
-    ]  # fmt: skip
-    assert [one.label for one in found] == ["CLAUDE.md", ".cursor/rules", "memory"]
-    with opened(tmp_path / "store") as store:
-        done = import_lore(store.store, found, Options())
-    assert [one.where for one in done.seen] == [
-        "CLAUDE.md", ".cursor/rules/api.mdc", "memory/MEMORY.md", "memory/debugging.md", "memory/oncall.md"
-    ]  # fmt: skip
-    own = find_memories(str(project), own=True, environment=environment)
-    assert [Path(one.path).name for one in own][:1] == ["CLAUDE.md"]
 
 
 def test_the_command_previews_asks_and_imports(tmp_path: Path) -> None:
@@ -513,11 +366,3 @@ def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: 
         assert len(read) <= len(rows) * 10
         assert all(row.fields["content"] for row in read)
         assert all(problem["message"] for problem in problems)
-
-
-@given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
-def test_whatever_a_note_holds_it_is_read(text: str) -> None:
-    note = read_note(text)
-    assert note.text.strip() == note.text
-    assert all(isinstance(value, str) for value in note.head.values())
-    without_index(note.text), names_linked(note.text), hashtags(note.text), observed_categories(note.text)

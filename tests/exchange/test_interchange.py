@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.files.foreign.interchange import (
-    MAX_BYTES,
-    ImportRow,
-    read_rows,
-    write_json,
-    write_jsonl,
-)
+from engram.adapters.files.foreign.interchange import MAX_BYTES, ImportRow, read_rows, write_json, write_jsonl
 from engram.adapters.files.foreign.tool_rows import EntityRow
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Lore, Relation, Settlement, lore_as_dict
+from tests.exchange.import_kit import row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"
@@ -48,12 +43,6 @@ FULL = PLAIN._replace(
     ),
     settled=(Settlement("content:0123456789ab", "kept", "Ann", "2026-01-01T00:00:00Z"),),
 )
-
-
-def row(value: object) -> dict[str, object]:
-    _, rows, problems = read_rows(json.dumps([value]).encode(), "a.json")
-    assert not problems
-    return rows[0].fields
 
 
 def test_the_json_of_an_entry_has_every_field_under_its_documented_name() -> None:
@@ -189,31 +178,6 @@ def test_rows_are_found_in_the_shapes_that_tools_export(document: object) -> Non
     assert ([found.fields for found in rows], problems) == ([{"content": "x"}], ())
 
 
-@pytest.mark.parametrize("key", ["content", "text", "body", "memory", "observation", "fact", "page_content"])
-def test_content_is_found_under_the_names_that_tools_give_it(key: str) -> None:
-    assert row({key: " said "}) == {"content": "said"}
-
-
-def test_fields_are_found_under_other_names_and_one_level_deeper() -> None:
-    found = row(
-        {
-            "memory": "Likes tabs",
-            "metadata": {"labels": "style, editor,,style", "kind": "preference"},
-            "createdAt": "2024-09-03T10:16:05.490548-07:00",
-            "confidence": "85%",
-            "owner": "u1",
-        }
-    )
-    assert found == {
-        "content": "Likes tabs",
-        "tags": ["style", "editor"],
-        "category": "preference",
-        "created_at": "2024-09-03T17:16:05.490Z",
-        "confidence": 0.85,
-        "properties": {"owner": "u1"},
-    }
-
-
 def test_what_no_field_takes_of_a_row_is_a_property_by_its_key() -> None:
     found = row(
         {
@@ -277,65 +241,6 @@ def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
     ):
         _, rows, problems = read_rows(data, name)
         assert ([found.fields for found in rows], problems) == (expected, ())
-
-
-@pytest.mark.parametrize(
-    ("value", "fields"),
-    [
-        ({"type": "decision"}, {"category": "decision"}),
-        ({"type": "episodic"}, {"type": "episodic"}),
-        ({"category": "FAILURE", "type": "episodic"}, {"category": "FAILURE", "type": "episodic"}),
-        ({"memory_type": "Semantic", "type": "decision"}, {"category": "decision", "type": "semantic"}),
-        ({"type": "memory"}, {}),
-    ],
-)
-def test_type_means_a_type_of_lore_or_else_a_category(value: dict[str, str], fields: dict[str, str]) -> None:
-    assert row({"content": "x", **value}) == {"content": "x", **fields}
-
-
-@pytest.mark.parametrize(
-    ("given_time", "expected"),
-    [
-        ("2024-03-01", "2024-03-01T00:00:00Z"),
-        ("20240301", "2024-03-01T00:00:00Z"),
-        ("2024-03-01T10:00:00+02:00", "2024-03-01T08:00:00Z"),
-        (1709251200, "2024-03-01T00:00:00Z"),
-        (1709251200000, "2024-03-01T00:00:00Z"),
-        (1709251200.5, "2024-03-01T00:00:00.500Z"),
-        ("1709251200", "2024-03-01T00:00:00Z"),
-    ],
-)
-def test_times_are_read_in_the_ways_they_are_written(given_time: object, expected: str) -> None:
-    assert row({"content": "x", "timestamp": given_time})["created_at"] == expected
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"confidence": 7},
-        {"confidence": "high"},
-        {"confidence": True},
-        {"confidence": float("nan")},
-        {"importance": -0.1},
-        {"created_at": "yesterday"},
-        {"created_at": 1e300},
-        {"created_at": float("inf")},
-        {"created_at": "9999-12-31T23:59:59-12:00"},
-        {"tags": 7},
-        {"pinned": "yes"},
-        {"validation_count": -1},
-        {"votes": [1]},
-        {"votes": {"a": {"up": 1.5}}},
-        {"relations": "all"},
-        {"context": {"a": 1}},
-        {"title": ["a"]},
-    ],
-)
-def test_a_value_that_cannot_be_used_is_left_out_and_told_and_the_row_is_kept(bad: dict[str, object]) -> None:
-    _, rows, problems = read_rows(json.dumps({"content": "x", **bad}).encode(), "a.json")
-    assert [found.fields for found in rows] == [{"content": "x"}]
-    assert [problem["where"] for problem in problems] == ["a.json#1"]
-    assert f"'{next(iter(bad))}' was left out" in problems[0]["message"]
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypothesis.strategies as st
 import pytest
 from apikit import QUEUE, TIDES, cli, named, ok, opened, plain
-from hypothesis import given
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.recall import budget
-from engram.domain.recall.fusion import K, fuse
 from engram.mcp.tools import SETS, choose_sets
 from engram.usecases.explore.explore import KEYS
 
@@ -185,18 +181,6 @@ def test_what_stands_high_in_many_lists_stands_first(engram: Engram) -> None:
             engram.aggregate(lists, **options)
     with pytest.raises(NotFoundError, match="no L99 in this session"):
         engram.aggregate([["L99"]])
-
-
-@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=6), st.integers(1, 100))
-def test_fusion_is_the_sum_of_reciprocal_places(lists: list[list[str]], k: int) -> None:
-    found = fuse(lists, k)
-    assert {one.name for one in found} == {name for names in lists for name in names}
-    assert all(one.score >= other.score for one, other in pairwise(found))
-    for one in found:
-        places = [list(dict.fromkeys(names)).index(one.name) + 1 for names in lists if one.name in names]
-        assert one.lists == len(places)
-        assert one.score == pytest.approx(sum(1 / (k + place) for place in places))
-    assert K == 60
 
 
 # --- the command line

@@ -1,4 +1,4 @@
-"""Insight: what the catalog and the live record add up to, and how it is drawn."""
+"""Insight: what the catalog and the live record add up to, and the charts of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened, plain
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engram.domain.explore.insight import Insight, Latency, Week
+from engram.domain.explore.insight import Insight, Week
 from engram.domain.explore.insight_charts import charts
-from engram.domain.text.drawing import bars, columns, named_columns
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -34,19 +31,6 @@ def test_an_empty_store_has_nothing_to_look_into(root: Path) -> None:
         assert (found.total, found.growth.totals, found.unused) == (0, (), ())
         (chart,) = charts(found, 0.0, 60)
         assert "No lore here yet" in chart.sentence
-
-
-def test_no_line_of_a_chart_is_wider_than_a_small_terminal(root: Path) -> None:
-    with opened(root) as store:
-        used = store.record(QUEUE, category="pattern_outcome").lore.id
-        store.record(TIDES, category="fact")
-        store.query("queue consumer patterns")
-        store.feedback(helpful=used)
-        found = seen(store)._replace(latency=Latency(9, 3.0, 40.0, 45.0, (0, 2, 3, 2, 1, 1, 0, 0, 0, 0)))
-        drawn = charts(found, store.store.clock.now().timestamp(), 36)
-    assert max(len(line) for chart in drawn for line in chart.lines) <= 36
-    (latency,) = (chart for chart in drawn if chart.title == "Recall latency")
-    assert latency.lines[-1].split() == ["≤2", "≤5", "≤10", "≤20", "≤50", "≤100", "≤200"]
 
 
 def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
@@ -119,30 +103,3 @@ def test_the_command_prints_every_finding_and_one_document(root: Path) -> None:
 
 def test_a_week_without_judgements_has_no_rate() -> None:
     assert Week(0.0).rate == 0.0
-
-
-@given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 6), st.integers(1, 5))
-def test_columns_are_as_high_as_they_may_be_and_what_is_there_is_seen(
-    values: list[int], height: int, cells: int
-) -> None:
-    lines = columns(values, height, cells)
-    assert len(lines) == height
-    assert all(len(line) <= len(values) * cells for line in lines)
-    for at, value in enumerate(values):
-        foot = lines[-1].ljust(len(values) * cells)[at * cells]
-        assert (foot != " ") == (value > 0)
-
-
-@given(
-    st.lists(st.tuples(st.text("abc xyz", min_size=1, max_size=40), st.integers(0, 10**7)), max_size=8),
-    st.integers(48, 120),
-)
-def test_bars_stay_in_their_width(rows: list[tuple[str, int]], width: int) -> None:
-    lines = bars(rows, width)
-    assert len(lines) == len(rows)
-    assert all(len(line) <= width for line in lines)
-    assert all(line.endswith(f"{value:,}") for line, (_, value) in zip(lines, rows, strict=True))
-
-
-def test_columns_have_their_names_below() -> None:
-    assert named_columns(["a", "bb"], [1, 2], 1, 4) == ["▄▄▄ ███", "a   bb"]

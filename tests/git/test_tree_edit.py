@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import stat
 import subprocess
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from hypothesis import strategies as st
 from engram.adapters.git.read.objects import Entry, blob_oid
 from engram.adapters.git.run.layout import Repository, find_repository
 from engram.adapters.git.write import merge_commit, tree_edit
-from engram.adapters.git.write.pack import BLOB, FEW, NewObjects
 from engram.domain.errors import GitError
 
 # Names that git sorts otherwise than Python does, where one of them is a folder; odd ones; many in one folder.
@@ -111,49 +108,6 @@ def test_a_folder_that_is_not_there_any_more_is_not_taken_for_an_empty_one(tmp_p
     entry = Entry("100644", hashlib.sha1(b"blob 1\0003", usedforsecurity=False).hexdigest())
     with pytest.raises(GitError, match="damaged"):
         merge_commit.write_merge(repo, [start], {"a/b/one": entry}, {"a/b/one": b"3"}, 9)
-
-
-def test_a_pack_may_be_read_by_whoever_may_look_into_its_folder_and_is_written_once(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    repo = find_repository(str(tmp_path))
-    assert repo is not None
-    folder = tmp_path / ".git" / "objects" / "pack"
-    folder.chmod(0o750)
-    made = NewObjects(repo)
-    oids = [made.add(BLOB, b"text %d\n" % number) for number in range(FEW)]
-    made.store()
-    files = sorted(folder.iterdir())
-    assert [file.suffix for file in files] == [".idx", ".pack"]
-    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o440}
-    assert [git(tmp_path, "cat-file", "blob", oid) for oid in oids[::30]] == [
-        "text 0",
-        "text 30",
-        "text 60",
-        "text 90",
-    ]
-    git(tmp_path, "verify-pack", str(files[0]))
-    inodes = [file.stat().st_ino for file in files]
-    made.store()
-    assert [file.stat().st_ino for file in sorted(folder.iterdir())] == inodes
-
-
-def test_a_pack_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(tmp_path, "init", "-q")
-    repo = find_repository(str(tmp_path))
-    assert repo is not None
-    made = NewObjects(repo)
-    for number in range(FEW):
-        made.add(BLOB, b"text %d\n" % number)
-
-    def full(_handle: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(GitError, match="No space left on device"):
-        made.store()
-    assert list((tmp_path / ".git" / "objects" / "pack").iterdir()) == []
 
 
 def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo: Repository) -> None:

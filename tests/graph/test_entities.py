@@ -1,4 +1,4 @@
-"""Entities in a store: linking from Python, the command line and the official MCP client; finding, checking, syncing."""
+"""Entities in a store: found, checked and synced; from Python, the command line and the official MCP client."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, cli, dedicated, git, ok, opened, plain
+from apikit import QUEUE, cli, git, ok, opened, plain
+from graph_kit import write_entity
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 from sync_kit import Clones
 
-from engram.domain.errors import (
-    AmbiguousError,
-    NotFoundError,
-    SecretFoundError,
-    StoreError,
-    UsageError,
-    ValidationError,
-)
-from engram.domain.graph.entity import Relationship
-from engram.usecases.graph.entities import list_entities, read_entities
+from engram.domain.errors import StoreError
+from engram.usecases.graph.entities import read_entities
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Clock
 from engram.usecases.upkeep.doctor import doctor
@@ -43,109 +36,15 @@ def engram(root: Path) -> Iterator[Engram]:
         yield engram
 
 
-def write(root: Path, name: str, content: str) -> None:
-    file = root / "lore/entities" / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content, "utf-8")
-
-
-# --- linking
-
-
-def test_an_entity_is_made_changed_related_and_removed(root: Path, engram: Engram) -> None:
-    made = engram.link_entity("ZooKeeper", type="tool", aliases="zk")
-    assert (made.status, made.path, made.entity.slug) == (
-        "created",
-        "lore/entities/zookeeper.md",
-        "zookeeper",
-    )
-    related = engram.link_entity(
-        "Billing", type="project", to="ZK", kind="works on", since="2024-03", metadata={"owner": "ada"}
-    )
-    assert (related.other, related.made_other) == ("zookeeper", False)
-    assert related.entity.relationships == (Relationship("works_on", "zookeeper", "2024-03"),)
-    assert engram.link_entity("billing", to="zookeeper", kind="works_on").status == "unchanged"
-    assert engram.link_entity("billing", to="zookeeper", kind="works_on", since="2025").status == "changed"
-    assert engram.link_entity("billing", text="What we sell.", metadata={"owner": ""}).entity.metadata == ()
-    assert (root / related.path).read_text("utf-8") == (
-        "---\nname: Billing\ntype: project\nrelationships: [{kind: works_on, to: zookeeper, since: 2025}]\n"
-        "updated_at: 2026-03-04T05:06:07.002Z\n---\n\nWhat we sell.\n"
-    )
-    gone = engram.link_entity("billing", to="zk", remove=True)
-    assert (gone.status, gone.entity.relationships) == ("changed", ())
-    assert engram.link_entity("zookeeper", aliases="zk", remove=True).entity.aliases == ()
-    assert engram.link_entity("Billing", remove=True).status == "removed"
-    assert [one.slug for one in engram.entities()] == ["zookeeper"]
-    assert engram.link_entity("Kafka", to="Streams").made_other
-    assert [one.slug for one in engram.entities()] == ["kafka", "streams", "zookeeper"]
-
-
-def test_an_entry_names_its_entities_once(engram: Engram) -> None:
-    lore = engram.record(QUEUE, category="fact").lore
-    done = engram.link_entity("Message broker", aliases="broker", lore=lore.id)
-    assert (done.lore, engram.get(lore.id).lore.entities) == (lore.id, ("Message broker",))
-    assert engram.link_entity("broker", lore=lore.id).status == "unchanged"
-    engram.link_entity("broker", lore=lore.id, remove=True)
-    assert engram.get(lore.id).lore.entities == ()
-
-
-def test_what_is_wrong_is_refused_and_writes_nothing(root: Path, engram: Engram) -> None:
-    for wrong in ({"name": " "}, {"name": "X", "type": "fruit"}, {"name": "X", "to": "Y", "since": "soon"},
-                  {"name": "X", "metadata": {"name": "Y"}}, {"name": "X", "aliases": ["a\x00"]}):  # fmt: skip
-        with pytest.raises(ValidationError):
-            engram.link_entity(**wrong)
-    with pytest.raises(UsageError):
-        engram.link_entity("X", kind="uses")
-    with pytest.raises(UsageError):
-        engram.link_entity("X", to="X")
-    with pytest.raises(NotFoundError):
-        engram.link_entity("X", remove=True)
-    with pytest.raises(SecretFoundError):
-        engram.link_entity("X", text=SECRET)
-    assert not (root / "lore/entities").exists()
-    write(root, "go.md", "---\nname: Go\n---\n")
-    write(root, "golang.md", "---\nname: Golang\naliases: [GO]\n---\n")
-    with pytest.raises(AmbiguousError):
-        engram.link_entity("gO", type="tool")
-    assert engram.entity("Go").slug == "go"
-    write(root, "bad.md", "---\ntype: fruit\n---\n")
-    with pytest.raises(StoreError, match=r"bad.md cannot be read: type must be one of"):
-        engram.link_entity("Bad")
-
-
-def test_one_commit_that_undo_and_redo_move(tmp_path: Path) -> None:
-    root = dedicated(tmp_path / "store")
-    with opened(root, clock=Clock()) as engram:
-        lore = engram.record(QUEUE, category="fact").lore
-        engram.link_entity("ZooKeeper", to="Kafka", lore=lore.id)
-        commit_pending(engram.store)
-        files = git(root, "show", "--name-only", "--format=%s", "HEAD").splitlines()
-        assert files[0] == f"link: kafka, zookeeper, {lore.id}"
-        assert len(files) == 2 + 3
-        engram.link_entity("ZooKeeper", type="tool")
-        assert engram.undo().operations == ("link: zookeeper",)
-        assert engram.entity("zookeeper").type == "concept"
-        assert engram.redo().operations
-        assert engram.entity("zookeeper").type == "tool"
-        engram.undo(2)
-        assert engram.entities() == ()
-        assert engram.get(lore.id).lore.entities == ()
-        write(root, "ada.md", "---\nname: Ada\ntype: person\n---\n")
-        assert [one.slug for one in list_entities(engram.store)] == ["ada"]
-        commit_pending(engram.store)
-        assert git(root, "status", "--porcelain", "-uall") == ""
-        assert git(root, "log", "-1", "--format=%s") == "edit by hand: lore/entities/ada.md"
-
-
 # --- reading
 
 
 def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
     for name in ("a", "b", "c"):
-        write(root, f"{name}.md", f"---\nname: {name.upper()}\n---\n")
+        write_entity(root, f"{name}.md", f"---\nname: {name.upper()}\n---\n")
         os.utime(root / f"lore/entities/{name}.md", (1_700_000_000, 1_700_000_000))
     (root / "lore/entities/bad.md").write_bytes(b"---\ntype: fruit\n---\n")
-    write(root, "A.md", "---\nname: Other\n---\n")
+    write_entity(root, "A.md", "---\nname: Other\n---\n")
     with opened(root, clock=Clock()) as engram:
         first = read_entities(engram.store)
         assert [one.slug for one in first.entities] == ["a", "b", "c"]
@@ -156,7 +55,7 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
         assert kept.count("\n") >= 3
         cache.write_text(kept.replace('"c","C"', '"c","From the cache"'), "utf-8")
         assert engram.entity("c").name == "From the cache"
-        write(root, "c.md", "---\nname: Changed\n---\n")
+        write_entity(root, "c.md", "---\nname: Changed\n---\n")
         assert engram.entity("c").name == "Changed"
         (root / "lore/entities/c.md").unlink()
         assert engram.entity("c") is None
@@ -170,7 +69,7 @@ def test_links_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> 
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_text("---\nname: Outside\n---\n", "utf-8")
-    write(root, "a.md", "---\nname: A\n---\n")
+    write_entity(root, "a.md", "---\nname: A\n---\n")
     (root / "lore/entities/x.md").symlink_to(outside / "x.md")
     (root / "lore/entities").joinpath(os.fsdecode(b"\xff.md")).write_bytes(b"---\nname: B\n---\n")
     with opened(root) as engram:
@@ -184,82 +83,8 @@ def test_links_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> 
         assert engram.record("Outside of it all is Outside", category="fact").lore.entities == ()
 
 
-# --- detection
-
-
-def test_known_names_in_a_new_entry_are_added_and_nothing_else(root: Path, engram: Engram) -> None:
-    assert engram.record("ZooKeeper before there was one", category="fact").lore.entities == ()
-    engram.link_entity("ZooKeeper", type="tool", aliases=["zk"])
-    found = engram.record("The zk ensemble of Kafka and zookeeper", category="fact", entities=["Kafka"]).lore
-    assert found.entities == ("Kafka", "ZooKeeper")
-    assert engram.record(
-        "Again about zk and its ensemble", category="fact", entities=["zk"]
-    ).lore.entities == ("zk",)
-    note = root.parent / "note.md"
-    note.write_text("# An old note\n\nOur ZooKeeper needs five nodes.\n", "utf-8")
-    engram.import_markdown(str(note))
-    assert engram.query("An old note five nodes").lore[0].lore.entities == ("ZooKeeper",)
-    assert engram.import_markdown(str(note)).skipped == 1
-    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n[graph]\ndetect = false\n', "utf-8")
-    with opened(root) as other:
-        assert other.record("Elections of zk take ten seconds", category="fact").lore.entities == ()
-
-
-# --- links
-
-
-def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(root: Path) -> None:
-    write(
-        root,
-        "zookeeper.md",
-        "---\nname: ZooKeeper\ntype: tool\naliases: [zk]\n---\nSee [[kafka]] and [[nowhere]].\n",
-    )
-    write(
-        root,
-        "kafka.md",
-        "---\nname: Kafka\nrelationships: [{kind: uses, to: zk}, {kind: uses, to: disk}]\n---\n",
-    )
-    write(root, "one.md", "---\nname: Mercury\n---\n")
-    write(root, "two.md", "---\nname: Mercurial\naliases: [mercury]\n---\n")
-    write(root, "bad.md", "---\ntype: fruit\n---\n")
-    with opened(root) as engram:
-        engram.record(
-            "[[zk]], [[ZooKeeper]], [[zoo-keeper]] and [[Kafka]] are all well but one", category="fact"
-        )
-        engram.record("[[MERCURY]] is not, nor is what is about it", category="fact", entities=["MERCURY"])
-        found = [(one.kind, one.message) for one in doctor(engram.store) if one.kind in ("entity", "link")]
-        remarks = [(one.kind, one.message) for one in engram.check().remarks]
-    links = [
-        "ambiguous link: MERCURY may mean lore/entities/one.md, lore/entities/two.md",
-        "ambiguous link: [[MERCURY]] may mean lore/entities/one.md, lore/entities/two.md",
-        "broken link: nothing here is called [[zoo-keeper]]",
-        "broken link: no entity here is called disk (uses)",
-        "broken link: nothing here is called [[nowhere]]",
-    ]
-    assert sorted(found) == sorted(
-        [("entity", "type must be one of person, project, company, concept, tool, not 'fruit'")]
-        + [("link", message) for message in links]
-    )
-    assert sorted(remarks) == sorted([("file", found[0][1])] + [("link", message) for message in links])
-    assert cli("check", cwd=root).code == 1
-    assert "lore/entities/bad.md:2" in cli("doctor", cwd=root).out
-    assert "4 entities, 1 file with problems: engram doctor" in ok("status", cwd=root).out
-
-
-def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
-    sides = [
-        f"---\nname: ZooKeeper\naliases: [{alias}]\nupdated_at: 2026-03-0{day}T00:00:00Z\n---\n"
-        for day, alias in ((1, "zk"), (2, "keeper"))
-    ]
-    write(root, "zookeeper.md", f"<<<<<<< ours\n{sides[0]}=======\n{sides[1]}>>>>>>> theirs\n")
-    with opened(root) as engram:
-        assert [one.kind for one in doctor(engram.store)] == ["file"]
-        assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
-        assert engram.entity("zk").aliases == ("keeper", "zk")
-
-
 def test_an_entity_conflict_is_reported_but_is_not_an_error(root: Path) -> None:
-    write(
+    write_entity(
         root,
         "a.md",
         '---\nname: A\nconflicts:\n  - field: name\n    value: B\n    from: X\n    at: ""\n---\n',

@@ -1,35 +1,15 @@
-"""The surroundings of an entry: links both ways, queries that it answered, its versions, and words that differ between two."""
+"""The surroundings of an entry: links both ways, queries that it answered, its versions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from prepared import dedicated
 
 import engram
 from engram.domain.errors import NotFoundError
-from engram.domain.text.word_diff import word_differences
 from engram.usecases.recording.edit import Edit
-
-TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
-
-
-@given(TEXTS, TEXTS)
-def test_pieces_are_the_texts_again_and_what_is_equal_is_equal(one: str, other: str) -> None:
-    left, right = word_differences(one, other)
-    assert "".join(piece.text for piece in left) == one
-    assert "".join(piece.text for piece in right) == other
-    if one == other:
-        assert not any(piece.differs for piece in left + right)
-
-
-def test_words_differ_not_letters() -> None:
-    left, right = word_differences("Expire after 30 minutes.", "Expire after 12 hours.")
-    assert [piece.text for piece in left if piece.differs] == ["30 minutes"]
-    assert [piece.text for piece in right if piece.differs] == ["12 hours"]
 
 
 @pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])

@@ -1,16 +1,26 @@
-"""A copy that only ever asks what changed stays the same as the store, whatever happens to the store and to the index."""
+"""The list of changes: each told once and in order, and whoever only ever asks what changed has what the store has."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from apikit import START, SetClock, lore_files, opened, plain
+import pytest
+from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, opened, plain
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import engram
+from engram.adapters.state import feed_table
+from engram.adapters.state.trust_tables import QuarantinedText
+from engram.domain.entry.lore import searchable, text_digest
+from engram.domain.errors import CursorGoneError, NotFoundError, StoreError, ValidationError
+from engram.usecases.store import entry_writer
+from engram.usecases.store.commit import commit_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,3 +126,164 @@ def test_a_copy_that_follows_the_changes_is_the_store(
     assert {name: said for name, said in copy.lore.items() if name in there} == there
     assert broken or copy.lore == there, "what is broken stays in the copy as it was"
     store.close()
+
+
+ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def test_every_kind_of_change_is_told_once_and_in_order(root: Path) -> None:
+    with opened(root, clock=(clock := SetClock())) as store:
+        start = store.delta()
+        assert (start.lore, start.deleted_ids, start.more) == ((), (), False)
+        made = [store.record(text, category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
+        first = store.delta(start.cursor)
+        assert ([one.lore.id for one in first.lore], first.created_ids) == (made, tuple(made))
+        assert store.delta(first.cursor)[:3] == ((), (), ())
+        clock.advance(days=1)
+        store.patch(made[2], {"tags": "x"})
+        store.forget(made[1])
+        (root / "lore" / "dropped.md").write_text(f"---\nid: {ID}\n---\n\nDropped into the folder.\n")
+        told = store.delta(first.cursor)
+        assert {one.lore.id for one in told.lore} == {made[2], ID}
+        assert (told.created_ids, told.deleted_ids) == ((ID,), (made[1],))
+        assert all(one.digest == store.get(one.lore.id).digest for one in told.lore)
+        assert store.delta(told.cursor)[:3] == ((), (), ())
+
+
+def test_the_cursor_outlives_a_restart_a_new_index_and_files_that_break(root: Path) -> None:
+    with opened(root) as store:
+        made = [store.record(text, category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
+        paths = {one: root / store.get(one).path for one in made}
+        cursor = store.delta().cursor
+    whole = paths[made[0]].read_bytes()
+    paths[made[0]].write_text("---\nid: [broken\n---\n")
+    paths[made[1]].unlink()
+    with opened(root, clock=SetClock(START.replace(day=6))) as store:
+        store.store.index.mark_damaged("for the test")
+        told = store.delta(cursor)
+        assert (told.lore, told.deleted_ids) == ((), (made[1],)), (
+            "who deletes while the index is made anew is noticed"
+        )
+        paths[made[0]].write_bytes(whole)
+        assert store.delta(told.cursor)[:3] == ((), (), ()), "what was broken is as it was"
+        assert store.delta(cursor).deleted_ids == (made[1],), "an old cursor says it again"
+
+
+def test_what_cannot_be_read_just_now_is_told_later(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object) -> None:
+        raise StoreError("It cannot be read just now.")
+
+    with opened(root) as store:
+        made = [store.record(text, category="fact").lore.id for text in (QUEUE, TIDES)]
+        store.delta()
+        store.patch(made[0], {"tags": "a"})
+        cursor = store.delta().cursor.partition("-")[0] + "-2"
+        with monkeypatch.context() as patched:
+            patched.setattr(entry_writer, "load", unreadable)
+            told = store.delta(cursor)
+            assert told[:3] == ((), (), ())
+        again = store.delta(told.cursor)
+        assert ([one.lore.id for one in again.lore], again.created_ids) == ([made[0]], ())
+        assert store.delta(again.cursor)[:3] == ((), (), ())
+
+
+def test_the_changes_come_in_parts(root: Path) -> None:
+    with opened(root) as store:
+        made = {
+            store.record(f"{text} {number}", category="fact").lore.id
+            for number in range(4)
+            for text in (QUEUE, TIDES)
+        }
+        found, cursor, more = [], "", True
+        while more:
+            told = store.delta(cursor, limit=3)
+            cursor, more = told.cursor, told.more
+            found += [one.lore.id for one in told.lore]
+        assert (len(found), set(found)) == (8, made)
+        with pytest.raises(engram.EngramError):
+            store.delta(limit=0)
+
+
+def test_what_a_pull_brings_is_told_however_old_it_is(tmp_path: Path) -> None:
+    ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
+    with opened(ours, clock=SetClock(START.replace(year=2020))) as store:
+        old = store.record(QUEUE, category="fact").lore.id
+        commit_quietly(store.store)
+    git(tmp_path, "clone", "-q", str(ours), str(theirs))
+    with opened(theirs) as store:
+        cursor = store.delta().cursor
+    with opened(ours, clock=SetClock(START.replace(year=2020, month=4))) as store:
+        store.record(TIDES, category="fact")
+        store.forget(old)
+        commit_quietly(store.store)
+    git(theirs, "pull", "-q")
+    for path in lore_files(theirs):
+        os.utime(path, (1.6e9, 1.6e9))  # as rsync and some checkouts leave it
+    with opened(theirs, clock=SetClock(START.replace(day=6))) as store:
+        told = store.delta(cursor)
+        assert ([one.lore.content for one in told.lore], told.deleted_ids) == ([TIDES], (old,))
+
+
+def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -> None:
+    (home / ".config/engram").mkdir(parents=True)
+    (home / ".config/engram/config.toml").write_text('[trust]\nhold = "foreign"\n')
+    with opened(root) as store:
+        known = store.put(ID, QUEUE, category="fact").shown.lore
+        before = store.delta()
+        changed = store.patch(ID, {"tags": ["other"]}).lore
+        new = store.record(TIDES, category="fact").lore
+        rows = [
+            QuarantinedText(one.id, text_digest(searchable(one)), "", "foreign", 0.0)
+            for one in (changed, new)
+        ]
+        store.store.state.trust.quarantine(rows)
+        while_waiting = store.delta(before.cursor)
+        assert while_waiting[:3] == ((), (), ()), "neither the new lore nor what became of the known one"
+        store.accept(everything=True)
+        told = store.delta(while_waiting.cursor)
+        assert {one.lore.id for one in told.lore} == {known.id, new.id}
+        assert told.created_ids == (new.id,)
+
+
+def test_a_cursor_of_another_list_or_too_old_a_one_is_gone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_table, "MOST_GONE", 2)
+    with opened(root) as store:
+        name, _, number = store.delta().cursor.partition("-")
+        made = [store.record(f"{text} {number}", category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
+        cursor = store.delta().cursor
+        for one in made:
+            store.forget(one)
+            store.delta()
+        assert len(store.delta().deleted_ids) == 2
+        for lost in (f"ZZZZZZZZ-{number}", f"{name}-{number}", f"{name}-99999", cursor):
+            with pytest.raises(CursorGoneError) as caught:
+                store.delta(lost)
+            assert isinstance(caught.value, NotFoundError)
+        for wrong in ("yesterday", "ZZZZ-1", f"{name}-"):
+            with pytest.raises(ValidationError):
+                store.delta(wrong)
+
+
+def test_a_time_serves_too(root: Path) -> None:
+    clock = SetClock()
+    with opened(root, clock=clock) as store:
+        first = store.record(QUEUE, category="fact").lore.id
+        store.delta()
+        clock.advance(hours=1)
+        store.forget(first)
+        clock.advance(hours=1)
+        second = store.record(TIDES, category="fact").lore.id
+        told = store.delta(clock.now())
+        assert ([one.lore.id for one in told.lore], told.deleted_ids) == ([second], (first,)), "noticed now"
+        clock.advance(hours=1)
+        assert store.delta(clock.now())[:3] == ((), (), ())
+        assert store.delta("2026-01-01")[0] == told.lore
+        with pytest.raises(engram.EngramError, match="future"):
+            store.delta("2999-01-01T00:00:00Z")

@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import SetClock, dedicated, ok, opened
+from apikit import dedicated, ok, opened
 from gitkit import git
 from hookkit import answer, text_of
-from mcp_kit import inside
-from mcp_kit import ok as called
 
 from engram.domain.agents.captured_notes import CapturedNote, fence
 from engram.domain.agents.leaks import leaks_of_fence
 from engram.domain.entry.lore import PENDING
 from engram.usecases.agents import session_capture
-from engram.usecases.agents.captured_notes import with_captured
-from engram.usecases.recall.captured_recall import MOST, matching
+from engram.usecases.recall.captured_recall import matching
 from engram.usecases.store import captured
 from engram.usecases.store.store import Clock
 from engram.usecases.upkeep.injection_test import corpus
@@ -133,36 +130,6 @@ def test_the_next_session_gets_it_with_its_prompt_and_its_failure_marked_and_onc
         CLAUDE, "prompt", root, session_id="four", prompt="how do we print the tide tables of the north?"
     )
     assert WHY not in text_of(other)
-
-
-async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: Path) -> None:
-    ok("record", "MinIO of the upload tests accepts no CRC32C checksum over http.", "-c", "fact", cwd=root)
-    ends(root, session(root))
-    async with inside(root) as client:
-        found = await called(client, "recall_query", query=PROMPT)
-        nothing = await called(client, "recall_query", query="tide tables in local time")
-    about = [one["about"] for one in found["lore"]]
-    assert "captured today, not confirmed" in about[-1]
-    assert sum("captured" in one for one in about) == 1
-    assert found["lore"][-1]["ref"] == ""
-    assert len(found["lore"]) > 1
-    assert all("captured" not in one["about"] for one in nothing["lore"])
-
-
-def test_at_most_two_come_at_a_time_and_they_go_after_two_weeks(root: Path) -> None:
-    clock = SetClock()
-    with opened(root, clock=clock) as engram:
-        from engram.usecases.recording.record import Draft, prepare
-
-        for number in range(5):
-            text = f"{WHY} Seen in the upload test, part {number}."
-            captured.keep(engram.store, prepare(engram.store, Draft(text, "FACT"))[0])
-        assert len(matching(engram.store, PROMPT)) == MOST
-        clock.advance(days=1)
-        assert "captured yesterday, not confirmed" in with_captured(engram.store, "", PROMPT)
-        clock.advance(days=13)
-        assert matching(engram.store, PROMPT) == []
-        assert captured.list_captured(engram.store) == []
 
 
 def test_what_it_says_cannot_close_the_fence_or_speak_for_somebody(root: Path) -> None:

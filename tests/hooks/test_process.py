@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
 from effort import sampled
-from hookkit import CALLS, ERROR, FAILURE, LESSON, PROMPT, make_store, recorded, text_of
+from hookkit import CALLS, LESSON, PROMPT, make_store, recorded
 
 from tests.project.test_startup import START, start
 
 COMMAND = [sys.executable, "-P", "-m", "engram", "hook"]
-MEGABYTE = 1 << 20
 
 
 @pytest.fixture
@@ -66,33 +65,6 @@ def test_garbage_is_passed_over(root: Path) -> None:
     for raw in (b"", b"garbage", b"\x00\xff" * 1000, b"{" * 5000, b'{"prompt": 1}'):
         assert tuple(calm("prompt", root, raw=raw)) == (0, "", "")
     assert silent(run(root, b"\xfe garbage"))
-
-
-@sampled("filling", [b'\\"{[', b"x", b"line of a log\\n", b"\\\\", b"\\u00e4", "ä".encode()])
-def test_of_ten_megabytes_the_head_and_the_tail_are_read(filling: bytes, root: Path) -> None:
-    long = b'"more": "' + filling * (10 * MEGABYTE // len(filling)) + b'"'
-    asked = payload(root)[1:-1]
-    assert LESSON in calm("prompt", root, raw=b"{" + asked + b", " + long + b"}").out
-    other = asked.replace(b'"session_id": "', b'"session_id": "other ')
-    assert LESSON in calm("prompt", root, raw=b"{" + long + b", " + other + b"}").out
-
-
-@pytest.mark.slow
-def test_of_many_megabytes_in_many_pieces_the_head_is_read(root: Path) -> None:
-    pieces = b'"pieces": [' + b'{"a": ["b"]}, ' * MEGABYTE + b"1]"
-    assert LESSON in run(root, payload(root)[:-1] + b", " + pieces + b"}").stdout.decode()
-
-
-def test_the_error_at_the_end_of_megabytes_of_output_is_found(root: Path) -> None:
-    output = "compiled one more file without a word\n" * (6 * MEGABYTE // 38) + ERROR
-    failure = payload(root, "tool-failure", error=output)
-    assert FAILURE in text_of(json.loads(calm("tool-failure", root, raw=failure).out))
-
-
-@pytest.mark.slow
-def test_a_large_payload_is_answered_all_the_same(root: Path) -> None:
-    large = payload(root)[:-1] + b', "more": "' + b"x" * MEGABYTE + b'"}'
-    assert LESSON in calm("prompt", root, raw=large).out
 
 
 def test_an_agent_that_never_ends_its_input_is_left_in_time(root: Path) -> None:

@@ -13,14 +13,10 @@ from typing import Any
 import pytest
 from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
 from gitkit import git
-from hookkit import PROMPT, SAID, answer, recorded
-from hypothesis import given
-from hypothesis import strategies as st
+from hookkit import SAID, answer, recorded
 
-from engram.adapters.agents import transcript
 from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.files.durable.lock import FileLock
-from engram.domain.agents.candidates import LONGEST, MOST, candidates
 from engram.domain.agents.neutralization import FRAME
 from engram.hooks import process
 from engram.hooks.payload import Payload
@@ -65,57 +61,6 @@ def write_transcript(
         lines.append({"type": "assistant", "message": {"role": "assistant", "content": content}})
     text = "\n".join(json.dumps(line) for line in lines)
     (root / "transcript.jsonl").write_text(f"{text}\nnot json\n", "utf-8")
-
-
-# --- what is a candidate
-
-
-@pytest.mark.parametrize(
-    ("text", "category"),
-    [
-        ("Root cause: the clock of the worker runs ahead of the broker's.", "EDGE_CASE_DISCOVERY"),
-        ("- **Decision:** keep the queue in Postgres, because nobody runs Redis.", "ARCHITECTURAL_DECISION"),
-        ("**Lesson learned**: mount the sysroot before the first make run.", "PATTERN_OUTCOME"),
-        ("Gotcha: `fetch` follows redirects across origins by default here.", "EDGE_CASE_DISCOVERY"),
-        ("1. The root cause was a timeout of ninety seconds in the proxy.", "EDGE_CASE_DISCOVERY"),
-        ("Never call commit inside the loop because each one flushes the log.", "PATTERN_OUTCOME"),
-        ("### Workaround: set LANG=C before the locale tests are started", "IMPLEMENTATION_FRICTION"),
-    ],
-)
-def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None:
-    (found,) = candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
-    assert found.category == category
-    assert found.content[0].isalnum()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I fixed the bug and all tests pass. Let me know if you want anything else done here.",
-        "Root cause: unknown",
-        "What is the root cause: is it the broker or is it the client of the broker?",
-        "The decision: well, that was discussed by the team at great length and settled by nobody.",
-        "```\nRoot cause: this is printed by a program and is not what the agent says\n```",
-        "Learned nothing new in this session that would be worth writing down at all.",
-        "Root cause: " + "x" * LONGEST,
-        "The fix is in, the decision is made, the lesson is learned and the outcome is good.",
-    ],
-)
-def test_everything_else_is_none(text: str) -> None:
-    assert candidates(text) == []
-
-
-def test_there_are_few_candidates_and_each_once() -> None:
-    text = "\n\n".join(f"Gotcha: number {n} of the many gotchas of this library." for n in range(9))
-    assert len(candidates(text)) == MOST
-    assert len(candidates(f"{CAUSE}\n\n{CAUSE.upper()}\n\n{CAUSE}")) == 1
-
-
-@given(st.text(max_size=400))
-def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
-    found = candidates(text)
-    assert len(found) <= MOST
-    assert all(len(one.content) <= LONGEST for one in found)
 
 
 # --- from an event to an entry
@@ -290,38 +235,6 @@ def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
         with FileLock(str(root / ".engram/outcomes/lock")):
             assert session_capture.persist(engram.store) == 0
         assert session_capture.persist(engram.store) == 1
-
-
-# --- transcripts
-
-
-def test_a_transcript_of_any_bytes_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    assert transcript.read(str(path)) == transcript.Transcript()
-    assert transcript.read(str(tmp_path)) == transcript.Transcript()
-    assert transcript.read("\0") == transcript.Transcript()
-    path.write_bytes(
-        b'\xff\n[1]\n{"message": 3}\n{"payload": {"role": "assistant", "content": [{"type": "output_text", "text": "hi"}, 7]}}\n'
-    )
-    assert transcript.read(str(path)).said == ("hi",)
-
-
-@pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli"])
-def test_transcripts_that_agents_wrote_are_understood(agent: str) -> None:
-    """Of sessions of Codex 0.169, Copilot CLI 1.0.102 and Gemini CLI 0.61, shortened; an edit was put into each."""
-    found = transcript.read(str(SESSIONS / f"{agent}.jsonl"))
-    assert found.prompts == (PROMPT,)
-    assert found.said == (CAUSE,)
-    assert found.files == ("src/queue.py",)
-
-
-def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    line = json.dumps({"role": "assistant", "content": "x" * 1000}) + "\n"
-    path.write_text(line * 2000 + json.dumps({"role": "assistant", "content": "the last"}) + "\n")
-    said = transcript.read(str(path)).said
-    assert said[-1] == "the last"
-    assert len(said) <= transcript.READ // len(line) + 1
 
 
 # --- the detached process

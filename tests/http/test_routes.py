@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain
-from http_kit import TOKEN, get, lore, served, serving
+from http_kit import TOKEN, get, lore, posted, served, serving
 
-from engram.http.openapi import document
-from engram.http.routes import RESOURCES, ROOT
+from engram.http.routes import ROOT
 from engram.serving.rates import Rate
 from engram.serving.request_checks import MOST_BYTES
 
@@ -20,18 +19,10 @@ if TYPE_CHECKING:
 
     import httpx2
 
-ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return plain(tmp_path / "store")
-
-
-async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
-    answer = await client.post(f"{ROOT}{path}", json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
 
 
 async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **query: Any) -> dict[str, Any]:
@@ -287,50 +278,6 @@ def test_a_bucket_fills_again() -> None:
     now[0] = 2.0
     assert [rate.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
     assert [Rate(0).wait("a") for _ in range(3)] == [0.0] * 3
-
-
-async def test_what_is_answered_fits_the_document(root: Path) -> None:
-    from jsonschema import Draft202012Validator
-
-    said = document()
-    schemas = {"components": said["components"]}
-    async with serving(root) as client:
-        for path in (f"{ROOT}/openapi.json", "/openapi.json"):
-            assert (await client.get(path)).json() == said
-        await posted(client, "/lore", lore(QUEUE), 201)
-        bodies = {
-            ("POST", "/lore"): [lore(COLOUR), {"nothing": 1}], ("POST", "/query"): {"query": "queue consumers"},
-            ("POST", "/lore/feedback"): {"helpful": ["L1"]}, ("PATCH", "/lore/{id}"): {"pinned": True},
-            ("PUT", "/lore/{id}"): lore(TIDES),
-        }  # fmt: skip
-        order = sorted(RESOURCES, key=lambda one: (one.path != "/query", one.method == "DELETE"))
-        for resource in order:
-            if resource.path == "/sync" or resource.path.startswith("/tools/"):
-                continue  # test_http_putting and test_http_tools have what they need
-            path = f"{ROOT}{resource.path}".replace("{id}", ID if resource.method == "PUT" else "L1")
-            answer = await client.request(
-                resource.method, path, json=bodies.get((resource.method, resource.path)),
-                params={"since": "2020-01-01T00:00:00Z"} if resource.path.endswith("delta") else None,
-            )  # fmt: skip
-            assert answer.status_code < 300, (path, answer.text)
-            operation = said["paths"][ROOT + resource.path][resource.method.lower()]
-            content = operation["responses"][str(answer.status_code)]["content"]
-            media = answer.headers["content-type"].partition(";")[0]
-            if media == "application/json":
-                Draft202012Validator({**content[media]["schema"], **schemas}).validate(answer.json())
-            else:
-                assert media in content
-
-
-def test_the_document_says_what_the_tools_say() -> None:
-    from engram.mcp.tools.core import TOOLS
-
-    said = document()
-    body = said["paths"][f"{ROOT}/query"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert body == TOOLS["recall_query"].parameters
-    assert {f"{method.upper()} {path}" for path, methods in said["paths"].items() for method in methods} == {
-        f"{one.method} {ROOT}{one.path}" for one in RESOURCES
-    }
 
 
 @pytest.mark.slow

@@ -1,25 +1,18 @@
-"""Put, patch and delete over HTTP: what a digest guards, what a key has done once, sync, and a store out of order."""
+"""Put, patch and delete over HTTP: what a key has done once, sync, and a store out of order."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
 import shutil
 import subprocess
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from functools import partial
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain
-from effort import examples
-from http_kit import KEY, TOKEN, asked, get, lore, on_the_loopback, serving
+from http_kit import TOKEN, asked, lore, on_the_loopback, serving
 
 from engram.http.routes import ROOT
 
@@ -73,41 +66,6 @@ async def test_what_cannot_be_put_says_which_field(root: Path) -> None:
     assert lore_files(root) == []
 
 
-# --- digests
-
-
-async def test_a_digest_guards_what_was_read(root: Path) -> None:
-    async with serving(root) as client:
-        made = await asked(client, "POST", "/lore", lore(QUEUE), 201)
-        place, tag = made.headers["location"].removeprefix(ROOT), made.headers["etag"]
-        assert (await asked(client, "GET", place)).headers["etag"] == tag
-        assert (await asked(client, "GET", place, status=304, if_none_match=tag)).content == b""
-        changed = await asked(client, "PATCH", place, {"tags": ["a"]}, if_match=tag)
-        now = changed.headers["etag"]
-        for method, body in (("PATCH", {"tags": []}), ("PUT", lore(TIDES)), ("DELETE", None)):
-            for stale in (tag, f"W/{now}", '"nonsense"'):
-                late = await asked(client, method, place, body, 412, if_match=stale)
-                assert (late.headers["etag"], late.json()["error"]["code"]) == (now, "conflict")
-                assert f'"{late.json()["error"]["current"]}"' == now
-        await asked(client, "PATCH", place, {"tags": []}, 422, if_match=f"{tag}, {now}")
-        assert (await asked(client, "GET", place)).headers["etag"] == now
-        assert (await asked(client, "GET", "/lore")).json()["lore"][0]["digest"] == now.strip('"')
-        await asked(client, "DELETE", place, if_match=now)
-        await asked(client, "PATCH", place, {"tags": []}, 404, if_match=now)
-
-
-async def test_put_can_ask_that_there_be_one_or_none(root: Path) -> None:
-    async with serving(root) as client:
-        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
-        made = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
-        taken = await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 412, if_none_match="*")
-        assert taken.headers["etag"] == made.headers["etag"]
-        await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 422, if_none_match='"x"')
-        assert (await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), if_match="*")).json()[
-            "created"
-        ] is False
-
-
 async def test_a_merge_patch_takes_values_away(root: Path) -> None:
     async with serving(root) as client:
         body = lore(
@@ -133,44 +91,6 @@ async def test_a_merge_patch_takes_values_away(root: Path) -> None:
             problem = (await asked(client, "PATCH", f"/lore/{ID}", {field: None}, 422)).json()
             assert problem["error"]["field"] == field
         await asked(client, "PATCH", f"/lore/{ID}", {}, 422)
-
-
-def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
-    """Two servers on one store, each with its own connection to the disk, and a client of each that starts at once."""
-    root = dedicated(tmp_path / "store")
-    with opened(root) as store:
-        recorded = store.record(QUEUE, category="fact").lore.id
-    together = threading.Barrier(2)
-
-    def patch(port: int, tags: str, tag: str) -> int:
-        with closing(HTTPConnection("127.0.0.1", port)) as connection:
-            connection.request("GET", f"{ROOT}/health")  # so that nobody is late
-            connection.getresponse().read()
-            headers = {**KEY, "content-type": "application/json", "if-match": tag}
-            together.wait(20)
-            connection.request("PATCH", f"{ROOT}/lore/{recorded}", json.dumps({"tags": tags}), headers)
-            return connection.getresponse().status
-
-    with on_the_loopback(root) as first, on_the_loopback(root) as second, ThreadPoolExecutor(2) as pool:
-        read = partial(get, f"http://127.0.0.1:{first}{ROOT}/lore/{recorded}", headers=KEY)
-        for turn in range(examples(2, 20)):
-            tag = read().headers["etag"]
-            tried = [pool.submit(patch, port, f"{turn}-{port}", tag) for port in (first, second)]
-            statuses = [one.result(30) for one in tried]
-            assert sorted(statuses) == [200, 412]
-            winner = (first, second)[statuses.index(200)]
-            assert read().json()["lore"]["tags"] == [f"{turn}-{winner}"]
-
-
-async def test_of_many_who_patch_at_once_each_digest_is_good_for_one(root: Path) -> None:
-    async with serving(root) as client:
-        tag = (await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
-        sent = [
-            client.patch(f"{ROOT}/lore/{ID}", json={"tags": [f"t{number}"]}, headers={"if-match": tag})
-            for number in range(8)
-        ]
-        statuses = [answer.status_code for answer in await asyncio.gather(*sent)]
-        assert sorted(statuses) == [200] + [412] * 7
 
 
 # --- keys

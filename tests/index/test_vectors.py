@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import threading
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters import numeric
 from engram.adapters.index.vectors import Cosines, VectorFile, quantise
 
 WIDTH = 32
@@ -262,38 +260,3 @@ def test_rounding_keeps_the_vectors_it_is_given() -> None:
     vectors = np.array([[0.0, 0.5, -0.5, 1.0, -1.0]], "float32")
     assert quantise(vectors).tolist() == [[0, 112, -112, 127, -127]]
     assert vectors[0, 3] == 1
-
-
-@pytest.mark.parametrize("cores", [1, 2, 3])
-def test_a_matrix_split_among_threads_gives_the_product_of_each_row(
-    cores: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numeric, "_cores", lambda: cores)
-    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
-    random = np.random.default_rng(cores)
-    matrix, vector = (
-        random.integers(-127, 128, (1001, WIDTH), "int8"),
-        random.integers(-127, 128, WIDTH, "int8"),
-    )
-    exact = matrix.astype("int32") @ vector
-    assert numeric.dot_products(matrix, vector).tolist() == exact.tolist()
-
-
-def test_an_error_in_another_thread_is_raised_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numeric, "_cores", lambda: 2)
-    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
-    with pytest.raises(ValueError, match=r".+"):
-        numeric.dot_products(np.zeros((1000, WIDTH), "int8"), np.zeros(WIDTH + 1, "int8"))
-
-
-def test_products_are_computed_if_no_thread_can_be_started(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(numeric, "_cores", lambda: 3)
-    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    matrix = np.random.default_rng(0).integers(-127, 128, (500, WIDTH), "int8")
-    assert numeric.dot_products(matrix, matrix[7]).tolist() == (matrix.astype("int32") @ matrix[7]).tolist()

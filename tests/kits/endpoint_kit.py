@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx_kit import DIMENSIONS, WORDS, table
 
+from engram.adapters.embed.cached_embedder import EncodedEmbedder
+from engram.adapters.embed.endpoint import Endpoint, EndpointEncoder, check_endpoint
+from engram.adapters.embed.vector_cache import VectorCache
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 ROWS = dict(zip(WORDS, table(), strict=True))
 
@@ -93,3 +98,29 @@ def served() -> Iterator[LoopbackEndpoint]:
         endpoint.server.shutdown()
         endpoint.server.server_close()
         thread.join(10)
+
+
+KEY = "sk-not-a-real-key"
+
+
+class Clock:
+    """A clock that stands, and notes each pause instead of making it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000_000_000
+        self.pauses: list[float] = []
+
+    def __call__(self) -> int:
+        return self.now
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+def embedder(loopback: LoopbackEndpoint, state: Path, clock: Clock, **more: object) -> EncodedEmbedder:
+    """An embedder that asks the endpoint and keeps vectors in `state`."""
+    endpoint = check_endpoint(Endpoint(loopback.url, "words", KEY)._replace(**more))  # type: ignore[arg-type]
+    cache = VectorCache(str(state / "vectors.db"), endpoint.identity)
+    return EncodedEmbedder(
+        "endpoint", endpoint.identity, EndpointEncoder(endpoint, clock.pause), cache, clock
+    )

@@ -44,3 +44,10 @@ def fill(root: Path) -> Path:
         engram.record("Nobody is named here.", category="fact")
         engram.record("Redis waits for a person.", category="fact", entities=["Redis"], status="pending")
     return root
+
+
+def write_entity(root: Path, name: str, content: str) -> None:
+    """Write a file of an entity, whatever it says."""
+    file = root / "lore/entities" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, "utf-8")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RECORDED = json.loads((Path(__file__).parents[1] / "data/agents/payloads.json").read_text("utf-8"))
 CALLS = [(agent, event) for agent, events in RECORDED.items() for event in events]
 
+CLAUDE = "claude-code"
+
 LESSON = "Queue consumers must be idempotent: redelivery happens after a missed ack."
 PROMPT = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
 ABOUT_FILE = "The visibility timeout of the work list is ninety seconds, set by hand."
@@ -122,3 +124,8 @@ def worked_off(root: Path, session: str = "s1") -> None:
     """What the detached process does, here."""
     with opened(root, session=session, clock=Clock()) as engram:
         session_capture.persist(engram.store)
+
+
+def said(event: str, root: Path, **changed: Any) -> str:
+    """What Claude Code is told at a recorded event."""
+    return text_of(answer(CLAUDE, event, root, **changed))

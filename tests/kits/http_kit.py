@@ -131,3 +131,10 @@ def on_the_loopback(
         server.should_exit = True
         thread.join(20)
         memory.close()
+
+
+async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
+    """What is answered to a document that is posted."""
+    answer = await client.post(f"{ROOT}{path}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()

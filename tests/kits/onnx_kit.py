@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 import struct
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engram.adapters.embed import minilm
+from engram.adapters.embed.provider import open_embedder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from engram.adapters.embed.protocols import Embedder
 
 MEANINGS = (
     ("car", "automobile", "vehicle"),
@@ -127,3 +136,22 @@ def _bytes(field: int, value: bytes) -> bytes:
 
 def _text(field: int, value: str) -> bytes:
     return _bytes(field, value.encode())
+
+
+def opened(folder: Path, state: Path) -> Embedder:
+    """The provider `onnx` with the model in `folder`."""
+    embedder = open_embedder("onnx", str(folder), state=str(state))
+    assert embedder is not None
+    return embedder
+
+
+def axis(*places: int) -> np.ndarray:
+    """The direction of these meanings together."""
+    found = np.zeros(DIMENSIONS, "float32")
+    found[list(places)] = 1
+    return found / np.linalg.norm(found)
+
+
+installed = pytest.mark.skipif(
+    find_spec(minilm.MODULE) is None or find_spec("onnxruntime") is None, reason="needs the extra `neural`"
+)

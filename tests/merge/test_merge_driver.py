@@ -17,7 +17,6 @@ from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write.merge_driver import command_line, configure, configured_command, merged_heads
 from engram.domain.entry.categories import Categories
 from engram.domain.merge.merge import reference_time
-from engram.usecases.merge.install_driver import driver_command, install_merge_driver
 from engram.usecases.merge.last_edits import edits_of_merge
 from engram.usecases.merge.merge_driver import merge_driver
 
@@ -65,17 +64,6 @@ def pulled(root: Path) -> bytes:
     assert file.read_bytes() == by_rules(root, before, other, file.relative_to(root).as_posix())
     assert git(root, "status", "--porcelain") == ""
     return file.read_bytes()
-
-
-def test_init_tells_git_and_commits_the_attributes(tmp_path: Path) -> None:
-    root = dedicated(tmp_path / "store")
-    assert git(root, "show", "HEAD:.gitattributes") == "lore/** -text\nlore/** merge=engram"
-    assert git(root, "check-attr", "merge", "text", "--", "lore/x.md").splitlines() == [
-        "lore/x.md: merge: engram",
-        "lore/x.md: text: unset",
-    ]
-    assert git(root, "config", "--local", "merge.engram.driver") == driver_command()
-    assert git(root, "status", "--porcelain") == ""
 
 
 def vote(root: Path, clone: str, before: str, after: str) -> None:
@@ -132,18 +120,6 @@ def test_a_stash_merges_by_field(pair: tuple[Path, Path]) -> None:
     edit(pair[0], "FACT", "FACT\ntags: [two]")
     git(pair[0], "stash", "pop", "-q")
     assert "tags: [one, two]\n" in file.read_text("utf-8")
-
-
-def test_attributes_that_lead_elsewhere_are_neither_read_nor_copied(pair: tuple[Path, Path]) -> None:
-    root = pair[1]
-    (root.parent / "private").write_text("a secret of this machine\n")
-    (root / ".gitattributes").unlink()
-    (root / ".gitattributes").symlink_to(root.parent / "private")
-    found = cli("doctor", "--fix", "--json", cwd=root).json["findings"]
-    assert ["not a regular file" in one["message"] for one in found if one["kind"] == "merge-driver"] == [
-        True
-    ]
-    assert "a secret" not in git(root, "log", "-p", "--all")
 
 
 def test_a_criss_cross_merge_counts_every_vote_of_format_1_once(pair: tuple[Path, Path]) -> None:
@@ -263,35 +239,6 @@ def test_a_package_in_the_pulled_files_is_not_imported(pair: tuple[Path, Path]) 
     edit(second, "decide", "act")
     assert b"Weigh" in pulled(second)
     assert not trace.exists()
-
-
-def test_an_older_store_is_completed_by_the_doctor(pair: tuple[Path, Path]) -> None:
-    root = pair[1]
-    (root / ".gitattributes").write_text("*.png binary\nlore/** -text")
-    git(root, "commit", "-qam", "as it was before")
-    git(root, "config", "--unset", "merge.engram.driver")
-    found = ok("doctor", "--json", cwd=root).json["findings"]
-    assert [(one["kind"], one["where"]) for one in found] == [
-        ("merge-driver", "attributes"),
-        ("merge-driver", "command"),
-    ]
-    ok("doctor", "--fix", cwd=root)
-    assert git(root, "show", "HEAD:.gitattributes") == "*.png binary\nlore/** -text\nlore/** merge=engram"
-    assert ok("doctor", cwd=root).out == "All is well.\n"
-    repo = find_repository(str(root))
-    assert repo is not None
-    assert install_merge_driver(repo) == ()
-
-
-def test_in_somebodys_repository_git_is_told_only_on_request(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    ok("init", "--placement", "in-tree", cwd=tmp_path)
-    assert not (tmp_path / ".gitattributes").exists()
-    repo = find_repository(str(tmp_path))
-    assert repo is not None
-    assert configured_command(repo) == ""
-    assert install_merge_driver(repo, root=str(tmp_path)) == ("attributes", "command")
-    assert install_merge_driver(repo, root=str(tmp_path)) == ()
 
 
 def test_the_library_opens_a_store_that_was_merged_by_git(pair: tuple[Path, Path]) -> None:

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import shlex
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -17,16 +16,16 @@ from gitkit import git, isolate
 from storekit import PROJECT
 
 import engram
-from benchmarks.vaults.notes import WORDS, make_vault
+from benchmarks.vaults.notes import WORDS
 from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.history.blame import blame
 from engram.usecases.history.log import history
 from engram.usecases.index.index_query import consult
-from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.init import init_here
 from engram.usecases.recording.edit import Edit
+from tests.opening.vault_kit import commit, ids, vault, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,37 +40,6 @@ OURS = re.compile(
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate(monkeypatch, tmp_path)
-
-
-def vault(folder: Path, notes: dict[str, str] | int) -> Engram:
-    """A vault in a git repository, all committed, opened in place."""
-    folder.mkdir()
-    git(folder, "-c", "init.defaultBranch=main", "init", "-q")
-    if isinstance(notes, int):
-        make_vault(folder, notes)
-    else:
-        write(folder, notes)
-    init_here(str(folder))
-    commit(folder)
-    return engram.open(str(folder), background=False)
-
-
-def write(folder: Path, notes: dict[str, str]) -> None:
-    for path, text in notes.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(text.encode())
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "notes", "--allow-empty")
-
-
-def ids(lore: Engram) -> dict[str, str]:
-    refresh(lore.store)
-    return {
-        hit.path: hit.id for hit in consult(lore.store, lambda generation: generation.catalog.select("1"))
-    }
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -227,79 +195,6 @@ def without_ours(raw: bytes) -> bytes:
         return raw
     kept = OURS.sub(b"", head + b"\n").removesuffix(b"\n")
     return text.removeprefix(b"\n") if kept == b"---" else kept + fence + text
-
-
-class TestRenames:
-    def test_an_id_outlives_renames_and_is_the_same_in_another_clone(self, tmp_path: Path) -> None:
-        folder, clone = tmp_path / "v", tmp_path / "w"
-        with vault(folder, {"A.md": "One\n", "B.md": "Two\n"}) as lore:
-            git(tmp_path, "clone", "-q", "v", "w")
-            first = ids(lore)["A.md"]
-            (folder / "Sub").mkdir()
-            (folder / "A.md").rename(folder / "Sub/C.md")
-            assert ids(lore)["Sub/C.md"] == first
-            write(folder, {"A.md": "Another note at the old path\n"})
-            now = ids(lore)
-            assert now["A.md"] not in (first, now["B.md"])
-            commit(folder)
-        with engram.open(str(clone), background=False) as there:
-            assert ids(there)["A.md"] == first
-            (clone / "B.md").rename(clone / "D.md")
-            assert ids(there)["D.md"] == now["B.md"]
-            commit(clone)
-            git(clone, "pull", "-q", "--no-rebase", "--no-edit")
-            assert ids(there) == {"A.md": now["A.md"], "D.md": now["B.md"], "Sub/C.md": first}
-            assert git(clone, "status", "--short") == ""
-
-    @pytest.mark.parametrize("is_committed", [False, True])
-    def test_a_rename_while_the_index_is_gone_keeps_the_id(self, tmp_path: Path, is_committed: bool) -> None:
-        folder = tmp_path / "v"
-        with vault(folder, {"A.md": "One\n", "B.md": "Two\n"}) as lore:
-            before = ids(lore)
-            (folder / "Sub").mkdir()
-            (folder / "A.md").rename(folder / "Sub/A.md")
-            assert ids(lore)["Sub/A.md"] == before["A.md"]
-            commit(folder)
-        shutil.rmtree(folder / ".git/engram/index")
-        git(folder, "mv", "B.md", "C.md")
-        (folder / "Sub/A.md").rename(folder / "Z.md")
-        if is_committed:
-            commit(folder)
-        with engram.open(str(folder), background=False) as lore:
-            assert ids(lore) == {"C.md": before["B.md"], "Z.md": before["A.md"]}
-
-    def test_two_notes_that_come_at_once_to_paths_of_one_note_have_ids_of_their_own(
-        self, tmp_path: Path
-    ) -> None:
-        with vault(tmp_path / "v", {"A.md": "One\n"}) as lore:
-            first = ids(lore)["A.md"]
-            (tmp_path / "v/A.md").rename(tmp_path / "v/X.md")
-            assert ids(lore) == {"X.md": first}
-            (tmp_path / "v/X.md").unlink()
-            assert ids(lore) == {}
-            write(tmp_path / "v", {"A.md": "Herons wait.\n", "X.md": "Cranes dance.\n"})
-            assert len({*ids(lore).values()}) == 2
-
-    def test_of_several_notes_that_were_renamed_and_edited_each_keeps_its_id(self, tmp_path: Path) -> None:
-        """And one that is new has its own, though others went at the same time."""
-        lines = {name: "".join(f"{name} has line {number}.\n" for number in range(9)) for name in "ABC"}
-        with vault(tmp_path / "v", {f"{name}.md": text for name, text in lines.items()}) as lore:
-            before = ids(lore)
-            for name in "ABC":
-                (tmp_path / "v" / f"{name}.md").unlink()
-            changed = {f"Z{name}.md": f"{lines[name]}One more.\n" for name in "BA"}
-            write(tmp_path / "v", {**changed, "New.md": "Herons wait.\n"})
-            after = ids(lore)
-            assert (after["ZA.md"], after["ZB.md"]) == (before["A.md"], before["B.md"])
-            assert after["New.md"] not in before.values()
-
-    def test_a_note_that_was_renamed_and_edited_at_once_keeps_its_id(self, tmp_path: Path) -> None:
-        text = "".join(f"Line {number}\n" for number in range(8))
-        with vault(tmp_path / "v", {"A.md": text, "B.md": "Two\n"}) as lore:
-            first = ids(lore)["A.md"]
-            (tmp_path / "v/A.md").unlink()
-            write(tmp_path / "v", {"Z.md": text + "One more\n"})
-            assert ids(lore)["Z.md"] == first
 
 
 @sampled("seed", range(8))

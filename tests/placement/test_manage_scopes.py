@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -142,53 +141,6 @@ def test_every_name_of_a_team_is_a_safe_name_of_a_folder_and_a_key(name: str) ->
     if is_team_name(name):
         assert os.path.basename(name) == name
         assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
-HEADERS = (
-    "[recall]",
-    "[scopes]",
-    "[scopes.team-ml]",
-    "[scopes.a.b]",
-    "[a]",
-    "[a.b]",
-    "[a.limit]",
-    "[[recall]]",
-    "[-]",
-)
-VALUES = (
-    "3",
-    "03",
-    "0.90",
-    "1.",
-    ".5",
-    "true",
-    "True",
-    "-1",
-    "1_0",
-    "99999999999",
-    "'x'",
-    "[]",
-    "3#few",
-    "1e5",
-    "+1",
-)
-LINES = st.lists(
-    st.sampled_from([*HEADERS, "[ recall ]", "# no", ""])
-    | st.builds(
-        "{} = {}".format,
-        st.sampled_from(["limit", "b", "a.b", "a_b", "x-y", '"q"']),
-        st.sampled_from([*VALUES, '"x.git"', '"a\\b"', '"5"', '""', '"é"']),
-    ),
-    max_size=8,
-)
-
-
-@given(LINES)
-def test_the_short_way_to_read_settings_gives_what_toml_gives_or_nothing(lines: list[str]) -> None:
-    raw = "\n".join(lines).encode()
-    plain_way = config_file._parse_simple(raw)
-    if plain_way is not None:
-        assert plain_way == tomllib.loads(raw.decode())
 
 
 # --- sync

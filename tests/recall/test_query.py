@@ -126,61 +126,6 @@ def test_query_syntax_characters_have_no_effect_and_raise_nothing(mixed: Engram,
     assert mixed.query(question).strength in {"strong", "weak", "none"}
 
 
-def test_min_confidence_is_exact_at_its_bound(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
-        for hundredths in (48, 49, 50, 51, 70):
-            text = f"Broker {hundredths} delivers twice"
-            store.record(text, category="FACT", confidence=hundredths / 100)
-
-        def confidences(**options: object) -> list[int]:
-            hits = store.query("broker delivers twice", k=20, **options).lore  # type: ignore[arg-type]
-            return sorted(round(hit.lore.confidence * 100) for hit in hits)
-
-        for strategy in ("hybrid", "words", "scan"):
-            assert confidences(strategy=strategy) == [50, 51, 70]
-            assert confidences(strategy=strategy, min_confidence=0.51) == [51, 70]
-            assert confidences(strategy=strategy, min_confidence=0.0) == [48, 49, 50, 51, 70]
-            assert confidences(strategy=strategy, min_confidence=0.71) == []
-
-
-def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) -> None:
-    everything = mixed.list(limit=None)
-    for strategy in ("hybrid", "words", "scan"):
-        options = {"k": 100, "min_confidence": 0.0, "strategy": strategy}
-        text = "test"
-        for hit in mixed.query(text, categories=["fact", "workflow"], **options).lore:  # type: ignore[arg-type]
-            assert hit.lore.category in {"FACT", "WORKFLOW"}
-        for hit in mixed.query(text, types="procedural", **options).lore:  # type: ignore[arg-type]
-            assert hit.lore.type == "procedural"
-        hits = mixed.query(text, tags=["group-1"], **options).lore  # type: ignore[arg-type]
-        assert hits
-        assert all("group-1" in hit.lore.tags for hit in hits)
-        assert found(mixed, "queue consumer", tags=["queue"], **options) == [QUEUE]
-        assert found(mixed, "queue consumer", tags=["queue", "group-1"], **options) == []
-        assert found(mixed, "queue consumer", tags=["que"], **options) == []
-    assert everything.total == len(MIXED) + 1
-
-
-@pytest.mark.slow
-def test_the_only_entry_that_passes_a_filter_is_found_among_many(tmp_path: Path) -> None:
-    """The others fit better, and are more than any pool of candidates holds."""
-    folder = tmp_path / "lore"
-    folder.mkdir()
-    fields = "---\ncategory: FACT\nconfidence: 0.20\n---\n\n"
-    for number in range(1100):
-        text = f"{fields}Retry the broker when the broker is down, case {number}\n"
-        (folder / f"{number}.md").write_text(text, "utf-8")
-    with opened(tmp_path) as store:
-        rest = " ".join(f"Step {number} of it concerns something else." for number in range(2))
-        wanted = f"How we retry what the broker refused. {rest}"
-        store.record(wanted, category="FACT", confidence=0.9, tags=["rare"])
-        for strategy in ("hybrid", "words"):
-            question = "retry the broker"
-            assert found(store, question, strategy=strategy) == [wanted], "only the confidence filters"
-            assert found(store, question, strategy=strategy, categories=["FACT"]) == [wanted]
-            assert found(store, question, strategy=strategy, tags=["rare"]) == [wanted]
-
-
 def test_only_active_lore_is_recalled(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for status in ("pending", "archived", "superseded", "active"):

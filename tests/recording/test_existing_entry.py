@@ -16,7 +16,6 @@ from http_kit import ROOT, serving
 from mcp_kit import inside
 from mcp_kit import ok as mcp_ok
 
-from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.agents import session_capture
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import captured, judgements
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 TEXT = "Root cause: the upload client retries without the multipart header, so the proxy drops the body."
 SPACED = "\r\n" + TEXT + "  \n\n"
-NEAR = (
-    "When the upload client retries it leaves out the multipart header; hence the proxy drops the whole body."
-)
 
 
 async def by_cli(root: Path) -> None:
@@ -190,55 +186,6 @@ def test_what_had_expired_is_used_again_for_as_long_as_is_said_now(tmp_path: Pat
         assert (done.lore.id, done.was, done.lore.expires_at) == (first.id, "expired", None)
 
 
-def test_what_another_entry_supersedes_stays_out_of_use_and_its_replacement_is_named(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
-        old = store.record(QUEUE, category="fact").lore
-        new = store.record(TIDES, category="fact", supersedes=old.id).lore
-        assert store.get(old.id).lore.status == "superseded"
-        store.refresh()
-        done = store.record(QUEUE)
-        assert (done.status, done.lore.status, done.replaced_by, done.confirmed) == (
-            "known",
-            "superseded",
-            new.id,
-            False,
-        )
-        back = store.record(QUEUE, supersedes=new.id)
-        assert (back.status, back.lore.id, back.lore.status) == ("known", old.id, "active")
-        assert store.get(new.id).lore.status == "superseded"
-    assert len(lore_files(tmp_path)) == 2
-
-
-def test_a_twin_in_other_words_is_confirmed_and_takes_in_what_was_just_recorded(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
-        first = store.record(TEXT, category="fact").lore
-        second = store.record(NEAR, category="fact", tags=["upload"]).lore
-        done = store.record(NEAR, same_as=first.id, agent="other")
-        assert (done.status, done.lore.id, done.confirmed, done.lore.tags) == (
-            "known",
-            first.id,
-            True,
-            ("upload",),
-        )
-        assert done.lore.content == TEXT
-        assert store.get(second.id).lore.id == first.id
-    assert len(lore_files(tmp_path)) == 1
-
-
-def test_what_cannot_be_the_same_is_refused_with_the_reason_and_nothing_is_written(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
-        first = store.record("The proxy waits 30 seconds for an answer.", category="fact").lore
-        with pytest.raises(UsageError, match="one says 60, the other 30"):
-            store.record("The proxy waits 60 seconds for an answer.", same_as=first.id)
-        with pytest.raises(UsageError, match="cannot both repeat another"):
-            store.record(TIDES, same_as=first.id, supersedes=first.id)
-        with pytest.raises(NotFoundError):
-            store.record(TIDES, supersedes="L77")
-        with pytest.raises(UsageError, match="cannot supersede it"):
-            store.record(first.content, supersedes=first.id)
-    assert len(lore_files(tmp_path)) == 1
-
-
 def test_the_command_names_a_twin_whole_with_the_choices(tmp_path: Path) -> None:
     root = plain(tmp_path)
     first = json.loads(ok("record", QUEUE, "-c", "fact", "--json", cwd=root).out)["lore"]["id"]
@@ -270,29 +217,6 @@ def test_a_hook_that_repeats_what_its_session_was_shown_confirms_nothing(tmp_pat
         session_capture.persist(store.store)
         assert [line.kind for line in judgements.lines_of(store.store, [lore.id])] == ["confirmed"]
         assert store.list().total == 1
-
-
-def test_what_weighing_says_is_what_recording_does(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
-        store.record(QUEUE, category="fact")
-        found = store.weigh(QUEUE + "\n")
-        assert found.known is not None
-        assert found.known.id == store.record(QUEUE + "\n").lore.id
-        assert store.weigh(TIDES).known is None
-
-
-def test_a_copy_of_the_text_in_a_file_nobody_has_read_yet_is_found(tmp_path: Path) -> None:
-    root = plain(tmp_path)
-    with opened(root, clock=Clock()) as store:
-        store.refresh()
-        first = store.record(QUEUE, category="fact")
-        store.refresh()
-    with opened(root, clock=Clock()) as other:
-        other.store.index.look()
-        second = other.record(TIDES, category="fact")
-    with opened(root, clock=Clock()) as store:
-        assert store.record(TIDES).lore.id == second.lore.id
-        assert store.record(QUEUE).lore.id == first.lore.id
 
 
 def test_an_answer_shows_each_thing_once_and_says_how_many_more_there_are(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Feedback: the arithmetic, what is remembered of it, and how the lore that is meant is named."""
+"""Feedback: the arithmetic, and what is remembered of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, START, TIDES, SetClock, lore_files, opened
+from apikit import COLOUR, QUEUE, START, SetClock, lore_files, opened
 
-from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
+from engram.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -95,74 +95,6 @@ def test_a_contradiction_in_one_call_changes_nothing(store: Engram) -> None:
 def test_no_feedback_at_all_is_refused(store: Engram) -> None:
     with pytest.raises(UsageError, match="No feedback"):
         store.feedback()
-
-
-def test_a_lore_is_named_by_ref_id_prefix_or_words(store: Engram) -> None:
-    wanted = store.record(QUEUE, category="FACT").lore.id
-    store.record(COLOUR, category="FACT")
-    answer = store.query("queue consumer patterns")
-    assert answer.session_refs == {"L1": wanted}
-    names = [
-        *("L1", "l1", " L1 ", wanted, wanted.lower(), wanted[:-1], wanted[:-1].lower()),
-        *("queue consumer patterns", "Make every handler IDEMPOTENT", "brokers deliver twice"),
-        *("queue consumers pattern", "consumer patterns: making handlers idempotent"),
-    ]
-    for name in names:
-        (judged,) = store.feedback(not_relevant=name)
-        assert (judged.id, judged.ref) == (wanted, "L1"), name
-
-
-def test_words_that_fit_several_list_them_and_change_nothing(store: Engram) -> None:
-    ids = [store.record(f"The broker in {place} delivers twice", category="FACT").lore.id for place in "ABC"]
-    store.query("the broker delivers twice")
-    for name in ("delivers twice", "the broker"):
-        with pytest.raises(AmbiguousError) as caught:
-            store.feedback(helpful=name)
-        assert {lore_id for lore_id, _ in caught.value.candidates} == set(ids)
-        assert all(lore_id in caught.value.message for lore_id in ids)
-        assert caught.value.exit_code == 4
-    assert store.feedback(helpful="the broker in B")[0].id == ids[1]
-    assert [store.get(lore_id).lore.confidence for lore_id in ids] == [0.70, 0.78, 0.70]
-
-
-def test_the_candidates_of_an_ambiguous_prefix_are_those_that_begin_so(store: Engram) -> None:
-    ids = [store.record(text, category="FACT").lore.id for text in (QUEUE, COLOUR, TIDES)]
-    with pytest.raises(AmbiguousError) as caught:
-        store.feedback(helpful=ids[0][:10])
-    assert [lore_id for lore_id, _ in caught.value.candidates] == sorted(ids)
-
-
-def test_a_copied_file_makes_no_prefix_ambiguous(store: Engram, tmp_path: Path) -> None:
-    done = store.record(QUEUE, category="FACT")
-    (tmp_path / "lore" / "copy.md").write_bytes((tmp_path / done.path).read_bytes())
-    assert store.feedback(not_relevant=done.lore.id[:12])[0].id == done.lore.id
-
-
-@pytest.mark.parametrize(
-    "name", ["L9", "L0", "01M806ZZWH03EWHXWBG1FA47RA", "01ZZZZ", "words nobody wrote", "🜁", "-"]
-)
-def test_a_name_that_fits_nothing_is_not_found(store: Engram, name: str) -> None:
-    store.record(QUEUE, category="FACT")
-    store.query("queue consumer")
-    with pytest.raises(NotFoundError) as caught:
-        store.feedback(helpful=name)
-    assert caught.value.exit_code == 3
-    assert caught.value.hint
-
-
-def test_words_only_name_what_this_session_saw(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
-        store.record(QUEUE, category="FACT")
-        store.query("queue consumer")
-    with opened(tmp_path, session="another") as store, pytest.raises(NotFoundError):
-        store.feedback(helpful="queue consumer patterns")
-
-
-def test_one_bad_name_stops_the_whole_call(store: Engram) -> None:
-    lore_id = store.record(QUEUE, category="FACT").lore.id
-    with pytest.raises(NotFoundError):
-        store.feedback(helpful=[lore_id, "L77"])
-    assert store.get(lore_id).lore.confidence == 0.70
 
 
 def test_feedback_moves_an_entry_in_the_ranking_and_out_of_recall(store: Engram) -> None:

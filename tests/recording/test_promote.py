@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, SECRET, TIDES, SetClock, cli, git, lore_files, ok, plain
-from hypothesis import given
-from hypothesis import strategies as st
 from sync_kit import bare
 
 import engram
 from engram.adapters.files import places
-from engram.adapters.files.frontmatter import canonical, codec, keys, origin
-from engram.adapters.files.frontmatter.origin import Origin
+from engram.adapters.files.frontmatter import origin
 from engram.app import Engram
-from engram.domain.entry.categories import Categories
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.recording.edit import Edit
@@ -245,36 +241,3 @@ def test_the_address_in_an_origin_has_no_password(desk: Desk) -> None:
     text = lore_files(desk.team)[0].read_text("utf-8")
     assert "example.org/lore.git" in text
     assert "hunter2" not in text
-
-
-# --- the line of the origin
-
-ORIGINS = st.builds(Origin, *[st.text(max_size=60)] * 5)
-PLAIN = b"---\nid: 01KJPY44E039MMV97SZGY6V9EQ\ncategory: FACT\ncreated_at: 2026-03-02T09:30:00Z\n---\n\norigin: of it all\n"
-
-
-@given(ORIGINS, ORIGINS, st.sampled_from([PLAIN, PLAIN.replace(b"\n", b"\r\n")]))
-def test_an_origin_stands_in_any_file_is_read_back_and_changes_nothing_else(
-    one: Origin, other: Origin, raw: bytes
-) -> None:
-    at = SetClock().now()
-    written = origin.with_origin(raw, one)
-    assert codec.read(written, "x", Categories(), at).lore == codec.read(raw, "x", Categories(), at).lore
-    assert origin.without_origin(written) == raw
-    again = origin.with_origin(written, other)
-    assert origin.with_origin(raw, other) == again
-    quoted = Origin(*[origin._quotable(value) for value in one])
-    assert origin.origin_of(written) == (quoted if quoted.id else None)
-
-
-@given(ORIGINS)
-def test_a_file_with_an_origin_is_read_the_short_way_too(one: Origin) -> None:
-    text = origin.with_origin(PLAIN, one).decode()
-    assert (
-        codec.read_canonical(text, Categories())
-        == codec.read(PLAIN, "x", Categories(), SetClock().now()).lore
-    )
-    twice = text.replace("origin: {", origin.line(one) + "\norigin: {", 1)
-    assert codec.read_canonical(twice, Categories()) is None
-    block, _ = keys.load(text)
-    assert canonical.canonical_fields(block.block.rstrip("\n").split("\n"), Categories()) is not None

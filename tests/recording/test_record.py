@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, START, SetClock, lore_files, opened
+from apikit import COLOUR, QUEUE, SECRET, START, SetClock, everything_on_disk, lore_files, opened
 
-from engram.domain.entry.categories import ALIASES, Categories
 from engram.domain.entry.lore import STATUSES
-from engram.domain.errors import ValidationError
+from engram.domain.errors import SecretFoundError, ValidationError
 
-BUILT_IN = Categories().names
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 
 def test_a_new_lore_has_the_documented_defaults_and_its_file_where_they_say(tmp_path: Path) -> None:
@@ -58,47 +59,6 @@ def test_blank_lines_around_and_windows_line_ends_are_not_content(tmp_path: Path
     with opened(tmp_path) as store:
         assert store.record("\r\n  code\r\nmore\r\n\r\n", category="FACT").lore.content == "  code\nmore"
         assert len(store.record("\n" + "x" * 4000 + "\n\n", category="FACT").lore.content) == 4000
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_every_category_is_accepted_in_any_case_with_either_dash(tmp_path: Path, name: str) -> None:
-    spellings = [name, name.lower(), name.title(), name.replace("_", "-"), name.lower().replace("_", "-")]
-    categories = Categories()
-    assert {categories.parse(spelling) for spelling in spellings} == {name}
-
-
-def test_aliases_name_their_category(tmp_path: Path) -> None:
-    documented = {
-        "decision": "ARCHITECTURAL_DECISION",
-        "pattern": "PATTERN_OUTCOME",
-        "insight": "PATTERN_OUTCOME",
-        "error": "FAILURE",
-        "tool_observation": "OBSERVATION",
-        "Tool-Observation": "OBSERVATION",
-    }
-    with opened(tmp_path) as store:
-        for alias, category in documented.items():
-            assert store.record(f"about {alias}", category=alias).lore.category == category
-    assert len(ALIASES) == 5
-
-
-@pytest.mark.parametrize("category", ["DECISIONS_OF_THE_MOON", "fact;", "\0"])
-def test_an_unknown_category_is_refused_with_the_list_of_valid_ones(tmp_path: Path, category: str) -> None:
-    with opened(tmp_path) as store, pytest.raises(ValidationError) as caught:
-        store.record(QUEUE, category=category)
-    assert caught.value.field == "category"
-    assert all(name in caught.value.hint for name in BUILT_IN)
-    assert lore_files(tmp_path) == []
-
-
-def test_the_type_follows_from_the_category_unless_it_is_given(tmp_path: Path) -> None:
-    expected = {"FACT": "semantic", "WORKFLOW": "procedural", "FAILURE": "episodic", "PLAN": "working"}
-    with opened(tmp_path) as store:
-        for category, kind in expected.items():
-            assert store.record(category, category=category).lore.type == kind
-        assert store.record("given", category="FACT", type="Working").lore.type == "working"
-        with pytest.raises(ValidationError, match="not a type"):
-            store.record("given", category="FACT", type="eternal")
 
 
 @pytest.mark.parametrize("confidence", [-0.01, 1.01, float("nan"), float("inf")])
@@ -202,3 +162,36 @@ def test_ids_grow_with_time_so_that_lists_are_in_order(tmp_path: Path) -> None:
             ids.append(store.record(f"number {number}", category="FACT").lore.id)
         assert ids == sorted(ids)
         assert [shown.lore.id for shown in store.list().lore] == ids[::-1]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["content", "context", "tags", "files", "entities", "agent"])
+def test_a_secret_in_any_field_is_refused_and_reaches_no_disk(tmp_path: Path, field: str) -> None:
+    values: dict[str, object] = {"content": QUEUE, field: f"my {SECRET}"}
+    with opened(tmp_path) as store:
+        with pytest.raises(SecretFoundError) as caught:
+            store.record(category="FACT", **values)  # type: ignore[arg-type]
+        assert SECRET not in str(caught.value.as_dict())
+        assert field in caught.value.message
+        assert store.list().total == 0
+    assert SECRET.encode() not in everything_on_disk(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["content", "context", "tags", "files", "entities", "agent"])
+def test_redacting_masks_the_secret_and_keeps_the_rest(tmp_path: Path, field: str) -> None:
+    values: dict[str, object] = {"content": QUEUE, field: f"my {SECRET}"}
+    with opened(tmp_path) as store:
+        done = store.record(category="FACT", redact=True, **values)  # type: ignore[arg-type]
+        assert done.redacted == 1
+        assert "my " in str(getattr(store.get(done.lore.id).lore, field))
+    assert SECRET.encode() not in everything_on_disk(tmp_path)
+
+
+def test_a_false_alarm_can_be_allowed(tmp_path: Path) -> None:
+    with opened(tmp_path, settings=f'[secrets]\nallow = ["{SECRET}"]\n') as store:
+        done = store.record(f"An example looks like {SECRET}", category="FACT")
+        assert (done.redacted, store.query("example looks like").lore[0].lore.id) == (0, done.lore.id)

@@ -12,7 +12,6 @@ from apikit import QUEUE, SECRET, TIDES, cli, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.domain.entry.text_links import text_links
 from engram.domain.review.annotations import annotation, log_line
 
 TWIN = "Make every handler of a queue consumer idempotent, because brokers deliver twice."
@@ -221,15 +220,6 @@ def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, 
     assert [one.partition("=")[0] for one in properties] == ["file", *(["line"] if line else []), "title"]
     assert data.replace("%25", "%").replace("%0D", "\r").replace("%0A", "\n") == log_line(message)
     assert ":" not in head
-
-
-def test_links_in_fields_code_and_addresses_are_none() -> None:
-    text = "---\ntags: [[a]]\n---\n`[[b]]` [[c|shown]] ``[[d]]``\n```\n[[e]]\n```\n[f](g%20h.md#i) [j](#k) [l](mailto:m)"
-    text += "\n<!-- [[[end]]] --> ([m]([https://n.example/o](https://n.example/p)))"
-    assert [(one.target, one.line, one.is_wiki) for one in text_links(text)] == [
-        ("c", 4, True),
-        ("g%20h.md", 8, False),
-    ]
 
 
 def test_a_comment_is_never_longer_than_hosts_take_and_has_the_errors(code: Path) -> None:

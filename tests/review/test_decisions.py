@@ -9,7 +9,6 @@ from apikit import QUEUE, SECRET, TIDES, ok, opened, plain
 
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_item
-from engram.domain.text.word_diff import word_diff
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,36 +126,3 @@ def test_an_own_text_and_an_agent_on_the_command_line(tmp_path: Path) -> None:
     assert "1 pending" in ok("review", cwd=tmp_path).out
     ok("review", "reject", "--all", "--kind", "pending", "--agent", "other", "--yes", cwd=tmp_path)
     assert "Nothing waits for you." in ok("review", cwd=tmp_path).out
-
-
-def test_two_texts_are_compared_word_by_word() -> None:
-    found = list(word_diff("It takes 40 seconds.", "It takes 90 seconds, at most."))
-    assert found == [
-        ("It takes ", "It takes "),
-        ("40", "90"),
-        (" seconds", " seconds"),
-        ("", ", at most"),
-        (".", "."),
-    ]
-    assert "".join(old for old, _ in found) == "It takes 40 seconds."
-
-
-def test_a_word_that_is_missing_at_the_end_of_a_line_leaves_the_line_end_alike() -> None:
-    found = list(word_diff("tags: queue, retry\nentities: Broker", "tags: queue\nentities: Broker"))
-    assert found == [("tags: queue",) * 2, (", retry", ""), ("\nentities: Broker",) * 2]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("a " * 2000, "a b " * 1000),
-        ("." * 4000, ",." * 2000),
-        (" \n", "x"),
-        ("", ""),
-        ("a  b", "a\nb"),
-        ("x\n" * 2000, "y x\n" * 1000),
-    ],
-)
-def test_no_text_makes_a_comparison_long_or_loses_a_letter(one: str, other: str) -> None:
-    found = list(word_diff(one, other))
-    assert ("".join(old for old, _ in found), "".join(new for _, new in found)) == (one, other)

@@ -8,7 +8,6 @@ import pytest
 from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
 from sync_kit import Clones
 
-from engram.domain.admission.junk import why_junk
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from engram.domain.review.review import (
     ACCEPT,
@@ -27,21 +26,12 @@ from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide, decide_all, preview
 from engram.usecases.review.review import find_item, review
 from engram.usecases.store.commit import commit_pending
+from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.app import Engram
-
-
-def queue(store: Engram, *kinds: str) -> list[tuple[str, str]]:
-    return [(item.kind, item.title) for item in review(store.store, kinds=kinds).items]
-
-
-def only(store: Engram, kind: str) -> Item:
-    found = review(store.store, kinds=[kind]).items
-    assert len(found) == 1
-    return found[0]
 
 
 @pytest.fixture
@@ -83,29 +73,6 @@ def test_rejected_lore_is_gone(store: Engram) -> None:
     assert store.list().total == 0
 
 
-def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(
-    store: Engram, clock: SetClock
-) -> None:
-    names = {
-        name: store.record(f"{QUEUE} Number {name}.", category="FACT").lore.id
-        for name in ("old", "used", "helpful", "pinned")
-    }
-    store.edit(names["pinned"], Edit(pinned=True))
-    clock.advance(days=100)
-    store.record("The licence ends soon, says the vendor.", category="FACT", expires_at=clock.now())
-    store.feedback(helpful=names["helpful"])
-    clock.advance(days=100)
-    store.edit(names["used"], Edit(add_tags=("x",)))
-    shown = store.query("Number used", k=1).lore
-    clock.advance(days=1)
-    found = {item.lore[0]: item.why for item in review(store.store, kinds=["stale"]).items}
-    expected = {names["old"], names["used"]} - {hit.lore.id for hit in shown}
-    assert expected < found.keys()
-    assert len(found) == len(expected) + 1
-    assert sum("expired" in why for why in found.values()) == 1
-    assert not {names["pinned"], names["helpful"]} & found.keys()
-
-
 def test_stale_lore_that_still_holds_is_confirmed(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT").lore
     clock.advance(days=200)
@@ -121,34 +88,6 @@ def test_lore_that_lost_its_confidence_is_weak_and_can_be_archived(store: Engram
     decide(store.store, item, ARCHIVE)
     assert store.get(lore.id).lore.status == "archived"
     assert queue(store) == []
-
-
-def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engram) -> None:
-    path = f"{store.path}/lore/bad.md"
-    store.record(QUEUE, category="FACT")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("---\ncategory: WISDOM\n---\nText.\n")
-    item = only(store, "problem")
-    assert (item.lore, item.paths) == ((), ("lore/bad.md",))
-    assert "WISDOM" in item.why
-    with pytest.raises(UsageError, match="problem"):
-        decide(store.store, item, REJECT)
-
-
-def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
-    log = (
-        "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
-    )
-    assert why_junk(log) == "it is an excerpt of a log"
-    assert not why_junk(f"The worker dies without its lock:\n{log}")
-    assert not why_junk("ERROR 1045 means that the password is wrong.")
-
-
-def test_junk_is_found_among_what_was_written_by_hand(store: Engram) -> None:
-    store.record(QUEUE, category="FACT")
-    with open(f"{store.path}/lore/thanks.md", "w", encoding="utf-8") as file:
-        file.write("Thank you very much!\n")
-    assert queue(store) == [("junk", "Thank you very much!")]
 
 
 def test_a_snoozed_item_comes_back_when_its_time_is_over(store: Engram, clock: SetClock) -> None:
@@ -267,35 +206,6 @@ def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engra
     assert (kept.tags, kept.merged_from, kept.content) == (("a", "b"), (second.id,), QUEUE)
     assert seen.lore[first.id]._replace(updated_at=kept.updated_at) == kept  # type: ignore[union-attr]
     assert store.list().total == 1
-
-
-def test_duplicates_and_contradictions_are_listed_with_the_reason(store: Engram) -> None:
-    held = (
-        "Caddy's reverse_proxy can hold requests while a backend restarts: set `lb_try_duration` and `lb_try_interval`"
-        " and clients only notice a slower answer."
-    )
-    queued = (
-        "Zero-downtime deploy trick: let the load balancer queue traffic during the swap. With Caddy that is two settings,"
-        " lb_try_duration (how long it keeps retrying the upstream) and lb_try_interval (how often)."
-    )
-    one, other = (store.record(text, category="FACT").lore for text in (held, queued))
-    store.record(TIDES, category="FACT")
-    limit = store.record("The upload limit of the gateway is 10 MB.", category="FACT").lore
-    raised = store.record("The upload limit of the gateway is 25 MB.", category="FACT").lore
-    (twins,) = review(store.store, kinds=["duplicate"]).items
-    (pair,) = review(store.store, kinds=["contradiction"]).items
-    assert (twins.lore, twins.proposal) == ((one.id, other.id), MERGE)
-    assert (pair.lore, pair.proposal, pair.proposed) == ((limit.id, raised.id), "look", "look at both")
-    assert "10" in pair.why
-    store.decide(pair.id, "supersede")
-    assert store.get(limit.id).lore.status == "superseded"
-    assert store.get(raised.id).lore.relations == (("supersedes", limit.id),)
-    store.decide(twins.id[:6], ACCEPT)
-    assert queue(store, "duplicate", "contradiction") == []
-    for number in (1, 4):
-        store.record(f"The integration tests of service {number} need the staging database.", category="FACT")
-    (services,) = review(store.store, kinds=["duplicate", "contradiction"]).items
-    assert services.proposed == "look at both"  # the newer is no replacement of the older
 
 
 def test_every_kind_can_wait() -> None:

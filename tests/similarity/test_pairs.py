@@ -7,25 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.similarity.claims import Claim
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, may_merge
-from engram.domain.similarity.pair_groups import groups
 from engram.domain.similarity.pair_weights import BARS
-from engram.domain.similarity.pairs import (
-    UNRELATED,
-    Pair,
-    Words,
-    assess,
-    features,
-    likelihood,
-    rarity,
-    shares_enough,
-    side,
-)
+from engram.domain.similarity.pairs import UNRELATED, Words, assess, features, likelihood, shares_enough, side
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "benchmarks")]
@@ -90,23 +78,6 @@ def test_cosine_alone_would_do_worse(halves: dict[str, list[measuring.Judged]]) 
     assert found.precision > measuring.score_by_cosine(judged, DUPLICATE, found.recall).precision
 
 
-@pytest.mark.skipif(not is_thorough(), reason="takes seconds; ./test --thorough runs it")
-def test_the_weights_are_what_the_tool_learns_from_the_development_half(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(PROJECT / "tools")
-    import fit_pairs
-
-    from engram.domain.similarity import pair_weights
-
-    found = fit_pairs.fit()
-    for kind, weights in found.weights.items():
-        assert weights == pytest.approx(pair_weights.WEIGHTS[kind], abs=0.02)
-    assert found.bars == pytest.approx(pair_weights.BARS, abs=0.005)
-    assert found.twin_weights == pytest.approx(pair_weights.TWIN_WEIGHTS, abs=0.02)
-    assert found.twin_bar == pytest.approx(pair_weights.TWIN_BAR, abs=0.005)
-
-
 def words() -> Words:
     """Every word as rare as the others, and as near to the others."""
     return Words(lambda _: 6.0, lambda own, _: [0.3] * len(own))
@@ -157,13 +128,6 @@ def test_common_tags_and_files_are_only_evidence_in_favour() -> None:
     assert with_files.common > without.common
 
 
-def test_values_are_found_under_the_word_before_and_the_unit_after() -> None:
-    found = Claim("Requires Python 3.11 and waits five seconds, not `5 mins`.").values
-    assert found["python …"] == {"3.11"}
-    assert found["… second"] == {"5"}
-    assert found["… minute"] == {"5"}
-
-
 TEXTS = st.lists(
     st.sampled_from(["redis", "`a_b`", "not", "3", "4.5", "before", "after", "v2", "the", "x/y.py", "s", "."])
 ).map(" ".join)
@@ -187,13 +151,6 @@ def test_stopping_early_gives_the_assessment_of_all_features(one: str, other: st
     assert (assess(*sides, cosine, words()).kind != UNRELATED) == proposed
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_rarer_words_weigh_more_and_hardly_any_weight_is_negative(a: int, b: int) -> None:
-    total = 10**6
-    fewer, more = sorted((a, b))
-    assert rarity(fewer, total) >= rarity(more, total) >= 0
-
-
 @pytest.mark.parametrize(
     ("one", "other", "why"),
     [
@@ -213,42 +170,6 @@ def test_one_word_order_unit_or_sign_that_differs_keeps_two_from_folding(
     found = compare(one, other)
     assert found.kind != SAME
     assert why in found.why
-
-
-def pair(one: str, other: str, kind: str = DUPLICATE, strength: float = 0.5) -> Pair:
-    return Pair(one, other, kind, strength, "", 0.5)
-
-
-def test_duplicates_that_all_pair_are_one_group() -> None:
-    found = groups([pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("a", "c")])
-    assert found == [("a", "b", "c")]
-
-
-def test_a_chain_of_duplicates_does_not_join_its_ends() -> None:
-    chain = [pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("c", "d", strength=0.7)]
-    assert groups(chain) == [("a", "b", "c")] or groups(chain) == [("a", "b"), ("c", "d")]
-    assert ("a", "b", "c", "d") not in groups(chain)
-
-
-def test_copies_are_one_group_however_many_there_are() -> None:
-    copies = [pair("a", name, SAME, 1.0) for name in "bcdefg"]
-    assert groups(copies) == [tuple("abcdefg")]
-
-
-def test_a_contradiction_keeps_two_groups_apart() -> None:
-    found = groups([pair("a", "b"), pair("b", "c"), pair("a", "c", CONTRADICTION)])
-    assert all(not {"a", "c"} <= {*group} for group in found)
-
-
-IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONTRADICTION])
-
-
-@given(st.lists(st.tuples(IDS, IDS, KINDS), max_size=20))
-def test_each_entry_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
-    listed = groups([pair(*sorted((one, other)), kind) for one, other, kind in found if one != other])
-    members = [lore_id for group in listed for lore_id in group]
-    assert len(members) == len({*members})
-    assert all(len(group) > 1 for group in listed)
 
 
 def test_code_and_addresses_contradict_nothing() -> None:

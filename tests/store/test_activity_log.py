@@ -1,4 +1,4 @@
-"""The live record and the metrics: what each front end did, by which way, what it cost, what was withheld and why."""
+"""The live record: what each front end did, by which process, within its limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from mcp_kit import inside, ok
 from engram.adapters.state.activity_table import LiveEntry
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import UsageError
-from engram.domain.explore.metrics import COUNTER, HISTOGRAM, Metric, prometheus
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store import remote
 from engram.usecases.store.activity_log import follow
@@ -182,51 +181,6 @@ def test_a_sync_and_an_import_leave_their_counts(tmp_path: Path) -> None:
     assert counts["import"] == {"imported": 1, "skipped": 0, "problems": 0}
     assert (counts["sync"]["pushed"], counts["sync"]["errors"]) == (1, 0)
     assert (found["engram.sync.push.total"], found["engram.sync.pull.total"]) == (1, 0)
-
-
-def test_metrics_count_what_was_done(root: Path) -> None:
-    with opened(root) as store:
-        store.record(QUEUE, category="fact")
-        store.query("queue consumer patterns")
-        store.query("bread")
-        found = {(metric.name, dict(metric.labels).get("via", "")): metric for metric in store.metrics()}
-    assert found["engram.recorded.total", "unknown"].value == 1  # the kit's store does not say which way
-    assert found["engram.recalled.total", "unknown"].value == 2
-    assert found["engram.shown.total", ""].value == 1
-    assert found["engram.store.size", ""].value == 1
-    latency = found["engram.recall.latency_ms", ""]
-    assert (latency.times, latency.buckets[-1]) == (2, (float("inf"), 2))
-    assert {"engram.sync.push.total", "engram.sync.pull.total", "engram.sync.errors.total", "engram.queue.pending"} <= {
-        name for name, _ in found
-    }  # fmt: skip
-
-
-def test_the_prometheus_text_is_what_prometheus_reads() -> None:
-    text = prometheus(
-        [
-            Metric("engram.withheld.total", COUNTER, "Withheld", 2, (("why", 'a "b"\\\n'),)),
-            Metric("engram.withheld.total", COUNTER, "Withheld", 1, (("why", "c"),)),
-            Metric("engram.recall.latency_ms", HISTOGRAM, "Time", 3.5, (), ((1.0, 1), (float("inf"), 2))),
-        ]
-    )
-    assert text.splitlines() == [
-        "# HELP engram_withheld_total Withheld",
-        "# TYPE engram_withheld_total counter",
-        'engram_withheld_total{why="a \\"b\\"\\\\\\n"} 2',
-        'engram_withheld_total{why="c"} 1',
-        "# HELP engram_recall_latency_ms Time",
-        "# TYPE engram_recall_latency_ms histogram",
-        'engram_recall_latency_ms_bucket{le="1"} 1',
-        'engram_recall_latency_ms_bucket{le="+Inf"} 2',
-        "engram_recall_latency_ms_sum 3.5",
-        "engram_recall_latency_ms_count 2",
-    ]
-
-
-def test_quantiles_lie_between_the_bounds() -> None:
-    latency = Metric("x", HISTOGRAM, "", 0.0, (), ((1.0, 5), (10.0, 10), (float("inf"), 10)))
-    assert (latency.quantile(0.5), latency.quantile(0.75)) == (1.0, 5.5)
-    assert Metric("x", HISTOGRAM, "", 0.0, (), ((1.0, 0), (float("inf"), 0))).quantile(0.5) == 0.0
 
 
 def test_the_commands_show_it(root: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_command, git, opened
 
-from engram.adapters.files.durable import atomic
 from engram.domain.errors import GitError, StoreError
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store import commit as committing
@@ -71,20 +70,6 @@ def test_batches_are_committed_in_order_though_the_clock_went_back(tmp_path: Pat
     assert_sound(root)
 
 
-def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living_ones_stay(
-    tmp_path: Path,
-) -> None:
-    root = tmp_path / "store"
-    with opened(root) as engram:
-        left = root / "lore" / ".lore.md.01M80FCAY0000000000000000J.engram-tmp"
-        left.write_text("half")
-        with engram.store.files.lock():
-            engram.refresh()
-            assert left.exists()
-        engram.refresh()
-        assert not left.exists()
-
-
 def test_a_move_that_a_killed_process_announced_is_finished_by_one_that_was_open_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,13 +128,6 @@ def test_a_move_that_is_refused_takes_the_operation_back(
         commit(engram)
     assert_sound(root)
     assert_settled(root)
-
-
-def test_a_temporary_of_a_killed_process_of_the_same_number_is_in_nobodys_way(tmp_path: Path) -> None:
-    file = tmp_path / "source"
-    atomic.prepare(str(file), b"half", f"source-{os.getpid()}")
-    atomic.write(str(file), b"whole", "source")
-    assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
 def test_a_record_that_git_cannot_take_yet_is_still_a_success(tmp_path: Path) -> None:

@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, cli, ok, opened, plain
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engram.adapters.files import config_file
-from engram.domain.errors import ConfigError
 from engram.domain.settings import BUILT_IN_SCOPES, KEYS
 
 
@@ -227,47 +223,3 @@ def test_another_lore_folder_is_used(tmp_path: Path) -> None:
         path = store.record(QUEUE, category="FACT").path
         assert path.startswith("docs/knowledge/2026/")
         assert store.query("queue consumer").lore[0].path == path
-
-
-def test_the_quick_reader_and_the_full_one_agree(tmp_path: Path) -> None:
-    quick = '# note\n[store]\nplacement = "in-tree"\nfolder = "lore"\n'
-    for text in (
-        quick,
-        quick.replace("in-tree", 'in-tree" #"'),
-        quick + "[recall]\nlimit = 4\n",
-        quick + quick,
-    ):
-        path = tmp_path / "c.toml"
-        path.write_text(text, "utf-8")
-        try:
-            read = config_file.read(str(path))
-        except ConfigError:
-            read = {}
-        path.write_text(text + "\n[git]\nbackground = true\n", "utf-8")
-        try:
-            full = config_file.read(str(path))
-        except ConfigError:
-            full = {}
-        assert {**read, "git.background": True} == full or (not read and not full)
-
-
-_VALUES = [
-    *('"a"', "'a'", '"é"', '"a\\n"', '"null"', "true", "tru", "null", "1979-05-27"),
-    *("12", "12345678901234567890", "1_000", "+1", "-3", "-0", "00", "0x1", "-", "--"),
-    *("1.5", "1.", "1e5", "NaN", "-Infinity", "inf"),
-    *("[1,2]", '["a","b"]', '["{"]', "[1,]", "[[1],[true]]", "{a=1}", '{"a":1}'),
-]
-_LINES = st.one_of(
-    st.sampled_from(
-        ["[a]", "[a.b]", "[[a]]", "[a.b.c]", "# c", "#\0", "", "\x0c", "x", "= 1", "a.b = 1", "[a] # c"]
-    ),
-    st.builds("{} = {}".format, st.sampled_from(["k", "a", "key_x"]), st.sampled_from(_VALUES)),
-)
-
-
-@given(st.lists(_LINES, max_size=5), st.sampled_from(["\n", "\r\n"]))
-def test_a_file_read_without_tomllib_says_what_tomllib_reads(lines: list[str], newline: str) -> None:
-    raw = newline.join(lines).encode()
-    found = config_file._parse_simple(raw)
-    if found is not None:
-        assert repr(found) == repr(tomllib.loads(raw.decode()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -19,9 +18,8 @@ from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, vari
 from effort import examples, sampled
 from sync_kit import Clones, commit
 
-from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.domain.entry.confidence import Vote
-from engram.domain.errors import RemoteError, StoreError
+from engram.domain.errors import RemoteError
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store import judgements
 from engram.usecases.upkeep.maintain import maintain
@@ -114,42 +112,6 @@ def test_wherever_a_judging_process_is_killed_the_next_counts_what_is_on_disk(st
         assert all(json.loads(line)["kind"] == "helpful" for line in lines)
         assert opened(Path(store.path)).list().lore[0].lore.validation_count == len(lines)
     assert killed > 2
-
-
-def test_a_line_that_was_cut_off_spoils_none_that_follow(store: Engram) -> None:
-    lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    store.feedback(helpful=lore_id)
-    (ledger,) = ledgers(store)
-    with ledger.open("ab") as file:
-        file.write(b'{"id":"01KJ')
-    assert store.feedback(helpful=lore_id, again=True)[0].validation_count == 2
-
-
-def test_a_full_disk_is_said_and_leaves_no_half_line(store: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    store.feedback(helpful=lore_id)
-    (ledger,) = ledgers(store)
-    before = ledger.read_bytes()
-
-    def refuse(_handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", refuse)
-        with pytest.raises(StoreError, match="cannot be written"):
-            store.feedback(helpful=lore_id, again=True)
-    assert ledger.read_bytes() == before
-    assert store.get(lore_id).lore.validation_count == 1
-
-
-def test_without_its_cache_everything_is_read_again(store: Engram) -> None:
-    lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    store.feedback(helpful=lore_id)
-    store.query("idempotent queue")
-    store.close()
-    for file in Path(store.store.places.state).glob("judgements.db*"):
-        file.write_bytes(b"rubbish") if file.suffix == ".db" else file.unlink()
-    assert opened(Path(store.path), clock=SetClock()).get(lore_id).lore.validation_count == 1
 
 
 def test_what_fades_is_right_each_day_and_nothing_is_written(store: Engram) -> None:
@@ -279,33 +241,3 @@ def test_a_clock_that_is_wrong_changes_no_other_clone_by_more_than_its_votes(
         found = clones[name].get(lore.id).lore
         assert (found.thousandths, found.validation_count) == (780, 1)
         assert clones[name].list().lore[0].lore.thousandths == 780
-
-
-def test_two_processes_that_read_a_ledger_at_once_miss_none_of_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tmp_path / "store"
-    with opened(root) as store:
-        entry, state = (
-            store.record("retry the broker", category="FACT").lore.id,
-            Path(store.store.places.state),
-        )
-    read = LedgerFolder.read
-
-    def overtaken(folder: LedgerFolder, path: str, start: int = 0) -> bytes:
-        """Read what there is; before it is kept, another process judges, and keeps what it has read."""
-        found = read(folder, path, start)
-        monkeypatch.setattr(LedgerFolder, "read", read)
-        with opened(root, session="other") as other:
-            other.feedback(helpful=entry, again=True)
-        return found
-
-    with opened(root, session="one") as one:
-        one.feedback(helpful=entry, again=True)
-    for name in ("judgements.db", "judgements.db-wal", "judgements.db-shm"):
-        (state / name).unlink(missing_ok=True)
-    monkeypatch.setattr(LedgerFolder, "read", overtaken)
-    with opened(root, session="late") as late:
-        assert late.get(entry).lore.validation_count == 2
-    with opened(root, session="next") as after:
-        assert after.get(entry).lore.validation_count == 2

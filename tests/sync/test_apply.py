@@ -9,14 +9,12 @@ from typing import Self
 
 import prepared
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, git, ok
+from apikit import COLOUR, QUEUE, TIDES, cli, git, ok
 from effort import is_thorough
 from storekit import run
 from sync_kit import KILLED_SYNC, copied, settled
 
-from engram.domain.errors import SyncBlockedError
 from engram.domain.sync.sync_plan import other_version_path
-from engram.usecases.upkeep.doctor import doctor
 from tests.opening.test_branch_placement import BRANCH, hidden, made, record
 
 OLD = "# Lore of the team\n\nAsk Ada.\n\nSee the wiki.\n"
@@ -236,24 +234,6 @@ def test_an_edited_readme_does_not_stop_a_merge_of_both_sides(shared: Here) -> N
     assert (done["pushed"], len(done["notes"]), done["errors"]) == (1, 1, [])
     assert shared.readme.read_text() == AGAINST
     shared.assert_goes_on()
-
-
-def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Path) -> None:
-    clones, lore_id = settled(tmp_path)
-    a, b = clones["a"], clones["b"]
-    path = a.get(lore_id).path
-    clones.edit("b", path, "late", "too late")
-    clones.sync("b")
-    clones.edit("a", path, "late", SECRET)
-    with pytest.raises(SyncBlockedError):
-        clones.sync("a")
-    (found,) = [one for one in doctor(a.store) if one.kind == "sync"]
-    assert path in found.message
-    assert "sync again" in found.hint
-    clones.edit("a", path, SECRET, "late")
-    clones.sync("a")
-    assert [one for one in doctor(a.store) if one.kind == "sync"] == []
-    assert b.get(lore_id).lore.content
 
 
 @pytest.mark.slow

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, git, ok, plain
 from effort import sampled
 from storekit import wait_until
-from sync_kit import SOON, Clones, ManyClock, bare, connected, opened
+from sync_kit import SOON, ManyClock, bare, connected, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
@@ -32,9 +31,6 @@ from engram.usecases.sync.auto_sync import (
 )
 from engram.usecases.sync.sync import sync
 from engram.usecases.upkeep import background
-
-if TYPE_CHECKING:
-    from engram.usecases.store.store import Store
 
 
 def wishing(engram: Engram, **wanted: object) -> Engram:
@@ -371,53 +367,3 @@ def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path
     ok(*record, "The second of my own.", cwd=project)
     assert background_process.main(str(project), sync=True) == 0
     assert "record: The second of my own." in git(hub, "log", "main", "--format=%s")
-
-
-# --- what status says of syncing
-
-
-def lines(store: Store | Engram, word: str) -> list[str]:
-    """The part of `engram status` that begins with this word."""
-    found = ok("status", cwd=store.path if isinstance(store, Engram) else store.places.root).out.splitlines()
-    at = next(number for number, line in enumerate(found) if line.startswith(f"{word:<11}"))
-    end = next(number for number, line in enumerate(found) if number > at and not line.startswith(" " * 11))
-    assert all(len(line) <= 80 for line in found[1:]), found
-    return [line[11:] for line in found[at:end]]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("auto")
-def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
-    alone = opened(tmp_path / "alone", ManyClock())
-    assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]
-    clones = Clones(tmp_path)
-    lore = clones.record("a")
-    clones.settle()
-    ok("sync", cwd=clones.root("a"))
-    assert lines(clones["a"], "sync") == ["nothing to send or to take in", "last synced with origin just now"]
-    clones.record("b", "From b.")
-    clones.sync("b")
-    clones.record("a", "From a.")
-    git(clones.root("a"), "fetch", "-q")
-    ok("reindex", cwd=clones.root("a"))
-    assert lines(clones["a"], "sync")[0] == "1 commit to send, 1 commit to take in: engram sync"
-    clones.hub.rename(tmp_path / "elsewhere.git")
-    for _ in range(2):
-        assert cli("sync", cwd=clones.root("a")).code == 5
-    said = lines(clones["a"], "sync")
-    told = " ".join(said[2:])
-    assert told.startswith(
-        "failed just now (2 times in a row): There is no repository at the address of origin."
-    )
-    assert "`engram remote list`" in told
-    git_block = ok("status", "--json", cwd=clones.root("a")).json["git"]
-    assert (git_block["ahead"], git_block["behind"], git_block["remotes"]) == (1, 1, ["origin"])
-    assert (git_block["sync"]["failures"], git_block["sync"]["error"]["kind"]) == (2, "not-found")
-    assert git_block["sync"]["succeeded"] is not None
-    assert git_block["conflicts"] == 0
-    (tmp_path / "elsewhere.git").rename(clones.hub)
-    for name in "ab":
-        clones.edit(name, clones.path(name, lore), "twice", f"twice, says {name}")
-    clones.settle()
-    assert ok("status", "--json", cwd=clones.root("b")).json["git"]["conflicts"] == 1
-    assert lines(clones["b"], "disputed") == ["1 entry is disputed: engram review --kind conflict"]

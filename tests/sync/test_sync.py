@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
+from sync_kit import SOON, TEXT, Clones, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync.sync import Options, preview, sync
+from engram.usecases.sync.sync import Options, sync
 
 
 @pytest.fixture
@@ -96,60 +96,6 @@ def test_what_both_record_is_in_both(clones: Clones) -> None:
     assert clones["a"].query("learnt", min_confidence=0.0).lore
 
 
-def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    clones["a"].feedback(helpful=[lore])
-    clones["b"].feedback(helpful=[lore])
-    commit(clones["a"])
-    commit(clones["b"])
-    for mine, other in ("ab", "ba"):
-        git(clones.root(mine), "fetch", "-q", str(clones.root(other)), f"main:refs/heads/side-{mine}")
-    from engram.usecases.sync.incoming import merge_incoming
-
-    for mine in "ab":
-        merge_incoming(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
-    clones.assert_equal()
-
-
-def test_several_bases_are_merged_first(tmp_path: Path) -> None:
-    """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
-    clones, lore = settled(tmp_path)
-    path = clones["a"].get(lore).path
-    from engram.usecases.sync.incoming import merge_incoming
-
-    for name in "ab":
-        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
-        commit(clones[name])
-    heads = {name: git(clones.root(name), "rev-parse", "HEAD") for name in "ab"}
-    for mine, other in ("ab", "ba"):
-        git(clones.root(mine), "fetch", "-q", str(clones.root(other)), "main:refs/heads/side")
-    for mine, other in ("ab", "ba"):
-        merge_incoming(clones[mine].store, heads[other])
-        # The same merge under another name, as a tool with a clock of its own would have made it.
-        git(clones.root(mine), "commit", "-q", "--amend", "-m", f"merged by {mine}")
-    clones.edit("a", path, "Queue", "Work queue")
-    clones.edit("b", path, "twice", "two times")
-    clones.settle()
-    clones.assert_equal()
-    found = clones["a"].get(lore).lore
-    assert found.tags == ("by a", "by b")
-    assert "Work queue" in found.content
-    assert "two times" in found.content
-    assert found.conflicts == ()
-
-
-def test_stores_that_were_made_separately_can_be_joined(tmp_path: Path) -> None:
-    clones = Clones(tmp_path, "a")
-    clones.record("a")
-    clones.sync("a")
-    other = connected(tmp_path / "b", clones.hub, clones.clock)
-    other.record("Learnt before there was a remote.", category="FACT")
-    done = sync(other.store, Options())
-    assert (done.pulled, done.pushed, done.conflicts) == (1, 1, 0)
-    clones.sync("a")
-    assert files(tmp_path / "a") == files(tmp_path / "b")
-
-
 def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "")
     git(clones.hub, "clone", "-q", str(clones.hub), str(tmp_path / "code"))
@@ -162,22 +108,6 @@ def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SyncBlockedError, match="shares no history"):
         sync(mine.store, Options())
     assert files(tmp_path / "a") == before
-
-
-def test_other_files_both_changed_keep_both_versions(tmp_path: Path) -> None:
-    clones, _ = settled(tmp_path)
-    (clones.root("a") / "README.md").write_text("one\n")
-    git(clones.root("a"), "add", "README.md")
-    git(clones.root("a"), "commit", "-q", "-m", "readme")
-    clones.sync("a")
-    (clones.root("b") / "README.md").write_text("two\n")
-    git(clones.root("b"), "add", "README.md")
-    git(clones.root("b"), "commit", "-q", "-m", "readme")
-    clones.settle()
-    clones.assert_equal()
-    readmes = {path: raw for path, raw in files(clones.root("a")).items() if path.startswith("README")}
-    assert sorted(readmes.values()) == [b"one\n", b"two\n"]
-    assert {path.partition(".theirs-")[0] for path in readmes} == {"README.md"}
 
 
 def test_a_hand_edit_that_was_not_committed_is_merged_too(tmp_path: Path) -> None:
@@ -206,21 +136,6 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Pat
     assert (clones.root("a") / path).read_bytes() == edited
 
 
-def test_a_preview_changes_nothing_here(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
-    for name in "ab":
-        clones[name].edit(lore, Edit(add_tags=(name,)))
-    clones.sync("b")
-    commit(clones["a"])
-    before, head = files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")
-    found = preview(clones["a"].store, Options())
-    assert found.plan.to_merge == (clones["a"].get(lore).path,)
-    assert [mine.id in path for path in found.plan.outgoing] == [True]
-    assert [theirs.id in path for path in found.plan.incoming] == [True]
-    assert (files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")) == (before, head)
-
-
 def test_folders_that_become_empty_go(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     clones["a"].forget(lore)
@@ -235,46 +150,6 @@ def test_files_that_plain_git_pushed_come_in(tmp_path: Path) -> None:
     assert done.pulled == 1
     assert files(clones.root("a"))["NOTES"] == b"x"
     assert clones["a"].query("dropped by hand", min_confidence=0.0).lore
-
-
-def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    path = clones["a"].get(lore).path
-    (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
-    clones["b"].feedback(helpful=[lore])
-    clones["b"].edit(lore, Edit(add_tags=("broker",)))
-    clones.settle()
-    clones.assert_equal()
-    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved.md"]
-    found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.tags, found.conflicts) == (1, ("broker",), ())
-
-
-def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
-    path = clones["a"].get(lore).path
-    for name in "ab":
-        clones[name].feedback(helpful=[lore])
-        clones[name].edit(lore, Edit(add_tags=(f"by {name}",)))
-        (clones.root(name) / path).rename(clones.root(name) / f"lore/moved-by-{name}.md")
-    clones.settle()
-    clones.assert_equal()
-    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved-by-a.md"]
-    found = clones["b"].get(lore).lore
-    assert (found.validation_count, found.tags) == (2, ("by a", "by b"))
-
-
-def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
-    clones, _ = settled(tmp_path)
-    file = clones.root("a") / ".engram.toml"
-    file.write_text(file.read_text() + "\n[recall]\nlimit = 7\n")
-    other = clones.root("b") / ".engram.toml"
-    other.write_text("# Of our team.\n" + other.read_text())
-    clones.settle()
-    clones.assert_equal()
-    text = file.read_text()
-    assert text.startswith("# Of our team.\n")
-    assert text.endswith("limit = 7\n")
 
 
 def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(

@@ -16,6 +16,7 @@ import engram
 from engram.domain.errors import StoreError
 from engram_tui.app import EngramApp
 from engram_tui.browse import screen as browse
+from engram_tui.browse.messages import counts
 from engram_tui.browse.queries import Matches
 from engram_tui.inbox import screen as inbox
 from engram_tui.widgets.entry_list import EntryList
@@ -276,3 +277,8 @@ async def test_titles_get_the_room_they_need(store: engram.Engram, width: int) -
         await user.sees(lambda: user.browse.entry_list.rows)
         columns = user.browse.entry_list._columns(user.browse.entry_list.size.width)
         assert columns["title"] >= min(24, width // 2)
+
+
+def test_counts_of_the_whole_list_and_of_a_part() -> None:
+    assert counts(None, 10_412, 10_412) == "10,412 entries"
+    assert counts(None, 12, 10_412) == "12 of 10,412 entries"

@@ -12,6 +12,8 @@ from textual.widgets import TextArea
 from tui_kit import NARROW, SIZES, WIDE, User, lore, titled, using
 
 import engram
+from engram.domain.review.review import Item
+from engram_tui.inbox.inbox_list import titles_of
 from engram_tui.inbox.merge_editor import MergeEditor
 from engram_tui.inbox.screen import InboxScreen
 from engram_tui.shell.text_screen import DifferenceScreen
@@ -497,3 +499,14 @@ async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
         await user.sees(lambda: found.other == 1 and "newer 1" in user.screen())
         await user.press("right_square_bracket")
         await user.sees(lambda: found.other == 0)
+
+
+def test_two_titles_that_begin_alike_show_in_what_they_differ() -> None:
+    begin = "Sessions of the proxy expire after"
+    titles = (f"{begin} 12 hours.", f"{begin} 30 minutes.")
+    pair = Item("i", "contradiction", ("a", "b"), ("a.md", "b.md"), titles[0], "", "look", titles=titles)
+    assert titles_of(pair, 100) == f"{titles[0]} ⇄ {titles[1]}"
+    assert titles_of(pair, 40) == "Sessions of the proxy e… ⇄ … 30 minutes."
+    assert titles_of(pair, 24) == "Sessions of the pro… + 1"
+    apart = pair._replace(titles=("Retry with jitter.", "Orders are numbered by the database."))
+    assert titles_of(apart, 40) == "Retry with jitter. ⇄ Orders are numbered by the database."

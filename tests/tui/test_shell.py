@@ -13,7 +13,8 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, using
 from engram_tui.app import TABS
 from engram_tui.shell import actions
 from engram_tui.shell.action import Action, key_label
-from engram_tui.shell.frame import fitting
+from engram_tui.shell.frame import fitting, heading_line
+from engram_tui.shell.store_watch import Heading, short_path
 from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
@@ -192,3 +193,22 @@ async def test_values_that_no_entry_has_yet_are_listed_too(store: engram.Engram)
         await user.sees_text("Filter by status", "active", "pending", "superseded")
         user.types("pending\n")
         await user.sees_text("No entry matches: status pending.")
+
+
+@pytest.mark.parametrize("cells", [60, 80, 140])
+def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
+    heading = Heading("", "main", 2, 0, 10_412, "hybrid", 3)
+    line = heading_line("~/" + "deep/" * 60, heading, cells)
+    assert line.endswith("/ · main ↑2 ↓0 · 10,412 entries · hybrid · 3 wait") or cells == 60
+    assert len(line) <= max(cells, 80)
+
+
+def test_in_few_cells_the_first_line_says_how_much_waits() -> None:
+    heading = Heading("", "main", 2, 0, 10_412, "hybrid", 27)
+    assert "10,412 entries · hybrid · 27 wait" in heading_line("~/lore", heading, 78)
+    assert heading_line("~/code/shop/lore", heading, 38) == "engram  ~/code/shop/lore · 27 wait"
+
+
+def test_home_is_written_as_a_tilde(home: object) -> None:
+    assert short_path(f"{home}/notes") == "~/notes"
+    assert short_path(f"{home}less/notes") == f"{home}less/notes"

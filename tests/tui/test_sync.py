@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from apart_clones import GONE, NEW_THERE, copy
@@ -18,9 +17,6 @@ from engram.usecases.opening.init import init
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.prompts import Confirm, Prompt
 from engram_tui.sync.screen import SyncScreen
-
-if TYPE_CHECKING:
-    from engram.app import Engram
 
 
 @pytest.fixture
@@ -208,23 +204,6 @@ async def test_where_there_is_nothing_to_sync_it_says_why(tmp_path: Path) -> Non
             await user.press("4")
             await user.sees_text("There is nothing to sync here.", "folder outside git")
             assert not sync_screen(user).can_have_remotes()
-
-
-def test_the_python_api_tells_what_a_sync_would_exchange(clones: Clones) -> None:
-    store: Engram = clones["a"]
-    store.sync_plan()
-    found = store.exchange()
-    assert {change.phrase for change in found.incoming.lore} >= {"new", "forgotten", "tags +cents"}
-    assert (found.remote, found.branch, found.known, found.outgoing.total) == ("origin", "main", True, 3)
-    assert store.exchange(limit=1).outgoing.total == 3
-    assert len(store.exchange(limit=1).outgoing.lore) == 1
-    head = git(Path(store.path), "rev-parse", "HEAD")
-    assert store.came_in(since=head) == []
-    clones.sync("a")
-    came = store.came_in(since=head)
-    assert {change.kind for change in came} == {"new", "changed", "merged", "conflict", "forgotten"}
-    assert {change.source for change in came} == {"", clones["b"].store.source}
-    assert {change.id for change in came} == {change.id for change in found.incoming.lore}
 
 
 async def test_lore_in_ones_own_repository_travel_with_ones_own_commits(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from engram.usecases.tuning.judged_retrievals import judged_retrievals
 from engram.usecases.tuning.settings_search import RankingTrial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from engram.app import Engram
 
@@ -174,52 +174,6 @@ def test_no_step_goes_further_than_it_may(present: dict[str, float]) -> None:
             assert abs(value - now) <= 0.105 + 1e-9
         else:
             assert abs(value - now) <= 0.205 + 1e-9
-
-
-@pytest.mark.parametrize(
-    "weaker",
-    [
-        {"moved": 5},
-        {"gain": Interval(0.009, 0.001, 0.02)},
-        {"gain": Interval(0.1, 0.0, 0.2)},
-        {"after": FINE._replace(mrr=0.49)},
-        {"after": FINE._replace(recall=0.94)},
-    ],
-)
-def test_evidence_that_leaves_doubt_or_does_harm_is_not_enough(weaker: dict[str, Any]) -> None:
-    assert evolution.is_sound(EVIDENCE, hides=False)
-    assert not evolution.is_sound(EVIDENCE._replace(**weaker), hides=False)
-
-
-def test_a_step_that_hides_entries_must_lose_no_helpful_one() -> None:
-    many = FINE._replace(helpful=evolution.LEAST_HELPFUL)
-    assert not evolution.is_harmless(FINE, FINE, hides=True)
-    assert evolution.is_harmless(many, many, hides=True)
-    assert not evolution.is_harmless(many, many._replace(recall=0.99), hides=True)
-
-
-def test_a_gain_is_ndcg_and_a_penalty_takes_off() -> None:
-    question = Question("q", frozenset("ab"), frozenset("x"))
-    assert retrieval_measures.gain(question, ["a", "b", "x"]) == 1
-    assert (
-        0 < retrieval_measures.gain(question, ["x", "c", "a"]) < retrieval_measures.gain(question, ["a"]) < 1
-    )
-    assert retrieval_measures.gain(question, ["x"]) == 0
-    assert retrieval_measures.gain(question, ["x"], penalty=1) < 0
-    assert retrieval_measures.quality([question], {"q": ["c", "a"]})[:3] == (
-        0.5,
-        retrieval_measures.gain(question, ["c", "a"]),
-        0.5,
-    )
-
-
-@given(st.lists(st.text(), unique=True, max_size=50))
-def test_each_question_is_in_one_half_and_always_the_same(texts: Sequence[str]) -> None:
-    questions = [Question(one, frozenset(), frozenset()) for one in texts]
-    one, other = retrieval_measures.halves(questions)
-    assert sorted([*one, *other]) == sorted(questions)
-    assert 0 <= len(one) - len(other) <= 1
-    assert retrieval_measures.halves(questions[::-1]) == (one, other)
 
 
 # --- what was judged

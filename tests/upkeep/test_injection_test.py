@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import cli, ok, opened, plain
-from effort import examples
 from hookkit import answer, text_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mcp_kit import inside, text
 
-from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence, framing
-from engram.domain.agents.framing import Framed, name_of
 from engram.domain.agents.leaks import (
     BROKEN,
     LEAKS,
@@ -25,10 +20,8 @@ from engram.domain.agents.leaks import (
     RAW,
     UNFRAMED,
     leaks_of_data,
-    leaks_of_fence,
     leaks_of_quotes,
 )
-from engram.domain.agents.neutralization import neutralize
 from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine
 from engram.usecases.store.store import Clock
@@ -103,46 +96,6 @@ def test_the_command_fails_where_something_gets_through(
     done = cli("doctor", "--poison", cwd=plain(tmp_path))
     assert done.code == 1
     assert "active link" in done.out
-
-
-@settings(deadline=None, max_examples=examples(15, 1000))
-@given(st.text(max_size=300), st.booleans())
-def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
-    once = neutralize(text, lines=True, is_checked=is_checked)
-    assert neutralize(once, lines=True, is_checked=is_checked) == once
-    mixed = neutralize(f"<{text}](http://x.y/z <system>{text}", lines=True, is_checked=is_checked)
-    assert neutralize(mixed, lines=True, is_checked=is_checked) == mixed
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "Use List<String> and `a < b`, see src/x.py:12 and C++'s std::vector<int>.",
-        "x[0] = {'a': 1}; f(x)",
-        "| a | b |",
-        "# Titel: Größe 5 µm",
-    ],
-)
-def test_ordinary_text_stays_as_it_is(code: str) -> None:
-    assert neutralize(code, lines=True, is_checked=False) == code
-
-
-MARKS = (
-    "<", "</", "engram-lore", ">", "\n", " ", "[", "]", "(", ")", ":", "!", "http://a.b", "www.a.b", "javascript:", "x", "1", "|",
-    "data:text/html", "im_start", "system", "tool_result", "INST", "img src=", "a href=", "L1]", "\u200b", "\u202e", "\x1b[0m",
-    "\r", "\u2028", "\uff1c", "\u2039", "\uff0f", "\u0435", "\u0455", "<<SYS>>", "user", "\t", "[1]:", "invoke",
-)  # fmt: skip
-PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
-
-
-@settings(deadline=None, max_examples=examples(20, 5000))
-@given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
-def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
-    content = neutralize(f"x {text}", lines=True, is_checked=tier.is_checked)
-    framed = Framed("L1", "", content, "FACT", 0.7, "unconfirmed", tier.tier, tier.reason, age="today")
-    title = name_of(f"x {text}", is_checked=False)
-    assert leaks_of_fence(fence.frame([framed], "Why:", [("L2", title)])) == []
-    assert leaks_of_fence(fence.frame([], above=[("L2", title)])) == []
 
 
 # --- the real front ends

@@ -1,0 +1,70 @@
+"""Paths of a remote: none that leads elsewhere, hides, or is another path on some file system."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.domain.admission.safe_paths import (
+    LONGEST_NAME,
+    fold_name,
+    folders_of,
+    impostor,
+    twins,
+    unsafe_name,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("lore/2026/a-b--01J.md", ""),
+        ("lore/日本 (2).md", ""),
+        ("", "leads out of"),
+        ("/etc/passwd", "leads out of"),
+        ("lore/../../x", "leads out of"),
+        ("lore/\u200d.", "leads out of"),
+        ("lore/.GIT/config", "would lie in a .git"),
+        ("lore/.g\u200cit/config", "would lie in a .git"),
+        ("git~1/config", "would lie in a .git"),
+        (".git::$INDEX_ALLOCATION/x", "would lie in a .git"),
+        ("lore\\x.md", "control characters or backslashes"),
+        ("lore/a\nb.md", "control characters or backslashes"),
+        ("lore/a\udc80.md", "not UTF-8"),
+        ("lore/a\u202egpj.md", "reorder or hide"),
+        ("lore/.x.engram-tmp", "temporary file"),
+        ("lore/con.md", "Windows has no file"),
+        ("lore/aux", "Windows has no file"),
+        ("lore/nul .txt", "Windows has no file"),
+        ("lore/COM¹.md", "Windows has no file"),
+        ("lore/a?.md", "Windows has no file"),
+        ("lore/a. ", "Windows has no file"),
+        (f"lore/{'ä' * (LONGEST_NAME // 2 + 1)}", "too long"),
+        ("a/" * 600, "path that is too long"),
+    ],
+)
+def test_a_path_is_refused_that_not_every_system_writes_where_it_says(path: str, why: str) -> None:
+    assert why in unsafe_name(path)
+    assert bool(unsafe_name(path)) == bool(why)
+
+
+def test_what_some_file_systems_take_for_a_file_of_the_store_is_an_impostor() -> None:
+    for path in (".engram.toml", "lore/a.md", "deep/.Engram.toml", "lores/a.md"):
+        assert impostor(path, "lore") == "", path
+    assert impostor(".ENGRAM.toml", "lore").endswith("take for .engram.toml")
+    assert impostor("Lore/a.md", "lore").endswith("take for lore")
+    assert impostor(".gitmodules ", "lore") == "declares submodules"
+
+
+def test_names_are_the_same_that_the_least_discriminating_file_system_takes_for_the_same() -> None:
+    assert fold_name("Cafe\u0301. ") == fold_name("CAFÉ") == fold_name("ca\u200dfé")
+    assert fold_name("cafe") != fold_name("café")
+
+
+def test_of_paths_that_are_one_on_some_file_system_the_added_ones_are_named() -> None:
+    there = {"": ["lore"], "lore": ["A.md"]}
+    assert twins(["lore/a.md", "Lore/b.md", "lore/A.md"], there) == {
+        "lore/a.md": "lore/A.md",
+        "Lore/b.md": "lore",
+    }
+    assert twins(["lore/X.md", "lore/x.md"], {}) == {"lore/x.md": "lore/X.md"}, "the first in order stays"
+    assert folders_of(["a/b/c.md", "a/d.md"]) == {"", "a", "a/b"}

@@ -1,0 +1,53 @@
+"""What a clone notes of signatures and of what waits, also where a later version has added columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from malicious_kit import copied
+from sync_kit import Clones
+
+from engram.adapters.state.trust_tables import QuarantinedText
+from engram.domain.admission.credit import Confirmation
+from engram.domain.admission.trust import Signature
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trust") / "template"
+    made = Clones(folder)
+    made.record("a")
+    made.settle()
+    for name in "ab":
+        made[name].close()
+    return folder
+
+
+@pytest.fixture
+def clones(template: Path, tmp_path: Path) -> Clones:
+    """Two clones in step; `a` is the one with settings, `b` is somebody else."""
+    found = copied(template, tmp_path)
+    found["a"].close()
+    return found
+
+
+def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clones) -> None:
+    state, row = clones["b"].store.state, QuarantinedText("1", "x", "c", "test", 1.0)
+    for table in ("signatures", "arrivals", "held", "confirmed", "gone"):
+        state.run(f"ALTER TABLE {table} ADD COLUMN of_the_future TEXT")
+    state.trust.quarantine([row])
+    state.trust.confirm({"2": Confirmation("y", 700, None)})
+    state.trust.record_arrivals([("1", "c")], 1.0)
+    state.trust.add_signatures([("c", Signature("none"))], 1.0)
+    state.tombstones.add(["3"], 1.0)
+    assert state.trust.rows() == [row]
+    assert state.trust.confirmations(["2"]) == {"2": Confirmation("y", 700, None)}
+
+
+def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
+    trust = clones["b"].store.state.trust
+    found = {"1": Signature("none"), "2": Signature("good", "k", "s"), "3": Signature("unknown-key", "k")}
+    trust.add_signatures(found.items(), 0.0)
+    assert trust.signatures(["1", "2", "3", "4"], 3600.0) == found
+    assert trust.signatures(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}

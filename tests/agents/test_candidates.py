@@ -1,0 +1,60 @@
+"""Candidates in what a session said: what its writer marked, few, each once, within limits."""
+
+from __future__ import annotations
+
+import pytest
+from hookkit import SAID
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.agents.candidates import LONGEST, MOST, candidates
+
+CAUSE = SAID.split("\n", maxsplit=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Root cause: the clock of the worker runs ahead of the broker's.", "EDGE_CASE_DISCOVERY"),
+        ("- **Decision:** keep the queue in Postgres, because nobody runs Redis.", "ARCHITECTURAL_DECISION"),
+        ("**Lesson learned**: mount the sysroot before the first make run.", "PATTERN_OUTCOME"),
+        ("Gotcha: `fetch` follows redirects across origins by default here.", "EDGE_CASE_DISCOVERY"),
+        ("1. The root cause was a timeout of ninety seconds in the proxy.", "EDGE_CASE_DISCOVERY"),
+        ("Never call commit inside the loop because each one flushes the log.", "PATTERN_OUTCOME"),
+        ("### Workaround: set LANG=C before the locale tests are started", "IMPLEMENTATION_FRICTION"),
+    ],
+)
+def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None:
+    (found,) = candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
+    assert found.category == category
+    assert found.content[0].isalnum()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I fixed the bug and all tests pass. Let me know if you want anything else done here.",
+        "Root cause: unknown",
+        "What is the root cause: is it the broker or is it the client of the broker?",
+        "The decision: well, that was discussed by the team at great length and settled by nobody.",
+        "```\nRoot cause: this is printed by a program and is not what the agent says\n```",
+        "Learned nothing new in this session that would be worth writing down at all.",
+        "Root cause: " + "x" * LONGEST,
+        "The fix is in, the decision is made, the lesson is learned and the outcome is good.",
+    ],
+)
+def test_everything_else_is_none(text: str) -> None:
+    assert candidates(text) == []
+
+
+def test_there_are_few_candidates_and_each_once() -> None:
+    text = "\n\n".join(f"Gotcha: number {n} of the many gotchas of this library." for n in range(9))
+    assert len(candidates(text)) == MOST
+    assert len(candidates(f"{CAUSE}\n\n{CAUSE.upper()}\n\n{CAUSE}")) == 1
+
+
+@given(st.text(max_size=400))
+def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
+    found = candidates(text)
+    assert len(found) <= MOST
+    assert all(len(one.content) <= LONGEST for one in found)

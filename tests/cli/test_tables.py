@@ -1,0 +1,47 @@
+"""Tables on the command line: in line whatever is wide, and readable where there is no room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import TIDES, ok, plain
+
+from engram.cli.output import cells, pad, shorten
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plain(tmp_path)
+    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
+    return tmp_path
+
+
+def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> None:
+    ok("record", "キューの消費者は冪等でなければならない。" * 4, "-c", "fact", cwd=root)
+    rows = [line for line in ok("list", cwd=root).out.splitlines() if "now" in line]
+    assert len(rows) == 2
+    assert {cells(line[: line.index(" now")]) for line in rows} == {cells(rows[0][: rows[0].index(" now")])}
+    assert max(map(cells, rows)) <= 120
+    assert pad("日本語", 4) == "日… "
+    assert shorten("日本語", 6) == "日本語"
+
+
+def test_a_table_that_no_line_has_room_for_gets_a_line_a_cell(root: Path) -> None:
+    lore = ok("list", "--json", cwd=root).json["lore"][0]
+    shown = dict(
+        line.split(maxsplit=1)
+        for line in ok("sql", "SELECT * FROM lore", cwd=root).out.splitlines()
+        if " " in line
+    )
+    assert shown["id"] == lore["id"]
+    assert shown["path"] == lore["path"]
+    assert shown["created_at"] == lore["created_at"]
+
+
+def test_times_in_a_table_become_dates_before_anything_is_cut(root: Path) -> None:
+    lore = ok("list", "--json", cwd=root).json["lore"][0]
+    names, row = ok("sql", "SELECT id, title, created_at, updated_at FROM lore", cwd=root).out.splitlines()
+    assert names.split() == ["id", "title", "created_at", "updated_at"]
+    day = lore["created_at"][:10]
+    assert row.split(maxsplit=1) == [lore["id"], f"{TIDES}  {day}  {day}"]

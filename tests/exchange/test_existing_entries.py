@@ -1,0 +1,84 @@
+"""What a store has already of what is imported: the same in other words, or an earlier version of a section."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import imported, lore_of, opened
+
+from tests.exchange.import_kit import PLACES
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(tmp_path / "store")
+
+
+def test_what_is_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
+    store.record("The staging database is reset each Monday at 06:00.", category="fact")
+    store.refresh()
+    file = tmp_path / "memories.json"
+    file.write_text('[{"memory": "The staging database is reset each Monday, at 06:00", "user_id": "dev"}]')
+    (seen,) = imported(store, file).seen
+    assert (seen.verdict, store.list().total) == ("alike", 1)
+    file.write_text('[{"memory": "The staging database is reset each Monday at 07:00.", "user_id": "dev"}]')
+    assert imported(store, file).imported == 1
+
+
+def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
+    store: Engram, tmp_path: Path
+) -> None:
+    rules = tmp_path / "CLAUDE.md"
+    text = PLACES["rules"].read_text("utf-8")
+    text = text.replace("## Releases", "Each service has an owner. " * 150 + "\n\n## Releases")
+    rules.write_text(text)
+    imported(store, rules)
+    before = lore_of(store)
+    rules.write_text(text.replace("cut on Tuesdays", "cut on Wednesdays"))
+    (looked,) = imported(store, rules, dry_run=True).seen
+    assert (looked.verdict, looked.twin) == ("changed", before["Shop: Releases"].id)
+    done = imported(store, rules)
+    assert (done.imported, done.superseded) == (1, (before["Shop: Releases"].id,))
+    by_status = {status: store.list(status=status).lore for status in ("active", "superseded")}
+    (old,) = by_status["superseded"]
+    assert (
+        old.lore._replace(status="active", updated_at=before["Shop: Releases"].updated_at)
+        == before["Shop: Releases"]
+    )
+    new = {one.lore.title: one.lore for one in by_status["active"]}
+    assert new["Shop"] == before["Shop"]
+    assert "Wednesdays" in new["Shop: Releases"].content
+    assert {(one.kind, one.id) for one in new["Shop: Releases"].relations} == {
+        ("see_also", before["Shop"].id), ("supersedes", old.lore.id)
+    }  # fmt: skip
+    assert imported(store, rules).imported == 0
+    rules.write_text(text)  # put back
+    assert imported(store, rules).superseded == (new["Shop: Releases"].id,)
+    assert imported(store, rules).imported == 0
+    assert (
+        "Tuesdays"
+        in {one.lore.title: one.lore for one in store.list(status="active").lore}["Shop: Releases"].content
+    )
+
+
+def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
+    store: Engram, tmp_path: Path
+) -> None:
+    def text(*subjects: str) -> str:
+        said = [f"They run against the {subject} database each night. " * 45 for subject in subjects]
+        return "# A\n\nAbout it.\n\n" + "".join(f"## Tests\n\n{one}\n\n" for one in said)
+
+    rules = tmp_path / "CLAUDE.md"
+    rules.write_text(text("real", "small", "fast"))
+    imported(store, rules)
+    before = lore_of(store)
+    rules.write_text(text("real", "small", "slow"))
+    assert imported(store, rules).superseded == (before["A: Tests (2)"].id,)
+    other = tmp_path / "AGENTS.md"
+    other.write_text(text("real", "empty", "old"))
+    assert imported(store, other).superseded == ()

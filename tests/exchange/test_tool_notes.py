@@ -1,0 +1,28 @@
+"""Notes of other tools are read whatever they hold."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.files.foreign.tool_notes import (
+    hashtags,
+    names_linked,
+    observed_categories,
+    read_note,
+    without_index,
+)
+
+
+def test_a_head_that_is_no_yaml_is_read_all_the_same() -> None:
+    note = read_note("---\nglobs: **/*.ts\ntags:\n  - a\n  - 'b'\ntitle: \"T: x\"\n---\nText")
+    assert note.head == {"globs": "**/*.ts", "tags": "a, b", "title": "T: x"}
+    assert (note.text, note.tags) == ("Text", ["a", "b"])
+
+
+@given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
+def test_whatever_a_note_holds_it_is_read(text: str) -> None:
+    note = read_note(text)
+    assert note.text.strip() == note.text
+    assert all(isinstance(value, str) for value in note.head.values())
+    without_index(note.text), names_linked(note.text), hashtags(note.text), observed_categories(note.text)

@@ -1,0 +1,99 @@
+"""Differences between trees, and the new blobs of a history, are those that git finds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from apikit import git
+from gitkit import opened
+from hypothesis import given
+from hypothesis import strategies as st
+from sync_kit import Clones, commit
+
+from engram.adapters.git.read import differences
+from engram.adapters.git.read.objects import Entry
+from engram.adapters.git.run.layout import read_head
+from engram.usecases.merge import commit_merge, incoming_paths
+from engram.usecases.recording.edit import Edit
+
+TREES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123").map(lambda oid: Entry("100644", oid)))
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def difference(one: dict[str, Entry], other: dict[str, Entry]) -> dict[str, differences.Difference]:
+    paths = (path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+    return {path: differences.Difference(one.get(path), other.get(path)) for path in paths}
+
+
+@given(TREES, TREES, TREES)
+def test_two_differences_from_one_tree_make_that_between_the_others(
+    base: dict[str, Entry], one: dict[str, Entry], other: dict[str, Entry]
+) -> None:
+    assert differences.between(difference(base, one), difference(base, other)) == difference(one, other)
+
+
+def test_what_a_merge_is_known_to_change_is_what_git_finds(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both changed an entry, one moved or deleted others, both have a text that cannot be merged by lines."""
+    ids = [clones.record("a", f"Lesson {n}.\n\nMore of {n}.").id for n in range(4)]
+    clones.settle()
+    for name in "ab":
+        clones[name].edit(ids[0], Edit(add_tags=(name,)))
+        clones.record(name, f"Only {name}.")
+        (clones.root(name) / "notes.txt").write_text(f"{name}\n")
+        commit(clones[name])
+        git(clones.root(name), "add", "notes.txt")
+        git(clones.root(name), "commit", "-q", "-m", "notes")
+    path = clones["a"].get(ids[1]).path
+    git(clones.root("a"), "mv", path, f"{os.path.dirname(path)}/elsewhere.md")
+    git(clones.root("a"), "commit", "-q", "-m", "move")
+    clones["b"].forget(ids[2])
+    commit(clones["b"])
+    store, repo = clones["a"].store, opened(clones.root("a"))
+    git(clones.root("a"), "fetch", "-q", str(clones.root("b")), "HEAD:refs/b")
+    ours, theirs = (git(clones.root("a"), "rev-parse", name) for name in ("HEAD", "refs/b"))
+    incoming_paths.check_commits(repo, ours, theirs, "")
+    merge = commit_merge.merge_commits(store, commit_merge.plan_merge(store, ours, theirs))
+    assert merge is not None
+    base = git(clones.root("a"), "merge-base", ours, theirs)
+    known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}
+    monkeypatch.setattr(differences, "_known", {})
+    for start, found in known.items():
+        assert found == differences.differences(repo, start, merge.commit)
+    assert len(merge.merged) == 2
+    assert known[ours].keys() == merge.changes.keys()
+
+
+def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> None:
+    """With merges, moves, a file that was brought back, and a start without any commit known."""
+    root = clones.root("a")
+    repo = opened(root)
+    known = read_head(repo).oid
+    lore = clones.record("a", "Lesson.\n\nMore.")
+    clones["a"].edit(lore.id, Edit(add_tags=("more",)))
+    commit(clones["a"])
+    clones.record("b", "Another.")
+    clones.sync("b", "a", "b")
+    old = clones["a"].get(lore.id).path
+    git(root, "mv", old, f"{os.path.dirname(old)}/elsewhere.md")
+    git(root, "commit", "-q", "-m", "move")
+    for since in (known, None, git(root, "rev-parse", "HEAD~1")):
+        listed = git(root, "rev-list", "--objects", "HEAD", *(["--not", since] if since else [])).split("\n")
+        named = [line.split(" ", 1) for line in listed if " " in line]
+        wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
+        found = differences.introduced(repo, differences.outgoing(repo, since, "HEAD"))
+        assert {oid for oid in found.blobs if oid.strip("0")} == wanted
+        before = git(root, "ls-tree", "-r", "--name-only", since).split("\n") if since else []
+        added = set(git(root, "ls-tree", "-r", "--name-only", "HEAD").split("\n")) - {*before}
+        assert added <= found.paths.keys()
+        for path, first in found.paths.items():
+            assert git(root, "cat-file", "-e", f"{first}:{path}") == ""
+            parents = git(root, "rev-parse", f"{first}^@").split()
+            assert not any(git(root, "ls-tree", "--name-only", one, "--", path) for one in parents)

@@ -1,0 +1,60 @@
+"""The graph of a store: the importance of its nodes, computed once for each graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import opened
+from graph_kit import entity, fill
+
+from engram.domain.graph.graph import Edge, Graph, Node, ways
+from engram.usecases.graph.graph_building import refresh_importance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.app import Engram
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that the tests below only read."""
+    return fill(tmp_path_factory.mktemp("graph") / "store")
+
+
+@pytest.fixture
+def engram(root: Path) -> Iterator[Engram]:
+    with opened(root) as engram:
+        yield engram
+
+
+def test_superseding_or_contradicting_adds_no_importance() -> None:
+    lore = [Node(key, "lore", key, "FACT") for key in "ABCD"]
+    graph = Graph(
+        lore, [Edge("A", "B", "supersedes"), Edge("A", "C", "contradicts"), Edge("A", "D", "refines")]
+    )
+    found = ways(graph)
+    assert [(found.keys[one], found.keys[other]) for one, other in found.steps] == [("A", "D")]
+
+
+def test_importance_is_computed_once_for_each_graph_and_ranks_lore(tmp_path: Path) -> None:
+    root = fill(tmp_path / "store")
+    with opened(root) as engram:
+        assert refresh_importance(engram.store)
+        assert not refresh_importance(engram.store)
+        kept = dict(engram.store.index.generation.ranks())
+        engram.feedback(helpful=[engram.query("consumers idempotent").lore[0].lore.id])
+        assert not refresh_importance(engram.store)  # a judgement is no other graph
+        entity(root, "ada", "name: Ada\ntype: person\nrelationships: [{kind: owns, to: queue}]")
+        assert engram.refresh_importance()
+        assert dict(engram.store.index.generation.ranks()) != kept
+    with opened(root) as engram:
+        standing = [hit.score.standing for hit in engram.query("consumers must be idempotent").lore]
+        worth = engram.worth().lore[0]
+        generation = engram.store.index.generation
+        generation.has_ranks = False
+        without = [hit.score.standing for hit in engram.query("consumers must be idempotent").lore]
+        assert all(0 < one - other <= 0.05 for one, other in zip(standing, without, strict=True))
+        assert worth.importance > 0

@@ -1,0 +1,63 @@
+"""The document of the HTTP API says what is answered, in the words of the tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import COLOUR, QUEUE, TIDES, plain
+from http_kit import lore, posted, serving
+
+from engram.http.openapi import document
+from engram.http.routes import RESOURCES, ROOT
+
+ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+async def test_what_is_answered_fits_the_document(root: Path) -> None:
+    from jsonschema import Draft202012Validator
+
+    said = document()
+    schemas = {"components": said["components"]}
+    async with serving(root) as client:
+        for path in (f"{ROOT}/openapi.json", "/openapi.json"):
+            assert (await client.get(path)).json() == said
+        await posted(client, "/lore", lore(QUEUE), 201)
+        bodies = {
+            ("POST", "/lore"): [lore(COLOUR), {"nothing": 1}], ("POST", "/query"): {"query": "queue consumers"},
+            ("POST", "/lore/feedback"): {"helpful": ["L1"]}, ("PATCH", "/lore/{id}"): {"pinned": True},
+            ("PUT", "/lore/{id}"): lore(TIDES),
+        }  # fmt: skip
+        order = sorted(RESOURCES, key=lambda one: (one.path != "/query", one.method == "DELETE"))
+        for resource in order:
+            if resource.path == "/sync" or resource.path.startswith("/tools/"):
+                continue  # test_http_putting and test_http_tools have what they need
+            path = f"{ROOT}{resource.path}".replace("{id}", ID if resource.method == "PUT" else "L1")
+            answer = await client.request(
+                resource.method, path, json=bodies.get((resource.method, resource.path)),
+                params={"since": "2020-01-01T00:00:00Z"} if resource.path.endswith("delta") else None,
+            )  # fmt: skip
+            assert answer.status_code < 300, (path, answer.text)
+            operation = said["paths"][ROOT + resource.path][resource.method.lower()]
+            content = operation["responses"][str(answer.status_code)]["content"]
+            media = answer.headers["content-type"].partition(";")[0]
+            if media == "application/json":
+                Draft202012Validator({**content[media]["schema"], **schemas}).validate(answer.json())
+            else:
+                assert media in content
+
+
+def test_the_document_says_what_the_tools_say() -> None:
+    from engram.mcp.tools.core import TOOLS
+
+    said = document()
+    body = said["paths"][f"{ROOT}/query"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == TOOLS["recall_query"].parameters
+    assert {f"{method.upper()} {path}" for path, methods in said["paths"].items() for method in methods} == {
+        f"{one.method} {ROOT}{one.path}" for one in RESOURCES
+    }

@@ -1,0 +1,51 @@
+"""The store that a client means: where it works, or a named one; only a local file URI is a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import plain
+from mcp_kit import ERAS, inside, ok, working_in
+
+from engram.mcp import folders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_store_is_the_one_where_the_client_works(root: Path, tmp_path: Path, era: str) -> None:
+    (root / "src").mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    client_folders = working_in(tmp_path / "gone", elsewhere, root / "src")
+    async with inside(None, era, list_roots_callback=client_folders) as client:
+        assert "Newest" not in (await client.read_resource("lore://session")).contents[0].text
+        assert (await ok(client, "recall_status"))["store"] == str(root)
+
+
+async def test_a_named_store_goes_before_the_clients_folders(root: Path, tmp_path: Path) -> None:
+    other = plain(tmp_path / "other")
+    async with inside(other, list_roots_callback=working_in(root)) as client:
+        assert (await ok(client, "recall_status"))["store"] == str(other)
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///tmp/a%20b", "/tmp/a b"),
+        ("file://localhost/tmp", "/tmp"),
+        ("file:///C:/work", "C:/work"),
+        ("file://server/share", ""),
+        ("https://example.invalid/x", ""),
+        ("file:///a%00b", ""),
+    ],
+)
+def test_only_a_local_file_uri_is_a_folder(uri: str, path: str) -> None:
+    assert folders._path(uri) == path

@@ -1,0 +1,75 @@
+"""Telling git of the driver: at `init`, by the doctor, on request, and never over what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import QUEUE, cli, dedicated, git, ok
+
+from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.write.merge_driver import configured_command
+from engram.usecases.merge.install_driver import driver_command, install_merge_driver
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Two clones of one store with one entry, in folders whose names hold a blank; both know the driver."""
+    first, second = tmp_path / "a clone", tmp_path / "b clone"
+    dedicated(first)
+    ok("record", QUEUE + "\n\nMeasure it.\n\nThen decide.", "-c", "fact", cwd=first)
+    git(tmp_path, "clone", "-q", str(first), str(second))
+    ok("init", cwd=second)
+    return first, second
+
+
+def test_init_tells_git_and_commits_the_attributes(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    assert git(root, "show", "HEAD:.gitattributes") == "lore/** -text\nlore/** merge=engram"
+    assert git(root, "check-attr", "merge", "text", "--", "lore/x.md").splitlines() == [
+        "lore/x.md: merge: engram",
+        "lore/x.md: text: unset",
+    ]
+    assert git(root, "config", "--local", "merge.engram.driver") == driver_command()
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_attributes_that_lead_elsewhere_are_neither_read_nor_copied(pair: tuple[Path, Path]) -> None:
+    root = pair[1]
+    (root.parent / "private").write_text("a secret of this machine\n")
+    (root / ".gitattributes").unlink()
+    (root / ".gitattributes").symlink_to(root.parent / "private")
+    found = cli("doctor", "--fix", "--json", cwd=root).json["findings"]
+    assert ["not a regular file" in one["message"] for one in found if one["kind"] == "merge-driver"] == [
+        True
+    ]
+    assert "a secret" not in git(root, "log", "-p", "--all")
+
+
+def test_an_older_store_is_completed_by_the_doctor(pair: tuple[Path, Path]) -> None:
+    root = pair[1]
+    (root / ".gitattributes").write_text("*.png binary\nlore/** -text")
+    git(root, "commit", "-qam", "as it was before")
+    git(root, "config", "--unset", "merge.engram.driver")
+    found = ok("doctor", "--json", cwd=root).json["findings"]
+    assert [(one["kind"], one["where"]) for one in found] == [
+        ("merge-driver", "attributes"),
+        ("merge-driver", "command"),
+    ]
+    ok("doctor", "--fix", cwd=root)
+    assert git(root, "show", "HEAD:.gitattributes") == "*.png binary\nlore/** -text\nlore/** merge=engram"
+    assert ok("doctor", cwd=root).out == "All is well.\n"
+    repo = find_repository(str(root))
+    assert repo is not None
+    assert install_merge_driver(repo) == ()
+
+
+def test_in_somebodys_repository_git_is_told_only_on_request(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    ok("init", "--placement", "in-tree", cwd=tmp_path)
+    assert not (tmp_path / ".gitattributes").exists()
+    repo = find_repository(str(tmp_path))
+    assert repo is not None
+    assert configured_command(repo) == ""
+    assert install_merge_driver(repo, root=str(tmp_path)) == ("attributes", "command")
+    assert install_merge_driver(repo, root=str(tmp_path)) == ()

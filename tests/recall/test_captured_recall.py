@@ -1,0 +1,53 @@
+"""Captured entries in answers: after all others, with their tier, at most two, for two weeks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import SetClock, dedicated, ok, opened
+from mcp_kit import inside
+from mcp_kit import ok as called
+
+from engram.usecases.agents.captured_notes import with_captured
+from engram.usecases.recall.captured_recall import MOST, matching
+from engram.usecases.store import captured
+from tests.hooks.test_captured import PROMPT, WHY, ends, session
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = dedicated(tmp_path / "store")
+    for text in ("The licence server allows 20 seats.", "Tide tables are printed in local time."):
+        ok("record", text, "-c", "fact", cwd=root)
+    return root
+
+
+async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: Path) -> None:
+    ok("record", "MinIO of the upload tests accepts no CRC32C checksum over http.", "-c", "fact", cwd=root)
+    ends(root, session(root))
+    async with inside(root) as client:
+        found = await called(client, "recall_query", query=PROMPT)
+        nothing = await called(client, "recall_query", query="tide tables in local time")
+    about = [one["about"] for one in found["lore"]]
+    assert "captured today, not confirmed" in about[-1]
+    assert sum("captured" in one for one in about) == 1
+    assert found["lore"][-1]["ref"] == ""
+    assert len(found["lore"]) > 1
+    assert all("captured" not in one["about"] for one in nothing["lore"])
+
+
+def test_at_most_two_come_at_a_time_and_they_go_after_two_weeks(root: Path) -> None:
+    clock = SetClock()
+    with opened(root, clock=clock) as engram:
+        from engram.usecases.recording.record import Draft, prepare
+
+        for number in range(5):
+            text = f"{WHY} Seen in the upload test, part {number}."
+            captured.keep(engram.store, prepare(engram.store, Draft(text, "FACT"))[0])
+        assert len(matching(engram.store, PROMPT)) == MOST
+        clock.advance(days=1)
+        assert "captured yesterday, not confirmed" in with_captured(engram.store, "", PROMPT)
+        clock.advance(days=13)
+        assert matching(engram.store, PROMPT) == []
+        assert captured.list_captured(engram.store) == []

@@ -1,0 +1,69 @@
+"""An entry that a new one is near: it says the same, or the new one takes its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, TIDES, lore_files, opened
+
+from engram.domain.errors import NotFoundError, UsageError
+from engram.usecases.store.store import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+TEXT = "Root cause: the upload client retries without the multipart header, so the proxy drops the body."
+NEAR = (
+    "When the upload client retries it leaves out the multipart header; hence the proxy drops the whole body."
+)
+
+
+def test_what_another_entry_supersedes_stays_out_of_use_and_its_replacement_is_named(tmp_path: Path) -> None:
+    with opened(tmp_path, clock=Clock()) as store:
+        old = store.record(QUEUE, category="fact").lore
+        new = store.record(TIDES, category="fact", supersedes=old.id).lore
+        assert store.get(old.id).lore.status == "superseded"
+        store.refresh()
+        done = store.record(QUEUE)
+        assert (done.status, done.lore.status, done.replaced_by, done.confirmed) == (
+            "known",
+            "superseded",
+            new.id,
+            False,
+        )
+        back = store.record(QUEUE, supersedes=new.id)
+        assert (back.status, back.lore.id, back.lore.status) == ("known", old.id, "active")
+        assert store.get(new.id).lore.status == "superseded"
+    assert len(lore_files(tmp_path)) == 2
+
+
+def test_a_twin_in_other_words_is_confirmed_and_takes_in_what_was_just_recorded(tmp_path: Path) -> None:
+    with opened(tmp_path, clock=Clock()) as store:
+        first = store.record(TEXT, category="fact").lore
+        second = store.record(NEAR, category="fact", tags=["upload"]).lore
+        done = store.record(NEAR, same_as=first.id, agent="other")
+        assert (done.status, done.lore.id, done.confirmed, done.lore.tags) == (
+            "known",
+            first.id,
+            True,
+            ("upload",),
+        )
+        assert done.lore.content == TEXT
+        assert store.get(second.id).lore.id == first.id
+    assert len(lore_files(tmp_path)) == 1
+
+
+def test_what_cannot_be_the_same_is_refused_with_the_reason_and_nothing_is_written(tmp_path: Path) -> None:
+    with opened(tmp_path, clock=Clock()) as store:
+        first = store.record("The proxy waits 30 seconds for an answer.", category="fact").lore
+        with pytest.raises(UsageError, match="one says 60, the other 30"):
+            store.record("The proxy waits 60 seconds for an answer.", same_as=first.id)
+        with pytest.raises(UsageError, match="cannot both repeat another"):
+            store.record(TIDES, same_as=first.id, supersedes=first.id)
+        with pytest.raises(NotFoundError):
+            store.record(TIDES, supersedes="L77")
+        with pytest.raises(UsageError, match="cannot supersede it"):
+            store.record(first.content, supersedes=first.id)
+    assert len(lore_files(tmp_path)) == 1

@@ -1,0 +1,58 @@
+"""A merge patch as an edit: what it names changes, null takes away, and a value of the wrong kind is named with its field."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.domain.errors import UsageError, ValidationError
+from engram.usecases.recording.edit import Edit
+from engram.usecases.recording.patch import edit_of
+
+
+def test_each_field_is_taken_in_the_forms_that_json_has() -> None:
+    relations = [{"kind": "refines", "id": "01A"}, ["see_also", "01B"]]
+    changes = {"content": "Text", "confidence": 1, "pinned": False, "tags": "one", "files": ["a", "b"],
+               "relations": relations, "expires_at": "2027-01-31T10:00:00Z"}  # fmt: skip
+    assert vars(edit_of(changes)) == vars(Edit(
+        content="Text", confidence=1.0, pinned=False, tags=("one",), files=("a", "b"),
+        relations=(("refines", "01A"), ("see_also", "01B")), expires_at=datetime(2027, 1, 31, 10, tzinfo=UTC),
+    ))  # fmt: skip
+
+
+def test_null_empties_a_list_takes_away_what_may_be_missing_and_is_refused_for_what_may_not() -> None:
+    found = edit_of({"tags": None, "expires_at": None})
+    assert vars(found) == vars(Edit(tags=(), unset=("expires_at",)))
+    for needed in ("content", "category", "confidence"):
+        with pytest.raises(ValidationError, match=f"needs a value for {needed}"):
+            edit_of({needed: None})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("content", 1),
+        ("confidence", True),
+        ("confidence", "0.5"),
+        ("pinned", 1),
+        ("tags", ["a", 1]),
+        ("tags", {"a": "b"}),
+        ("relations", [{"kind": "refines"}]),
+        ("relations", "refines 01A"),
+        ("relations", [["a", "b", "c"]]),
+        ("expires_at", "tomorrow"),
+        ("expires_at", 1),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_with_its_field(field: str, value: object) -> None:
+    with pytest.raises(ValidationError, match=f"'{field}'") as caught:
+        edit_of({"content": "Text", field: value})
+    assert caught.value.field == field
+
+
+def test_a_field_that_there_is_not_and_a_patch_of_nothing_are_refused() -> None:
+    with pytest.raises(ValidationError, match="no field 'id' to change"):
+        edit_of({"id": "01A"})
+    with pytest.raises(UsageError, match="Nothing to change"):
+        edit_of({})

@@ -1,0 +1,53 @@
+"""Changes of code in words: how many lines differ, whether a name is still there, and what is said of each."""
+
+from __future__ import annotations
+
+from engram.domain.review.code_changes import (
+    CHANGED,
+    GONE,
+    SYMBOL,
+    VERSION,
+    changed_lines,
+    file_changed,
+    file_gone,
+    is_named,
+    symbol_gone,
+    version_changed,
+)
+
+
+def test_lines_that_moved_are_neither_added_nor_removed() -> None:
+    assert changed_lines("a\nb\nc\nd\n", "a\nc\nb\nd\n") == (0, 0)
+    assert changed_lines("a\nb\nb\nz\n", "a\nb\nx\ny\nz\n") == (2, 1)
+    assert changed_lines("", "a\na\n") == (2, 0)
+    assert changed_lines("a\na\na\n", "a\n") == (0, 2)
+
+
+def test_a_name_counts_only_as_a_whole_word() -> None:
+    assert is_named("retry", "def retry(x):")
+    assert is_named("retry", "retry")
+    assert is_named("retry", "retries = no_retry or retry")
+    for text in ("", "retries", "no_retry", "retry2", "$retry", "Retry"):
+        assert not is_named("retry", text), text
+
+
+def test_a_finding_says_what_changed_by_how_much_and_in_which_commit() -> None:
+    assert file_changed("a.py", 2, (3, 1), "c1") == (
+        CHANGED, "a.py changed", "a.py: 2 commits, +3 −1 lines; last c1", 4
+    )  # fmt: skip
+    assert file_changed("a.png", 1, None, "c1").difference == "a.png: 1 commit; last c1"
+    assert file_gone("a.py", "", "c1")[:3] == (GONE, "a.py was deleted", "a.py was deleted, by c1")
+    assert file_gone("a.py", "b.py", "c1")[:3] == (GONE, "a.py moved to b.py", "a.py → b.py, by c1")
+
+
+def test_a_name_that_is_gone_is_shown_with_the_line_it_had() -> None:
+    found = symbol_gone("retry", "a.py", "x = retries\n    def retry(n):\n        retry(n - 1)\n", "c1")
+    assert found[:3] == (SYMBOL, "`retry` is gone from a.py", "a.py −def retry(n):; last c1")
+
+
+def test_a_version_that_changed_is_told_with_what_the_entry_claims() -> None:
+    found = version_changed("httpx 0.27", "0.27", "0.28", "uv.lock")
+    assert found[:3] == (VERSION, "httpx 0.27 is now 0.28", "uv.lock: 0.27 → 0.28; the entry says httpx 0.27")
+    gone = version_changed("httpx 0.27", "0.27", "", "uv.lock")
+    assert gone.what == "httpx 0.27 is no longer a dependency"
+    assert gone.difference == "uv.lock: 0.27 → none; the entry says httpx 0.27"

@@ -1,0 +1,31 @@
+"""Temporary files of killed writers go, and those of living ones stay."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from storekit import opened
+
+from engram.adapters.files.durable import atomic
+
+
+def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living_ones_stay(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        left = root / "lore" / ".lore.md.01M80FCAY0000000000000000J.engram-tmp"
+        left.write_text("half")
+        with engram.store.files.lock():
+            engram.refresh()
+            assert left.exists()
+        engram.refresh()
+        assert not left.exists()
+
+
+def test_a_temporary_of_a_killed_process_of_the_same_number_is_in_nobodys_way(tmp_path: Path) -> None:
+    file = tmp_path / "source"
+    atomic.prepare(str(file), b"half", f"source-{os.getpid()}")
+    atomic.write(str(file), b"whole", "source")
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]

@@ -1,0 +1,47 @@
+"""Files of a ledger: a line that was cut off spoils none, and a full disk leaves no half line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, SetClock, dedicated, opened
+
+from engram.domain.errors import StoreError
+from tests.store.test_judgements import ledgers
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+
+
+def test_a_line_that_was_cut_off_spoils_none_that_follow(store: Engram) -> None:
+    lore_id = store.record(QUEUE, category="FAILURE").lore.id
+    store.feedback(helpful=lore_id)
+    (ledger,) = ledgers(store)
+    with ledger.open("ab") as file:
+        file.write(b'{"id":"01KJ')
+    assert store.feedback(helpful=lore_id, again=True)[0].validation_count == 2
+
+
+def test_a_full_disk_is_said_and_leaves_no_half_line(store: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    lore_id = store.record(QUEUE, category="FAILURE").lore.id
+    store.feedback(helpful=lore_id)
+    (ledger,) = ledgers(store)
+    before = ledger.read_bytes()
+
+    def refuse(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", refuse)
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.feedback(helpful=lore_id, again=True)
+    assert ledger.read_bytes() == before
+    assert store.get(lore_id).lore.validation_count == 1

@@ -1,0 +1,82 @@
+"""The plan of a sync: what comes in, goes out and is merged; which files may not travel, and which side wins."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.domain.sync.sync_plan import (
+    LARGEST_LORE,
+    LARGEST_OTHER,
+    Plan,
+    clash,
+    is_by_fields,
+    is_lore,
+    plan,
+    refusal,
+    three_way,
+)
+
+OLD, ONE, OTHER = (("100644", name) for name in ("old", "one", "other"))
+
+
+def test_what_one_side_changed_travels_and_what_both_changed_differently_is_merged() -> None:
+    ours = {"mine": ONE, "same": ONE, "both": ONE, "gone": None}
+    theirs = {"theirs": OTHER, "same": ONE, "both": OTHER, "gone": OTHER}
+    assert plan(ours, theirs) == Plan(("theirs",), ("mine",), ("both", "gone"))
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "other", "merged", "lost"),
+    [
+        (OLD, ONE, ONE, ONE, False),
+        (OLD, OLD, OTHER, OTHER, False),
+        (OLD, ONE, OLD, ONE, False),
+        (OLD, None, OTHER, OTHER, False),
+        (OLD, ONE, None, ONE, False),
+        (None, ONE, OTHER, ONE, True),
+    ],
+)
+def test_a_file_that_is_no_lore_is_lost_only_where_both_changed_it(
+    base: tuple[str, str] | None,
+    one: tuple[str, str] | None,
+    other: tuple[str, str] | None,
+    merged: tuple[str, str] | None,
+    lost: bool,
+) -> None:
+    assert three_way(base, one, other) == (merged, lost)
+
+
+def test_lore_is_what_stands_below_its_folder_and_is_no_entity_agent_or_hidden_file() -> None:
+    paths = ("lore/a.md", "lore/x/entities/a.md", "lore/entities/a.md", "lore/.x/a.md", "lore/a.txt", "a.md")
+    assert [is_lore(path, "lore") for path in paths] == [True, True, False, False, False, False]
+    assert is_by_fields("lore/entities/a.md", "lore")
+    whole = ("a.md", "entities/a.md", "lore/entities/a.md", "node_modules/a.md", ".x/a.md")
+    assert [is_lore(path, "") for path in whole] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "size", "why"),
+    [
+        ("lore/a.md", "100644", LARGEST_LORE, ""),
+        ("lore/a.md", "100644", LARGEST_LORE + 1, "has 262,145 bytes, more than the 262,144 allowed"),
+        ("README.md", "100644", LARGEST_OTHER, ""),
+        ("README.md", "100644", LARGEST_OTHER + 1, "has 8,388,609 bytes"),
+        ("lore/a.md", "120000", 9, "is a symbolic link"),
+        ("x", "160000", 0, "is a submodule"),
+        ("lore/a.md", "100755", 9, "is executable"),
+        (".engram.toml", "100755", 9, ""),
+        ("../a.md", "100644", 9, "leads out of the store"),
+    ],
+)
+def test_a_file_may_not_travel_that_is_too_large_or_no_plain_file(
+    path: str, mode: str, size: int, why: str
+) -> None:
+    found = refusal(path, mode, size, "lore")
+    assert (found is None) == (not why)
+    if found:
+        assert found.why.startswith(why)
+
+
+def test_a_path_cannot_be_a_file_and_a_folder() -> None:
+    assert clash(["a/b/c.md", "a/b", "x.md"]) == "a/b"
+    assert clash(["a/b/c.md", "a/bc", "x.md"]) == ""

@@ -1,0 +1,60 @@
+"""What `engram doctor` names and mends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SECRET, opened, plain
+from graph_kit import write_entity
+from sync_kit import settled
+
+from engram.domain.errors import SyncBlockedError
+from engram.usecases.upkeep.doctor import doctor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.app import Engram
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+@pytest.fixture
+def engram(root: Path) -> Iterator[Engram]:
+    with opened(root) as engram:
+        yield engram
+
+
+def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
+    sides = [
+        f"---\nname: ZooKeeper\naliases: [{alias}]\nupdated_at: 2026-03-0{day}T00:00:00Z\n---\n"
+        for day, alias in ((1, "zk"), (2, "keeper"))
+    ]
+    write_entity(root, "zookeeper.md", f"<<<<<<< ours\n{sides[0]}=======\n{sides[1]}>>>>>>> theirs\n")
+    with opened(root) as engram:
+        assert [one.kind for one in doctor(engram.store)] == ["file"]
+        assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
+        assert engram.entity("zk").aliases == ("keeper", "zk")
+
+
+def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Path) -> None:
+    clones, lore_id = settled(tmp_path)
+    a, b = clones["a"], clones["b"]
+    path = a.get(lore_id).path
+    clones.edit("b", path, "late", "too late")
+    clones.sync("b")
+    clones.edit("a", path, "late", SECRET)
+    with pytest.raises(SyncBlockedError):
+        clones.sync("a")
+    (found,) = [one for one in doctor(a.store) if one.kind == "sync"]
+    assert path in found.message
+    assert "sync again" in found.hint
+    clones.edit("a", path, SECRET, "late")
+    clones.sync("a")
+    assert [one for one in doctor(a.store) if one.kind == "sync"] == []
+    assert b.get(lore_id).lore.content
