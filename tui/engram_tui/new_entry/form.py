@@ -48,7 +48,7 @@ class NewEntry(NamedTuple):
         """Return the fields as `Engram.record` takes them."""
         return {
             "content": self.text,
-            "category": self.category or default or guess_category(title_of(self.text), self.text)[0],
+            "category": self.category or default or guess_category(title_of(self.text), self.text),
             "context": [self.context] if self.context.strip() else [],
             "tags": [tag.lstrip("#") for tag in _split(self.tags)],
             "files": _split(self.files),

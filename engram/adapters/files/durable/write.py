@@ -194,7 +194,7 @@ def _line(operation: Operation, temporaries: Sequence[str]) -> bytes:
         for change, temporary in zip(operation.changes, temporaries, strict=True)
     ]
     record = {**operation._asdict(), "changes": changes}
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _operation(record: dict[str, Any]) -> Operation:
