@@ -46,6 +46,8 @@ class StaticModel:
         at = 0
         # All words first, then vectors: each pass finds its memory in the processor's cache.
         tokens = list(map(self._ids, texts))
+        if count == len(texts) and self.table.short_sums(tokens, sums):
+            return units(sums), list(map(self._directions.packed, tokens))
         for ids, number in zip(tokens, parts, strict=True):
             if number > 1:
                 slices = sums[at + 1 : at + 1 + number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from engram.adapters.embed.late_interaction import (
     COMPARED,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.rows import TableRows
 
+_SHORT = 8  # tokens of a text that is no more than a word
 _BLOCK = 256  # token rows summed at a time: of int8 rows so many fit int16, and float32 stays exact to 1e-6
 
 
@@ -82,6 +83,19 @@ class TokenTable:
             for start in range(_BLOCK, len(ids), _BLOCK):
                 self._sum(ids[start : start + _BLOCK], block)
                 total += block
+
+    def short_sums(self, texts: Sequence[NDArray[np.integer]], totals: NDArray[np.float32]) -> bool:
+        """Write the sums of the ids of words, one row each, to `totals`, if they are unweighted; say whether they are.
+
+        Of words, which have few tokens, all at once takes a quarter of the time.
+        """
+        lengths = list(map(len, texts))
+        if not self._whole or not 0 < min(lengths, default=0) <= max(lengths) <= _SHORT:
+            return False
+        starts = [0, *accumulate(lengths[:-1])]
+        rows = self._take(self._numpy.concatenate(texts))
+        totals[:] = self._numpy.add.reduceat(rows, starts, axis=0, dtype=self._int16)
+        return True
 
     def part_sums(self, ids: NDArray[np.integer], totals: NDArray[np.float32]) -> None:
         """Write the weighted sums of len(totals) slices of equally many ids to `totals` (parts, dimensions)."""

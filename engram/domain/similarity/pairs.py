@@ -131,6 +131,14 @@ class Words(NamedTuple):
     nearness: Callable[[Sequence[str], Mapping[str, str]], Sequence[float]]
 
 
+class KeptWords(NamedTuple):
+    """What a store knew of words when its `word_index` had `total` entries."""
+
+    word_index: object
+    total: int
+    words: Words
+
+
 def rarity(frequency: int, total: int) -> float:
     """Return the weight of a word that `frequency` of `total` entries have.
 

@@ -25,15 +25,20 @@ from engram.usecases.store.quarantine import is_quarantined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Catalog
     from engram.domain.entry.lore import Lore
+    from engram.domain.similarity.pairs import Words
     from engram.usecases.store.store import Store
 
 NEAR = 0.85
 # The least that an entry shares with a new one to be compared: of two texts alike in wording, and of any that may say the same.
-_WORD_OVERLAP, _LEAST_OVERLAP = 0.5, 0.25
-_CANDIDATES, _MORE_CANDIDATES = 4, 12
+# Long texts may just share a topic: what says the same shares about half of its rare words, and a third of all at least.
+_WORD_OVERLAP, _LEAST_OVERLAP, _LEAST_OF_LONG = 0.5, 0.25, 0.35
+_LONG = 29  # different words
+_CANDIDATES, _MORE_CANDIDATES = 4, 6
 _TERMS = 16
+_KEPT = 32  # new entries for which the rarity of words is not asked for again
 _RECENT = 16
 _SHORT_JOURNAL = 32_768
 _ORDER = {ACTIVE: 0, PENDING: 1, ARCHIVED: 2, SUPERSEDED: 3}  # in which the same is looked for
@@ -74,14 +79,14 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
         others = [*_hits(store, new.text, limit), *_recent_texts(store)]
     except (EngramError, DamagedIndexError):
         return []
-    least = _LEAST_OVERLAP if assessed else _WORD_OVERLAP
-    near = {other.id: other for other in others if other.id != new.id and _overlap(new, other) >= least}
+    near = {other.id: other for other in others if other.id != new.id and _is_near(new, other, assessed)}
     if not near:
         return []
-    cosines = _nearness(store, new, list(near.values()))
-    sure = _certainties(store, new, list(near.values())) if assessed else [0.0] * len(near)
+    sure = _certainties(store, new, list(near.values())) if assessed else {}
+    alike = [other for other in near.values() if other.id in sure or _overlap(new, other) >= _WORD_OVERLAP]
     found = []
-    for other, cosine, certainty in zip(near.values(), cosines, sure, strict=True):
+    for other, cosine in zip(alike, _nearness(store, new, alike), strict=True):
+        certainty = sure.get(other.id, 0.0)
         if cosine >= NEAR or certainty:
             why = compare(lore.content, other.content).why
             found.append(
@@ -92,6 +97,13 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
     return sorted(found, key=lambda one: (-one.similarity, one.id))
 
 
+def _is_near(new: RecentText, other: RecentText, assessed: bool) -> bool:
+    """Test whether two texts share enough words to be compared."""
+    is_long = min(len(new.words), len(other.words)) >= _LONG
+    least = _LEAST_OF_LONG if is_long else _LEAST_OVERLAP
+    return _overlap(new, other) >= (least if assessed else _WORD_OVERLAP)
+
+
 def describe(twin: Similar) -> str:
     """Return what a new text is to a near one, before a colon: it probably says the same, or is very like it and differs."""
     if twin.certainty:
@@ -100,24 +112,45 @@ def describe(twin: Similar) -> str:
     return f"Very like {twin.id} ({twin.similarity:.2f}{differs})"
 
 
-def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> list[float]:
-    """Return how sure it is that each of the others says what the new text says, by the rules of pairs; 0 if not probable."""
+def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> dict[str, float]:
+    """Return how sure it is that others say what the new text says, by id, by the rules of pairs: those that probably do."""
     from engram.adapters.embed.provider import open_embedder
-    from engram.domain.similarity.pairs import certainty, side
+    from engram.domain.similarity.pairs import certainty, shares_enough, side
+
+    embedder = open_embedder("bundled")
+    assert embedder is not None
+    words = _pair_words(store, embedder)
+    one = side(new.content, new.category, words)
+    sides = [(other, side(other.content, other.category, words)) for other in others]
+    plausible = [
+        (other, two) for other, two in sides if shares_enough(one, two)
+    ]  # the others are no duplicates
+    if not plausible:
+        return {}
+    cosines = embedder.similarities(new.content, [other.content for other, _ in plausible])
+    found = {
+        other.id: certainty(one, two, cosine, words)
+        for (other, two), cosine in zip(plausible, cosines, strict=True)
+    }
+    return {lore_id: sure for lore_id, sure in found.items() if sure}
+
+
+def _pair_words(store: Store, embedder: Embedder) -> Words:
+    """Return what the store knows of words; kept for some records, as how rare a word is hardly changes with them."""
     from engram.usecases.similarity.pair_terms import StoreWords
 
-    embedder, generation = open_embedder("bundled"), store.index.look()
-    assert embedder is not None
+    generation = store.index.look()
     if generation is None:  # every word counts alike
-        words = StoreWords(embedder, lambda _: 1, 1).words()
-    else:
-        words = StoreWords(embedder, generation.words.frequency, generation.words.count).words()
-    cosines = embedder.similarities(new.content, [other.content for other in others])
-    one = side(new.content, new.category, words)
-    return [
-        certainty(one, side(other.content, other.category, words), cosine, words)
-        for other, cosine in zip(others, cosines, strict=True)
-    ]
+        return StoreWords(embedder, lambda _: 1, 1).words()
+    known = generation.words
+    kept = store.pair_words
+    if kept is None or kept.word_index is not known or not kept.total <= known.count < kept.total + _KEPT:
+        from engram.domain.similarity.pairs import KeptWords
+
+        kept = store.pair_words = KeptWords(
+            known, known.count, StoreWords(embedder, known.frequency, known.count).words()
+        )
+    return kept.words
 
 
 def remember(store: Store, lore: Lore, path: str) -> None:
@@ -167,7 +200,7 @@ def _overlap(one: RecentText, other: RecentText) -> float:
 
 def _nearness(store: Store, one: RecentText, others: list[RecentText]) -> list[float]:
     """Return the cosine of a text with each of the others; the share of common words without an embedding model."""
-    embedder = store.embedder
+    embedder = store.embedder if others else None
     if embedder is None:
         found = [len(one.words & other.words) / max(1, len(one.words | other.words)) for other in others]
     else:

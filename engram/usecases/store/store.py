@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from engram.domain.judgements.tally import Belief
     from engram.domain.settings import Settings
     from engram.domain.similarity.equivalence import RecentText
+    from engram.domain.similarity.pairs import KeptWords
     from engram.usecases.store.accepted_settings import HeldBack
 
 # The embedding model of a store: opened when first needed, set aside while it gives no vectors, changed with the settings.
@@ -302,6 +303,7 @@ class Store:
         self.watch: FolderWatch | None = None
         self.watchable = True
         self.recent: dict[str, RecentText] = {}
+        self.pair_words: KeptWords | None = None  # for the search for near duplicates
         self.deed: Deed | None = None
         self.deeds_of_lines: dict[str, str] = {}  # by the id of a line of the ledger, of this process's own
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
