@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"\bn\d{6}\b")
 _INSTALL_SECONDS = 900.0
+_BEGINNING = 50  # letters
 
 
 class Note(NamedTuple):
@@ -199,7 +200,8 @@ class EngramPeer(Rival):
             "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@example.invalid",
         }  # fmt: skip
         self._root = os.path.join(folder, "store")
-        self._keys: dict[str, str] = {}
+        self._keys: dict[str, str] = {}  # by the letters of a note, and by those it begins with
+        self._letters: dict[str, str] = {}  # of each note
 
     def version(self) -> str:
         """That of this tree."""
@@ -241,8 +243,18 @@ class EngramPeer(Rival):
         self._know(note.text, note.key)
 
     def _know(self, text: str, key: str) -> None:
-        """An answer has an entry's text, or its title where the text did not fit."""
-        self._keys[text.strip()] = self._keys[_beginning(text)] = key
+        letters = _letters(text)
+        self._keys[letters] = self._keys[letters[:_BEGINNING]] = key
+        self._letters[key] = letters
+
+    def _key(self, shown: str) -> str:
+        """The key of what an answer shows: an entry whole, the passage of it that answers, or its title."""
+        letters = _letters(shown)
+        known = self._keys.get(letters) or self._keys.get(letters[:_BEGINNING])
+        if known:
+            return known
+        longest = max(map(_letters, re.split(r"\n|…", shown)), key=len)
+        return next((key for key, note in self._letters.items() if longest in note), "")
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The tool `recall_query`."""
@@ -250,7 +262,7 @@ class EngramPeer(Rival):
         result = server.result("recall_query", query=question, k=most)
         found = result["structuredContent"]
         named = [*(one["text"] for one in found.get("lore", [])), *found.get("also", {}).values()]
-        return [self._keys.get(text) or self._keys.get(_beginning(text), "") for text in named][:most]
+        return [self._key(text) for text in named][:most]
 
     def cold(self, question: str) -> Spent:
         """`engram query`."""
@@ -271,8 +283,9 @@ class EngramPeer(Rival):
         return command([sys.executable, "-m", "engram", *arguments], self._root, self.environment | inline)
 
 
-def _beginning(text: str) -> str:
-    return text.strip().split("\n")[0][:60]
+def _letters(text: str) -> str:
+    """The letters and digits alone: an answer has spaces of its own, such as in links."""
+    return re.sub(r"[\W_]+", "", text)
 
 
 class Ripgrep(NodeRival):

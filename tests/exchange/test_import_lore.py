@@ -225,6 +225,14 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
     assert imported(store, path).skipped == 4
 
 
+def test_a_row_without_a_title_keeps_its_text_as_it_is(store: Engram, tmp_path: Path) -> None:
+    text = "The queue is drained by hand after a deploy, because\nthe worker forgets its lease.\n\n## How\n\nRun `drain`."
+    rows = tmp_path / "memories.jsonl"
+    rows.write_text(json.dumps({"memory": text}) + "\n")
+    imported(store, rows)
+    assert [lore.content for lore in lore_of(store).values()] == [text]
+
+
 def grown(root: Path) -> Engram:
     """A store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()

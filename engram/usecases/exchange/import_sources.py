@@ -16,7 +16,16 @@ from engram.adapters.files.frontmatter.fields import KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Conflict, Lore, Relation, Settlement, title_of
+from engram.domain.entry.lore import (
+    ACTIVE,
+    MAX_CONTENT,
+    RELATION_KINDS,
+    Conflict,
+    Lore,
+    Relation,
+    Settlement,
+    title_of,
+)
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, tags_from_folders, title_from_file_name
@@ -280,7 +289,9 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     content, title = str(fields.get("content", "")), str(fields.get("title", ""))
     if title and title_of(content) != title:
         content = f"# {title}\n\n{content}"
-    parts = tuple(part.content for part in split_document(content, title or "Note"))
+    parts: tuple[str, ...] = (content,) if content.strip() else ()
+    if len(content) > MAX_CONTENT:
+        parts = tuple(part.content for part in split_document(content, title_of(content)))
     named = str(fields.get("category", ""))
     known = categories.known(named)
     category = known or guess_category(title or title_of(content), content)
@@ -310,7 +321,7 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
     return Source(
         where,
         draft,
-        (content,) if own is not None and len(parts) == 1 else parts,
+        parts,
         own_id(str(fields.get("id", ""))),
         time_of(fields.get("created_at")),
         own,
