@@ -322,7 +322,7 @@ def test_editing_and_forgetting(root: Path) -> None:
     assert not ok("edit", lore_id, "--unpin", "--json", cwd=root).json["lore"]["pinned"]
     nothing = cli("edit", lore_id, cwd=root)
     assert (nothing.code, "Nothing to change was given" in nothing.err) == (2, True)
-    assert shown(root, "forget", lore_id) == "Forgot ID1  From a pipe"
+    assert shown(root, "forget", lore_id, "--yes") == "Forgot ID1  From a pipe"
     assert cli("forget", lore_id, cwd=root).code == 3
 
 
