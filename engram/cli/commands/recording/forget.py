@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from engram.cli.invocation import Call
 
-DESCRIPTION = "Delete lore. Git's history keeps what was committed; to remove a secret, rewrite the history too."
+DESCRIPTION = (
+    "Delete lore. Git's history keeps what was committed; to remove a secret, rewrite the history too."
+)
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
 
 
