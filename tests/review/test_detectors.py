@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +17,6 @@ from engram.usecases.review.review import review
 from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
 
 
@@ -65,6 +65,15 @@ def test_what_another_tool_had_kept_for_long_is_not_stale_as_soon_as_it_is_impor
     assert not store.consolidate().steps
     clock.advance(days=181)
     assert "since" in only(store, "stale").why
+
+
+def test_a_note_that_was_there_before_the_store_is_not_stale_for_its_age(store: Engram) -> None:
+    note = Path(store.path, "lore/queue.md")
+    note.parent.mkdir()
+    note.write_text(f"# Queue\n\n{QUEUE}\n", "utf-8")
+    os.utime(note, (0, 0))
+    assert [one.lore.title for one in store.list().lore] == ["Queue"]
+    assert queue(store) == []
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engram) -> None:

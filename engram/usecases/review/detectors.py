@@ -70,9 +70,11 @@ _WORTH = (
     "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
     " ELSE round(validation_count * 0.5 / (validation_count * 0.5 + 1), 2) END) / 2 + 0.5 AS INTEGER)"
 )
-# An import keeps the time at which an entry was learned; what came in only now was changed now.
+# An import keeps the time at which an entry was learned; what came in only now was changed now. A person's own note, whose
+# id of time 0 is made from its path, neither fades nor gets stale: nobody knows since when it has been here.
 _OLD = (
     "status = 'active' AND pinned = 0 AND created_at < ? AND max(updated_at, coalesce(last_validated, 0)) < ?"
+    " AND id >= '0000000001'"
 )
 
 
