@@ -127,7 +127,7 @@ def frame(
     What does not fit is left out, and named by its title where there is room. `cost` counts the characters of one entry
     as shown (default: in the answer of a tool, as text and as data).
     """
-    cost = cost or _characters
+    cost = _remember_each(cost or _characters)  # what fits is tried several times
     each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
@@ -140,6 +140,18 @@ def frame(
             return Fitted(tuple(shorter), tuple(missing))
         missing.pop()
     return Fitted(tuple(items))
+
+
+def _remember_each(cost: Callable[[Framed], int]) -> Callable[[Framed], int]:
+    known: dict[tuple[str, str], int] = {}
+
+    def of(one: Framed) -> int:
+        key = one.id, one.content
+        if key not in known:
+            known[key] = cost(one)
+        return known[key]
+
+    return of
 
 
 def _without_context(items: Sequence[Framed]) -> list[Framed]:
