@@ -92,6 +92,14 @@ def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
     assert ok("list", cwd=tmp_path)
 
 
+@pytest.mark.parametrize("given", [("--unset",), ("recall.limit", "8", "--unset")], ids=["no key", "a value"])
+def test_unset_takes_one_key_and_no_value(tmp_path: Path, given: tuple[str, ...]) -> None:
+    plain(tmp_path, "[recall]\nlimit = 3\n")
+    done = cli("config", *given, cwd=tmp_path)
+    assert (done.code, "engram config KEY --unset" in done.err) == (2, True)
+    assert (tmp_path / ".engram.toml").read_text() == "[recall]\nlimit = 3\n"
+
+
 @pytest.mark.parametrize("key", [key.name for key in KEYS if key.user_only])
 def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_file: Path, key: str) -> None:
     values = {

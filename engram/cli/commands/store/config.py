@@ -48,6 +48,8 @@ def run(call: Call) -> int:
     given = call.arguments
     if given.accept:
         return _accept(call)
+    if given.unset and (given.name is None or given.value is not None):
+        raise UsageError("--unset takes one setting, and no value.", "engram config KEY --unset")
     if given.name is None:
         return _show_all(call)
     key = settings.key_named(given.name)
