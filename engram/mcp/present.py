@@ -191,7 +191,7 @@ def is_readable(engram: Engram, shown: Shown) -> bool:
 
 
 def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
-    """Lore whole, with all fields; that they were asked for is in the live record."""
+    """Lore whole, with all fields; that they were asked for is in the activity log."""
     from engram.usecases.store import activity_log
 
     texts = [whole_text(one, engram) for one in shown]

@@ -1,4 +1,4 @@
-"""Insight: what the catalog and the live record add up to, and the charts of it."""
+"""Insight: what the catalog and the activity log add up to, and the charts of it."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ async def test_a_secret_is_refused_with_what_to_do_and_masked_where_asked(root: 
         ("recall_query", {"query": "x", "limit": 3}, "no argument 'limit'. Arguments: query (required), k, "),
         ("recall_query", {}, "query: Field required"),
         ("recall_query", {"query": "  "}, "The query is empty."),
-        ("recall_feedback", {"helpful": ["L7"]}, "This session was not shown any lore yet."),
+        ("recall_feedback", {"helpful": ["L7"]}, "This session has not been shown any entry yet"),
         ("recall_feedback", {}, "No feedback was given."),
         ("recall_get", {"refs": ["01JZZZZZZZZZZZZZZZZZZZZZZZ"]}, "There is no entry 01JZZZZZZZZZZZZZZZZZZZZZZZ"),
         ("recall_get", {"refs": []}, "refs: Tuple should have at least 1 item"),

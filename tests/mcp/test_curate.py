@@ -133,7 +133,7 @@ async def test_an_entry_is_corrected_field_by_field(root: Path) -> None:
         tagged = await ok(client, "tag_memory", memory_id=lore_id, tags="late", remove="ops")
         assert sorted(tagged["tags"]) == ["broker", "late"]
         said = await refused(client, "update_memory", memory_id=lore_id)
-        assert said == "Nothing to change was given. Give a field."
+        assert said == "No change was given. Give a field."
         assert client.memory.engram.get(lore_id).lore.importance == 0.4
         assert "importance" in await refused(client, "update_memory", memory_id=lore_id, importance=2)
         (whole,) = (await ok(client, "memory_get", memory_id=lore_id))["lore"]

@@ -103,7 +103,7 @@ async def test_each_server_without_a_named_session_is_one_of_its_own(root: Path)
     async with inside(root) as one, inside(root) as other:
         await ok(one, "recall_record", content=QUEUE, category="fact")
         await ok(one, "recall_query", query="queue consumers")
-        assert "was not shown any lore yet" in await refused(other, "recall_feedback", helpful=["L1"])
+        assert "not been shown any entry yet" in await refused(other, "recall_feedback", helpful=["L1"])
 
 
 # --- long work

@@ -1,4 +1,4 @@
-"""The live record: what each front end did, by which process, within its limits."""
+"""The activity log: what each front end did, by which process, within its limits."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Without a decision, list what waits for a person, the most valuable first, with the reason and a proposal.\n"
-    "With one, decide about items by id, or about all of a kind. Each decision is one commit, which\n"
-    "`engram undo` reverts."
+    "With one, decide about items by id, or about all of a kind. A decision that changes files is one\n"
+    "commit, which `engram undo` reverts."
 )
 EXAMPLES = (
     "engram review",
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KIND",
         choices=KINDS,
-        help=f"only {', '.join(KINDS)} (repeatable)",
+        help=f"only items of this kind: {', '.join(KINDS)} (repeatable)",
     )
     add(
         "--agent",
@@ -156,7 +156,7 @@ def _decide(call: Call) -> int:
     given = call.arguments
     if given.decision == EDIT:
         raise UsageError(
-            "`edit` needs an editor.", "Run `engram edit LORE`; the item disappears once its reason is gone."
+            "`edit` needs an editor.", "Run `engram edit REF`; the item disappears once its reason is gone."
         )
     if bool(given.items) == given.all:
         raise UsageError("Name the items: their ids, or --kind KIND --all.", "`engram review` lists them.")
