@@ -14,11 +14,6 @@ from engram.mcp.tools.core import tools
 from engram.usecases.store.store import Clock
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, era: str) -> None:
     async with inside(root, era) as client:

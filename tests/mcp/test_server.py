@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from apikit import QUEUE, cli, plain
+from apikit import QUEUE, cli
 from mcp_kit import CACHE, CORE, inside, ok, refused
 
 from engram.domain.errors import UsageError
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 
 MOST_TOKENS, MOST_WITHOUT_OUTPUTS = 1800, 1050
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 # --- what it costs an agent

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
     return opened(plain(tmp_path), clock=clock)
 
