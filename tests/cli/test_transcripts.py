@@ -19,10 +19,16 @@ from apikit import (
     lore_files,
     masked,
     ok,
+    plain,
 )
 
 from engram.cli.output import Output, age, bar, shorten
 from engram.domain.text.counted_nouns import counted
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
 
 
 def shown(root: Path, *arguments: str, **options: str) -> str:

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held, root, template
+from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
-
-__all__ = ["root", "template"]
 
 COMMANDS = (
     ("list",),

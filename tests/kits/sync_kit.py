@@ -199,6 +199,14 @@ def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
     return Clones.again(folder, left), lore_id
 
 
+def of_ada_and_bob(folder: Path) -> Clones:
+    """Clones a and b of two people with these names."""
+    made = Clones(folder)
+    for name, person in (("a", "Ada"), ("b", "Bob")):
+        git(made.root(name), "config", "user.name", person)
+    return made
+
+
 def _settle(folder: Path, text: str) -> tuple[Left, str]:
     made = Clones(folder)
     lore_id = made.record("a", text).id
