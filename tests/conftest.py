@@ -133,6 +133,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
+def user_file(home: Path) -> Path:
+    """The path of the user's own settings, which are not there yet."""
+    path = home / ".config" / "engram" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
 def persons_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A git that belongs to a person: nothing in its environment, a name and an address in its configuration."""
     import gitkit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import prepared
 import pytest
 from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
-from sync_kit import commit
+from storekit import commit
 
 from tests.history.history_kit import make_history
 

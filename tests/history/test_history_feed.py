@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import QUEUE, SetClock, git, lore_files, ok, opened, repository
-from sync_kit import Clones, commit
+from storekit import commit
+from sync_kit import Clones
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import COLOUR, SetClock, git, lore_files, ok, opened
-from sync_kit import commit
+from storekit import commit
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable

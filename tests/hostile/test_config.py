@@ -30,13 +30,6 @@ def config(root: Path) -> Path:
     return root / ".engram.toml"
 
 
-@pytest.fixture
-def user_file(home: Path) -> Path:
-    path = home / ".config" / "engram" / "config.toml"
-    path.parent.mkdir(parents=True)
-    return path
-
-
 def refused(root: Path, raw: bytes) -> str:
     """The message that every command gives with this configuration."""
     config = root / ".engram.toml"

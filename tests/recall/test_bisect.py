@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import SetClock, cli, dedicated, git, opened, plain
 from apikit import ok as succeed
-from sync_kit import commit
+from storekit import commit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,6 @@ from apikit import QUEUE, cli, ok, opened, plain
 from engram.domain.settings import BUILT_IN_SCOPES, KEYS
 
 
-@pytest.fixture
-def user_file(home: Path) -> Path:
-    path = home / ".config" / "engram" / "config.toml"
-    path.parent.mkdir(parents=True)
-    return path
-
-
 def test_every_setting_is_shown_with_its_meaning(tmp_path: Path) -> None:
     plain(tmp_path)
     shown = ok("config", cwd=tmp_path)
