@@ -373,8 +373,8 @@ def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -
     """)
     (item,) = ok("review", "--json", cwd=bob).json["items"]
     assert shown(bob, "review", "mine", item["id"]) == text("""
-        COMMIT mine: your version stands. The staging port is 9090.
-        Now stands:
+        COMMIT mine “The staging port is 9090.”: your version stands.
+        The text is now:
         The staging port is 7070.
 
         It is in the compose file.
@@ -400,7 +400,7 @@ def test_a_dispute_is_settled_in_words_of_ones_own(tmp_path: Path) -> None:
     git(root, "merge", "-q", "--no-edit", "other")
     (item,) = ok("review", "--kind", "conflict", "--json", cwd=root).json["items"]
     done = shown(root, "review", "accept", item["id"], "--content", "The port is 6060.")
-    assert done.splitlines()[1:] == ["Now stands:", "The port is 6060."]
+    assert done.splitlines()[1:] == ["The text is now:", "The port is 6060."]
     after = ok("show", entry["id"], "--json", cwd=root).json["lore"]
     assert (after["content"], after["conflicts"], after["disputed"]) == ("The port is 6060.", [], "")
     assert len(after["settled"][0]["chose"]) == 12

@@ -107,7 +107,7 @@ async def test_near_twins_are_told_as_advice(root: Path) -> None:
         near = QUEUE.replace("deliver", "redeliver")
         again = await client.call_tool("recall_record", {"content": near, "category": "fact"})
     assert [twin["id"] for twin in again.structured_content["similar"]] == [first["id"]]
-    assert f"Very like {first['id']}" in text(again)
+    assert f"Very similar to {first['id']}" in text(again)
     assert len(lore_files(root)) == 2
 
 

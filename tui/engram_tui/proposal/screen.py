@@ -229,7 +229,7 @@ class ProposalScreen(ShellScreen):
             else:
                 self.toast("Reject", "Rejecting an entry needs a reason: nothing was decided.")
 
-        explain = f"Why does “{one.title}” not come in? Whoever proposed it reads this."
+        explain = f"Why reject “{one.title}”? Whoever proposed it will read this."
         self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
 
     def action_bring_in(self) -> None:

@@ -106,7 +106,7 @@ def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
     if not given.user and not key.counts_in_a_store(given.value):
         what = key.name if key.user_only else f"{key.name} = {given.value}"
-        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} … --user")
+        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} VALUE --user")
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
