@@ -9,19 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, TIDES, cli, lore_files, ok, plain, process, variables
+from apikit import QUEUE, cli, lore_files, ok, process, variables
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
-
 
 # Says when it begins to wait for standard input, so that the interrupt comes neither too early nor too late.
 WAITING = """

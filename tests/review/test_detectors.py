@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, opened, plain
+from apikit import QUEUE, TIDES, SetClock
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT
@@ -15,19 +15,7 @@ from engram.usecases.review.review import review
 from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
 
 
 def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(

@@ -293,7 +293,7 @@ def _note(
     found: str,
     scores: Mapping[str, float] = NO_SCORES,
 ) -> None:
-    """A line of the live record; none where nothing was near."""
+    """A line of the activity log; none where nothing was near."""
     if put.shown or withheld:
         activity_log.note(
             store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=put.shown,
