@@ -254,7 +254,10 @@ class EngramPeer(Rival):
         if known:
             return known
         longest = max(map(_letters, re.split(r"\n|…", shown)), key=len)
-        return next((key for key, note in self._letters.items() if longest in note), "")
+        found = [key for key, note in self._letters.items() if longest in note]
+        return min(
+            found, key=lambda key: self._letters[key].index(longest), default=""
+        )  # a title is a beginning
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The tool `recall_query`."""

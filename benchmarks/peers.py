@@ -61,13 +61,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def table(names: Sequence[str], columns: Sequence[dict[str, Row]]) -> list[str]:
     """One line a row of the workload; how many times the first column's figure each other one is stands behind it."""
     lines = [f"| | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    failures: list[set[str]] = [set() for _ in columns]
     for key, title in ROWS.items():
         cells = [column.get(key, Row("–")) for column in columns]
         if any(cell.text != "–" for cell in cells):
             mine = cells[0].number
             shown = [cells[0].text, *(_beside(key, cell, mine) for cell in cells[1:])]
-            lines.append(f"| {title} | {' | '.join(shown)} |")
+            brief = [_name_once(text, seen) for text, seen in zip(shown, failures, strict=True)]
+            lines.append(f"| {title} | {' | '.join(brief)} |")
     return lines
+
+
+def _name_once(text: str, failures: set[str]) -> str:
+    """The text of a cell, short for a failure that a row above has in full."""
+    if text in failures:
+        return "fails: the same"
+    if text.startswith("fails:"):
+        failures.add(text)
+    return text
 
 
 def _beside(key: str, cell: Row, mine: float | None) -> str:
@@ -150,7 +161,7 @@ def _one(
                 "til": workload.recall_at_5(_fresh(kind, place, temporary, pythons), *workload.til(til))
             }
         except (PeerError, OSError, ValueError) as error:
-            quality = {"til": Row(f"fails: {' '.join(str(error).split())[:90]}")}
+            quality = {"til": Row(workload.failure(error))}
     for number, size in enumerate(sizes):
         if found and found[-1]["import"].number is None:
             found.append({"import": Row("not tried: it failed with fewer")})

@@ -14,17 +14,6 @@ from team_kit import EVIL, as_agent, changed
 from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import NotAllowedError, NotFoundError
 
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 # --- conversations
 
 

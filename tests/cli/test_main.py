@@ -9,19 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, TIDES, cli, lore_files, ok, plain, process, variables
+from apikit import QUEUE, cli, lore_files, ok, process, variables
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
-
 
 # Says when it begins to wait for standard input, so that the interrupt comes neither too early nor too late.
 WAITING = """
@@ -127,12 +118,9 @@ def test_forgetting_what_nothing_brings_back_asks_first(root: Path) -> None:
     assert (code, "[y/N]" in shown) == (0, False)
 
 
-def test_a_script_deletes_what_nothing_brings_back_only_with_yes(root: Path) -> None:
+def test_a_script_deletes_without_a_question_and_undo_says_that_nothing_is_kept(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
-    refused = cli("forget", lore_id, cwd=root)
-    assert (refused.code, "--yes" in refused.err) == (2, True)
-    assert len(lore_files(root)) == 1
-    ok("forget", lore_id, "--yes", cwd=root)
+    ok("forget", lore_id, cwd=root)
     assert lore_files(root) == []
     assert "git init" in cli("undo", cwd=root).err
 

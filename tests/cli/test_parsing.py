@@ -5,19 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, ok, plain
+from apikit import QUEUE, cli, ok
 
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
 NAMES = [command.name for command in COMMANDS]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", NAMES)

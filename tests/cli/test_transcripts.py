@@ -72,9 +72,9 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         index      ready, hybrid
         git        main COMMIT
         sync       no remote yet: engram remote add origin URL
-        judgements 1 line
+        judgements 1 in the ledger
         embedding  bundled, 256 dimensions
-        session    s1, 1 entry surfaced
+        session    s1, 1 entry shown
     """)
     assert shown(root, "doctor") == "All is well."
 
@@ -154,7 +154,7 @@ def test_feedback_in_words(root: Path) -> None:
         L1   ID1  {QUEUE}
         L2   ID2  {COLOUR}
         L3   ID3  {TIDES}
-        session s1 · 3 entries surfaced
+        session s1 · 3 entries shown
     """)
 
 
@@ -176,7 +176,7 @@ def test_feedback_in_words(root: Path) -> None:
         (
             ["config", "recall.limt"],
             2,
-            "engram: there is no setting 'recall.limt'.\n  Did you mean recall.limit?\n",
+            "engram: There is no setting 'recall.limt'.\n  Did you mean recall.limit?\n",
         ),
         (["--store", "nowhere", "list"], 3, "engram: There is no store at nowhere or above it.\n"),
     ],
@@ -342,8 +342,8 @@ def test_editing_and_forgetting(root: Path) -> None:
     )
     assert not ok("edit", lore_id, "--unpin", "--json", cwd=root).json["lore"]["pinned"]
     nothing = cli("edit", lore_id, cwd=root)
-    assert (nothing.code, "Nothing to change was given" in nothing.err) == (2, True)
-    assert shown(root, "forget", lore_id, "--yes") == "Forgot ID1  From a pipe"
+    assert (nothing.code, "No change was given" in nothing.err) == (2, True)
+    assert shown(root, "forget", lore_id) == "Forgot ID1  From a pipe"
     assert cli("forget", lore_id, cwd=root).code == 3
 
 
@@ -394,8 +394,8 @@ def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -
     """)
     (item,) = ok("review", "--json", cwd=bob).json["items"]
     assert shown(bob, "review", "mine", item["id"]) == text("""
-        COMMIT mine: your version stands. The staging port is 9090.
-        Now stands:
+        COMMIT mine “The staging port is 9090.”: your version stands.
+        The text is now:
         The staging port is 7070.
 
         It is in the compose file.
@@ -421,7 +421,7 @@ def test_a_dispute_is_settled_in_words_of_ones_own(tmp_path: Path) -> None:
     git(root, "merge", "-q", "--no-edit", "other")
     (item,) = ok("review", "--kind", "conflict", "--json", cwd=root).json["items"]
     done = shown(root, "review", "accept", item["id"], "--content", "The port is 6060.")
-    assert done.splitlines()[1:] == ["Now stands:", "The port is 6060."]
+    assert done.splitlines()[1:] == ["The text is now:", "The port is 6060."]
     after = ok("show", entry["id"], "--json", cwd=root).json["lore"]
     assert (after["content"], after["conflicts"], after["disputed"]) == ("The port is 6060.", [], "")
     assert len(after["settled"][0]["chose"]) == 12

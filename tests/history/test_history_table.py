@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, opened
-from sync_kit import commit
+from apikit import COLOUR, SetClock, git, lore_files, ok, opened
+from storekit import commit
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 Rows = list[tuple[Any, ...]]
-
-
-@pytest.fixture
-def engram(tmp_path: Path) -> Engram:
-    """A dedicated store with two entries, one of them judged."""
-    made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
-    name = made.record(QUEUE, category="fact").lore.id
-    made.record(TIDES, category="fact")
-    made.feedback(helpful=name)
-    commit(made)
-    return made
 
 
 def rows(table: HistoryTable) -> Rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, imported, lore_files, opened
-from mixed_lore import MIXED
+from mixed_lore import MIXED, found, mixed_store
 
 from engram.domain.errors import UsageError, ValidationError
 from engram.usecases.recording.record import Draft, record
@@ -25,19 +25,9 @@ FIRING = (
 )
 
 
-def found(store: Engram, text: str, **options: object) -> list[str]:
-    return [hit.lore.content for hit in store.query(text, **options).lore]  # type: ignore[arg-type]
-
-
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """Make a store of sixty unrelated entries and one on queue consumers, reopened after writing."""
-    root = tmp_path_factory.mktemp("mixed")
-    with opened(root) as store:
-        for number, (category, text) in enumerate(MIXED):
-            store.record(text, category=category, tags=[f"group-{number % 3}"])
-        store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
-    with opened(root, session="s2") as store:
+    with mixed_store(tmp_path_factory.mktemp("mixed")) as store:
         yield store
 
 

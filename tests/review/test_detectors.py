@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, imported, opened, plain
+from apikit import QUEUE, TIDES, SetClock, imported
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT
@@ -18,16 +18,6 @@ from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
     from engram.app import Engram
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
 
 
 def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(

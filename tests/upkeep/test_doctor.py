@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, opened, plain
+from apikit import SECRET, opened
 from graph_kit import write_entity
 from sync_kit import settled
 
@@ -15,20 +15,7 @@ from engram.domain.errors import SyncBlockedError
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:

@@ -289,7 +289,7 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
 def _nothing_left_error(subject: str, kept: Sequence[str]) -> NotFoundError:
     return NotFoundError(
         f"'{subject}' would change nothing: {' '.join(kept) or 'everything is as it was.'}",
-        "`engram log` lists the operations; `engram restore LORE --at REV` goes back further.",
+        "`engram log` lists the operations; `engram restore REF --at REV` goes back further.",
     )
 
 
@@ -303,7 +303,7 @@ def _too_few_error(count: int) -> NotFoundError:
 
     message = f"Only {counted(count, 'operation')} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
-        message, "`engram log` lists the operations; `engram restore LORE --at REV` goes back further."
+        message, "`engram log` lists the operations; `engram restore REF --at REV` goes back further."
     )
 
 

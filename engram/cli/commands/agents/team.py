@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="list",
         choices=tuple(_ACTIONS),
         metavar="ACTION",
-        help="list (default), …",
+        help="what to do (default: list)",
     )
     add("text", nargs="*", metavar="WORD", help="the id, text or topic (a text may be - for standard input)")
     declare_all(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and its\n"
-    "importance by its use so far (◆, 0 to 1)."
+    "importance, from its use so far (◆, 0 to 1)."
 )
 EXAMPLES = (
     "engram list",

@@ -32,7 +32,7 @@ def run(call: Call) -> int:
     names = call.arguments.names
     lost = [one.path for one in get_many(call.store, names) if not one.store.places.owns_branch]
     where = "Engram does not commit there, so it cannot restore it; git may."
-    if lost and not call.confirm(f"Delete {safe_text(', '.join(lost))}? {where}"):
+    if lost and call.is_interactive and not call.confirm(f"Delete {safe_text(', '.join(lost))}? {where}"):
         call.output.line("Nothing was deleted.")
         return 0
     gone = forget(call.store, names)

@@ -84,5 +84,5 @@ def _name_twins(call: Call, done: Recorded) -> None:
         call.output.rule(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(
-            "If one says the same, record yours again with --same-as; if yours takes its place, with --supersedes."
+            "If one says the same, record yours again with --same-as; if yours replaces it, with --supersedes."
         )
