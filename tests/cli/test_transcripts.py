@@ -21,6 +21,7 @@ from apikit import (
     ok,
     plain,
 )
+from sync_kit import settled
 
 from engram.cli.output import Output, age, bar, shorten
 from engram.domain.text.counted_nouns import counted
@@ -301,6 +302,14 @@ def test_importing_and_exporting(root: Path) -> None:
     assert (out.out, out.err) == ("", f"Exported 2 entries to {root.parent / 'out.json'}\n")
     assert shown(root, "reindex") == "Up to date: 0 new, 0 changed, 0 gone, 0 problems"
     assert shown(root, "reindex", "--rebuild") == "Rebuilt (asked for): 2 new, 0 changed, 0 gone, 0 problems"
+
+
+def test_what_a_sync_leaves_behind_has_what_to_do_on_a_line_of_its_own(tmp_path: Path) -> None:
+    clone = settled(tmp_path)[0].root("a")
+    (clone / "lore/what?.md").write_text("A name that Windows has no file for.\n", "utf-8")
+    said = cli("sync", cwd=clone).err.splitlines()
+    assert said[0].startswith("engram: lore/what?.md stayed behind:")
+    assert said[1].startswith("  Mend or rename it")
 
 
 def test_where_no_store_is_each_answer_names_the_own_one(tmp_path: Path) -> None:

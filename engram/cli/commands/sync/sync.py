@@ -112,7 +112,7 @@ def _report(call: Call, options: Options, done: Synced) -> int:
     for note in done.notes:
         call.output.note(note)
     for error in done.errors:
-        call.output.note(f"engram: {error.message}\n  {error.hint}")
+        call.output.note(f"engram: {error.message}", error.hint)
     return done.errors[0].exit_code if done.errors else 0
 
 
@@ -136,7 +136,7 @@ def _all(call: Call, options: Options) -> int:
         for note in one.done.notes:
             call.output.note(f"{one.scope}: {note}")
         for error in one.done.errors:
-            call.output.note(f"engram: {one.scope}: {error.message}\n  {error.hint}")
+            call.output.note(f"engram: {one.scope}: {error.message}", error.hint)
     if not found:
         call.output.line("No scope here has a remote.")
     return REMOTE_FAILED if errors else 0
