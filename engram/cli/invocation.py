@@ -46,6 +46,13 @@ class Call:
                     self.output.note(note)
         return self._store
 
+    def tell_own_store(self) -> None:
+        """Say so where the person's own store took the place of one that is not here."""
+        from engram.domain.scopes import USER
+
+        if self.store.stand.scope == USER and not self.store.stand.named:
+            self.output.rule("In your own store, as there is none here; `engram init` makes one.")
+
     @property
     def scope(self) -> str:
         """The scope that the call names ("" for none). Raises UsageError for several, which only `query` can take."""

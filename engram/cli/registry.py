@@ -18,7 +18,7 @@ COMMANDS = (
     Command("init", "opening.init", "create a store here or at a path"),
     Command("record", "recording.record", "record something learned", ("remember",)),
     Command("query", "recall.query", "recall the lore that answers a question", ("recall",)),
-    Command("feedback", "recording.feedback", "judge lore: helpful, wrong, or not relevant"),
+    Command("feedback", "recording.feedback", "judge lore: helpful, incorrect, or not relevant"),
     Command("show", "lookup.show", "show one entry in full"),
     Command("list", "lookup.listing", "list lore by filter and order"),
     Command("edit", "recording.edit", "change an entry, in your editor or by field"),

@@ -98,7 +98,10 @@ def test_a_failure_that_recurs_in_a_column_is_only_named(tmp_path: Path) -> None
 
 def test_an_answer_of_engrams_is_known_by_text_passage_or_title(tmp_path: Path) -> None:
     engram = rival("EngramPeer", tmp_path)
-    text = "Deploys [wait](https://x.example) for the queue, which is drained by hand because workers forget.\n\n## Later\n\nDrain it twice."
+    first = (
+        "Deploys [wait](https://x.example) for the queue, which is drained by hand because workers forget."
+    )
+    text = f"{first}\n\n## Later\n\nDrain it twice."
     engram._know(text, "n000001")
     engram._know("Backups run at night.", "n000002")
     passage = "# Deploys\n…\nfor the queue, which is drained by hand because workers"

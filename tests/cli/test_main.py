@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from apikit import QUEUE, lore_files, ok, process, variables
+from apikit import QUEUE, cli, lore_files, ok, process, variables
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
@@ -116,6 +116,13 @@ def test_forgetting_what_nothing_brings_back_asks_first(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     code, shown = terminal(root, "forget", lore_id, "--yes")
     assert (code, "[y/N]" in shown) == (0, False)
+
+
+def test_a_script_deletes_without_a_question_and_undo_says_that_nothing_is_kept(root: Path) -> None:
+    lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
+    ok("forget", lore_id, cwd=root)
+    assert lore_files(root) == []
+    assert "git init" in cli("undo", cwd=root).err
 
 
 def test_a_terminal_gets_colours_and_its_width(root: Path) -> None:

@@ -93,6 +93,20 @@ def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) ->
     assert "goes behind --" in done.err
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("edit L1 --tag x", "--add-tag or --remove-tag?"),
+        ("record x --tags a", "--tag?"),
+        ("list --limt=3", "--limit?"),
+        ("import --dryrun", "--dry-run?"),
+    ],
+)
+def test_an_unknown_option_names_the_nearest(line: str, meant: str) -> None:
+    done = cli(*line.split())
+    assert (done.code, f"Did you mean {meant}" in done.err) == (2, True)
+
+
 MEANT = "quer>query recrod>record lst>list zzzz>--help save>record get>query rm>forget push>sync version>--version"
 
 

@@ -303,6 +303,18 @@ def test_importing_and_exporting(root: Path) -> None:
     assert shown(root, "reindex", "--rebuild") == "Rebuilt (asked for): 2 new, 0 changed, 0 gone, 0 problems"
 
 
+def test_where_no_store_is_each_answer_names_the_own_one(tmp_path: Path) -> None:
+    away, here = "In your own store, as there is none here; `engram init` makes one.", tmp_path / "project"
+    here.mkdir()
+    git(here, "init", "-q")
+    for command in (("query", "tides"), ("list",), ("status",), ("record", TIDES, "-c", "fact")):
+        assert away in ok(*command, cwd=here).out.splitlines(), command
+    assert away not in ok("list", "--json", cwd=here).out
+    assert away not in ok("status", "--scope", "user", cwd=here).out
+    ok("init", cwd=here)
+    assert away not in ok("status", cwd=here).out
+
+
 def test_editing_and_forgetting(root: Path) -> None:
     lore_id = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
     assert (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, opened
@@ -11,6 +13,9 @@ from sync_kit import settled
 
 from engram.domain.errors import SyncBlockedError
 from engram.usecases.upkeep.doctor import doctor
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 
 def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
@@ -23,6 +28,23 @@ def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> No
         assert [one.kind for one in doctor(engram.store)] == ["file"]
         assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
         assert engram.entity("zk").aliases == ("keeper", "zk")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
+def test_on_a_full_disk_doctor_does_not_call_the_index_damaged(root: Path, engram: Engram) -> None:
+    import resource
+
+    engram.record("The mill stands still at low tide.", category="FACT")
+    (root / "lore" / "moon.md").write_text("The moon pulls the tides.\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        found = [one for one in doctor(engram.store) if one.kind == "index"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert found
+    assert not any("damaged" in one.message or "--fix" in one.hint for one in found), found
+    assert "index" not in [one.kind for one in doctor(engram.store)]
 
 
 def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Path) -> None:

@@ -164,12 +164,15 @@ def _judgements(store: Store) -> list[OwnCommit]:
 
 
 def _repository(store: Store) -> Repository:
-    if store.places.repository is None or not store.places.owns_branch:
+    repository = store.places.repository
+    if repository is None or not store.places.owns_branch:
         raise StoreError(
             "Engram does not commit here, so it has no operations to undo.",
-            "In a git repository, `git log -p` shows what changed, and `git restore` brings a file back.",
+            "Use git: `git log -p` shows what changed, `git restore` brings a file back."
+            if repository is not None
+            else "Without git nothing is kept of what changed; `git init` makes a history from now on.",
         )
-    return store.places.repository
+    return repository
 
 
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:

@@ -29,7 +29,7 @@ BUSY, DUBIOUS, NOT_A_REPOSITORY, NO_SPACE, DENIED, DAMAGED, MOVED, TIMEOUT, FAIL
 MARKERS = (
     (DUBIOUS, ("detected dubious ownership", "unsafe repository")),
     (TIMEOUT, ("stopped at its time limit",)),
-    (NO_SPACE, ("no space left on device", "disk quota exceeded")),
+    (NO_SPACE, ("no space left on device", "out of diskspace", "disk quota exceeded")),
     (MOVED, ("not updating refs/", "but expected", "reference already exists")),
     (BUSY, ("file exists", "another git process", "unable to lock")),
     (DENIED, ("permission denied", "insufficient permission", "read-only file system", "not permitted")),

@@ -78,6 +78,7 @@ def run(call: Call) -> int:
         call.output.line("No entry matches.")
     elif not total:
         call.output.line("No lore here yet.")
+        call.tell_own_store()
         call.output.rule('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
         call.output.rule(

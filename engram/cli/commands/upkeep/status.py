@@ -35,6 +35,7 @@ def run(call: Call) -> int:
     if not call.output.json:
         for line in _lines(found, call.store.clock.now(), min(call.output.width, _WIDTH)):
             call.output.line(safe_text(line))
+        call.tell_own_store()
     return 0
 
 
