@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
 import re
@@ -287,8 +288,8 @@ class EngramPeer(Rival):
 
 
 def _letters(text: str) -> str:
-    """The letters and digits alone: an answer has spaces of its own, such as in links."""
-    return re.sub(r"[\W_]+", "", text)
+    """The letters and digits alone, without the addresses of links: an answer has spaces of its own, and titles no addresses."""
+    return re.sub(r"[\W_]+", "", re.sub(r"\] ?\([^()\s]*\)", "", html.unescape(text)))
 
 
 class Ripgrep(NodeRival):

@@ -72,7 +72,7 @@ def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, hom
         assert NOTE not in titles(root, *["door code of the archive"], *options), options
     assert waiting(root) == [lore_id]
     assert ok("status", "--json", cwd=root).json["trust"] == {"hold": kind, "held": 1}
-    assert "1 entry waits" in ok("status", cwd=root).out
+    assert "1 entry is quarantined" in ok("status", cwd=root).out
     shown = ok("show", lore_id, "--json", cwd=root).json["lore"]["origin"]
     assert (shown["held"], shown["foreign"]) == (True, True)
     assert "engram trust accept" in ok("show", lore_id, cwd=root).out

@@ -296,7 +296,7 @@ def test_importing_and_exporting(root: Path) -> None:
     assert "--redact" in done[1]
     assert done[2] == "Imported 1 entry, 1 problem"
     assert shown(root, "import", str(notes), "--redact") == (
-        "Imported 1 entry, 1 skipped that are here already, 1 secret masked"
+        "Imported 1 entry, 1 here already, 1 secret masked"
     )
     out = ok("export", "-o", "../out.json", cwd=root)
     assert (out.out, out.err) == ("", f"Exported 2 entries to {root.parent / 'out.json'}\n")

@@ -112,7 +112,7 @@ def test_the_history_of_all_is_by_commit_and_can_be_narrowed(engram: Engram) -> 
     assert [row["agent"] for row in ok("log", "--since", since, "--json", cwd=root).json["history"]] == [
         "bob"
     ]
-    assert ok("log", "--since", "2999-01-01", cwd=root).out == "Git has no such commits yet.\n"
+    assert ok("log", "--since", "2999-01-01", cwd=root).out == "No commit or judgement fits.\n"
 
 
 def test_an_operation_on_many_entries_is_one_line(engram: Engram, tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def _words(placement: str) -> tuple[str, str]:
         )
     if placement == IN_TREE:
         return (
-            "In-tree: lore is kept in files of your own repository; Engram never commits them; you do, with your work.",
+            "In-tree: lore is kept in files of your own repository, which you commit with your work; Engram never does.",
             "To have them committed for you: engram move --to branch (apart from your code) or --to dedicated.",
         )
     return (

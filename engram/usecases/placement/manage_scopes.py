@@ -96,15 +96,20 @@ def add_scope(
     return done
 
 
+def team_clone(name: str) -> str:
+    """Return where the clone of a team's scope is. Raises NotFoundError where there is no such scope, ConfigError."""
+    settings = config_file.load(None)
+    if name not in settings.teams():
+        raise NotFoundError(f"There is no team scope {name}.", "`engram scope list` lists the scopes.")
+    return places.team_store(name, scope_named(settings, name).path)
+
+
 def remove_scope(name: str, *, delete: bool = False) -> str:
     """Remove a team's scope from the user's own settings, and return where its clone is. `delete` removes that too.
 
     Raises NotFoundError, ConfigError, and StoreError where the clone has what no remote has.
     """
-    settings = config_file.load(None)
-    if name not in settings.teams():
-        raise NotFoundError(f"There is no team scope {name}.", "`engram scope list` lists the scopes.")
-    root = places.team_store(name, scope_named(settings, name).path)
+    root = team_clone(name)
     if delete and os.path.isdir(root):
         _delete(root)
     values = dict.fromkeys([key.name.replace("NAME", name) for key in TEAM_KEYS])

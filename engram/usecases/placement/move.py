@@ -205,7 +205,7 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     )
     what = "the lore folder's part of your history" if places.placement == IN_TREE else "its history"
     history = f"copy {what}: {counted(commits, 'commit')}"
-    first = (made, history if commits else "copy no history: nothing was committed yet")
+    first = (made, history if commits else "begin without history: nothing was committed yet")
     if places.placement == IN_TREE:
         return (
             *first,

@@ -81,8 +81,8 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
-        held = counted(found["trust"]["held"], "entry waits", "entries wait")
-        lines += _part("trust", f"{held} until you accept them: engram trust list", width)
+        held = counted(found["trust"]["held"], "entry is", "entries are")
+        lines += _part("trust", f"{held} quarantined: engram trust list", width)
     lines += _settings_lines(found["settings"], width)
     session = found["session"]
     return lines + _part(
@@ -175,9 +175,11 @@ def _last_lines(git: Any, now: datetime, width: int, name: str, did: str) -> lis
         lines += _part("" if lines else name, text, width)
         lines += _part("", last["error"]["hint"], width)
     if auto["on"] and auto["waiting_since"]:
-        lines += _part("", f"a change of {_ago(auto['waiting_since'], now)} is sent by itself", width)
+        lines += _part(
+            "", f"a change made {_ago(auto['waiting_since'], now)} will be synced by itself", width
+        )
     if not auto["on"] and auto["why"]:
-        lines += _part("", f"not by itself: {auto['why']}", width)
+        lines += _part("", f"it does not sync by itself: {auto['why']}", width)
     return lines
 
 
