@@ -125,6 +125,16 @@ def test_a_script_deletes_without_a_question_and_undo_says_that_nothing_is_kept(
     assert "git init" in cli("undo", cwd=root).err
 
 
+def test_a_decision_that_deletes_what_nothing_brings_back_asks_first(root: Path) -> None:
+    (root / "lore/thanks.md").write_text("Thank you very much!\n", "utf-8")
+    item = ok("review", "--kind", "junk", "--json", cwd=root).json["items"][0]["id"]
+    code, shown = terminal(root, "review", "reject", item, typed=b"n\n")
+    assert (code, "lore/thanks.md? Engram does not commit there" in shown) == (0, True)
+    assert (root / "lore/thanks.md").exists()
+    terminal(root, "review", "reject", item, typed=b"y\n")
+    assert not (root / "lore/thanks.md").exists()
+
+
 def test_a_terminal_gets_colours_and_its_width(root: Path) -> None:
     code, shown = terminal(root, "list", COLUMNS="60")
     assert code == 0

@@ -58,7 +58,7 @@ _BACKGROUND_SECONDS = 60  # by then the background process has committed
 _UNMERGED = "two versions of this file were not merged"
 _MISSING = {
     "attributes": "git has no attributes that mark the files of lore",
-    "command": "git has no merge driver for lore, so a plain `git pull` may leave conflicts",
+    "command": "git has no merge driver for lore that starts this Engram, so a plain `git pull` may leave conflicts",
 }
 
 

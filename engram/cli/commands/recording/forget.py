@@ -31,8 +31,7 @@ def run(call: Call) -> int:
 
     names = call.arguments.names
     lost = [one.path for one in get_many(call.store, names) if not one.store.places.owns_branch]
-    where = "Engram does not commit there, so it cannot restore it; git may."
-    if lost and call.is_interactive and not call.confirm(f"Delete {safe_text(', '.join(lost))}? {where}"):
+    if not call.may_delete(lost):
         call.output.line("Nothing was deleted.")
         return 0
     gone = forget(call.store, names)

@@ -174,7 +174,7 @@ def _decide(call: Call) -> int:
         done = [_with_text(call, items)]
     elif given.dry_run:
         done = [preview(call.store, item, given.decision) for item in items]
-    elif given.all and items and not call.confirm(asked):
+    elif not (call.confirm(asked) if given.all and items else call.may_delete(_lost(call, items))):
         call.output.line("Nothing was changed.")
         return 0
     else:
@@ -187,6 +187,21 @@ def _decide(call: Call) -> int:
     if not done:
         call.output.line("Nothing fits.")
     return 0
+
+
+def _lost(call: Call, items: list[Item]) -> list[str]:
+    """The files that the decision deletes where Engram does not commit."""
+    from engram.usecases.review.decisions import preview
+
+    if call.store.places.owns_branch:
+        return []
+    planned = {item: preview(call.store, item, call.arguments.decision).lore for item in items}
+    return [
+        path
+        for item, entries in planned.items()
+        for lore_id, path in zip(item.lore, item.paths, strict=False)
+        if entries.get(lore_id, ...) is None
+    ]
 
 
 def _commit_settlements(call: Call, done: list[Decided]) -> None:
