@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
 import re
@@ -254,7 +255,10 @@ class EngramPeer(Rival):
         if known:
             return known
         longest = max(map(_letters, re.split(r"\n|…", shown)), key=len)
-        return next((key for key, note in self._letters.items() if longest in note), "")
+        found = [key for key, note in self._letters.items() if longest in note]
+        return min(
+            found, key=lambda key: self._letters[key].index(longest), default=""
+        )  # a title is a beginning
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The tool `recall_query`."""
@@ -284,8 +288,8 @@ class EngramPeer(Rival):
 
 
 def _letters(text: str) -> str:
-    """The letters and digits alone: an answer has spaces of its own, such as in links."""
-    return re.sub(r"[\W_]+", "", text)
+    """The letters and digits alone, without the addresses of links: an answer has spaces of its own, and titles no addresses."""
+    return re.sub(r"[\W_]+", "", re.sub(r"\] ?\([^()\s]*\)", "", html.unescape(text)))
 
 
 class Ripgrep(NodeRival):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import statistics
+import textwrap
 import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,7 @@ _LONGEST = 3900  # characters: an entry holds 4,000
 _QUESTIONS = 60
 _WRITERS, _EACH = 4, 25
 _ASKED_AGAIN = 20
+_LONGEST_REASON = 80  # characters
 _TIL_SECONDS = 240.0
 _SECRET = re.compile(r"AKIA[0-9A-Z]{16}")
 
@@ -95,7 +97,7 @@ def measure(
         try:
             row = step()
         except (PeerError, OSError, ValueError, KeyError) as error:
-            row = Row(f"fails: {' '.join(str(error).split())[:120]}")
+            row = Row(failure(error))
         found |= row if isinstance(row, dict) else {name: row}
         if name == "import" and row.number is None:  # type: ignore[union-attr]
             break
@@ -121,6 +123,11 @@ def recall_at_5(rival: Rival, notes: Sequence[Note], asked: Sequence[tuple[str, 
             server.close()
     more = "" if number == len(asked) else f" ({number} asked)"
     return Row(f"{hits / number:.3f}{more}", hits / number)
+
+
+def failure(error: Exception) -> str:
+    """What a cell says of a failure: the beginning of the rival's own words."""
+    return f"fails: {textwrap.shorten(str(error), _LONGEST_REASON, placeholder=' …')}"
 
 
 def _seconds(spent: Spent | None) -> Row:
@@ -238,7 +245,7 @@ def _damage(rival: Rival, asked: Sequence[str]) -> Row:
     try:
         after = _answers(rival, asked[:_ASKED_AGAIN])
     except (PeerError, OSError, ValueError) as error:
-        return Row(f"fails: {' '.join(str(error).split())[:70]}", 0)
+        return Row(failure(error), 0)
     same = sum(one == other for one, other in zip(before, after, strict=True))
     return Row(
         "answers as before" if same == len(before) else f"{same} of {len(before)} answers as before", same
@@ -248,7 +255,8 @@ def _damage(rival: Rival, asked: Sequence[str]) -> Row:
 def _answers(rival: Rival, asked: Sequence[str]) -> list[list[str]]:
     server = rival.serve() if rival.answers_by_tool else None
     try:
-        return [rival.search(server, question, 5) for question in asked]
+        # Not more: a notice that the index is made anew takes the place of the last titles in an answer.
+        return [rival.search(server, question, 3) for question in asked]
     finally:
         if server is not None:
             server.close()

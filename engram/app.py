@@ -154,10 +154,10 @@ class Engram(
 
         `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
         and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
-        session refs and stays out of the live record. `as_of` asks the store as it was at a commit or
+        session refs and stays out of the activity log. `as_of` asks the store as it was at a commit or
         date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
         was opened by its path, or by its scope. `budget` is about how many tokens of it the caller shows, for
-        the live record. `hop` adds lore one step away (`.via` an entity; default: the setting `graph.hop`).
+        the activity log. `hop` adds lore one step away (`.via` an entity; default: the setting `graph.hop`).
         Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(

@@ -17,11 +17,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import effort
 import hypothesis
 import prepared
 import pytest
+
+if TYPE_CHECKING:
+    from apikit import SetClock
+
+    from engram.app import Engram
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -127,11 +133,44 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
+def user_file(home: Path) -> Path:
+    """The path of the user's own settings, which are not there yet."""
+    path = home / ".config" / "engram" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
 def persons_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A git that belongs to a person: nothing in its environment, a name and an address in its configuration."""
     import gitkit
 
     gitkit.isolate(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a new store outside git."""
+    from apikit import plain
+
+    return plain(tmp_path / "store")
+
+
+@pytest.fixture
+def engram(root: Path) -> Iterator[Engram]:
+    """The store at `root`, open."""
+    from apikit import opened
+
+    with opened(root) as found:
+        yield found
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    """A clock that only the test moves."""
+    from apikit import SetClock
+
+    return SetClock()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -147,10 +147,10 @@ class Session:
         return "\n".join(path.read_text("utf-8") for path in sorted(self.requests.glob("*.json")))
 
     def pending(self) -> str:
-        """Return the pending lore, once there is some or patience is at an end."""
+        """Return what was captured, once there is some or patience is at an end."""
         until = time.monotonic() + _PATIENCE
         while True:
-            found = self.run(*ENGRAM, "list", "--status", "pending", "--json")
+            found = self.run(*ENGRAM, "review", "--kind", "pending", "--json")
             if stand_in_model.SAID in found or time.monotonic() > until:
                 return found
             time.sleep(0.5)
@@ -173,7 +173,7 @@ def session(folder: pathlib.Path, name: str) -> list[str]:
         finally:
             model.terminate()
     if one.agent.ask:
-        one.check("what it said last waits as pending lore", stand_in_model.SAID in one.pending())
+        one.check("what it said last waits for review", stand_in_model.SAID in one.pending())
     gone = one.run(*ENGRAM, "disconnect", name, "--yes")
     one.check(
         "is disconnected", bool(gone) and one.agent.listed not in one.run(*one.agent.listing, **variables)

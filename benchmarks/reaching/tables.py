@@ -170,8 +170,9 @@ _LONG = (
     "first sentence reached the model, within 300 consecutive characters."
 )
 _PROMPTS = (
-    "[156 prompts](../benchmarks/prompts_dev/README.md) to an agent, some about entries of the development set, some that no entry "
-    "helps with: short (one or two sentences), long (three to five), and chatty (short, among sentences about how to work)."
+    "[236 prompts](../benchmarks/prompts_dev/README.md) to an agent, some about entries of the development set, some that no entry "
+    "helps with: short (one or two sentences), long (three to five), chatty (short, among sentences about how to work), and "
+    "blind (in words far from those of the entries; the rules were chosen without them)."
 )
 _NEURAL = (
     "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), with questions mapped (the "

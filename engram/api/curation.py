@@ -159,7 +159,7 @@ class Curating(Part):
         return would_answer(self.store, name)
 
     def check(self, *paths: str, since: str = "") -> CheckReport:
-        """Whether lore can be let in: `.remarks`, each with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
+        """Whether lore can be merged: `.remarks`, each with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
 
         Of the files at or below `paths` (default: all); with `since` (a commit, branch or date) of what changed since it.
         Raises UsageError, NotFoundError, StoreError.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Looking(Part):
-    """Links, queries that an entry answered, what recording would answer, the live record, settings: a part of `Engram`."""
+    """Links, queries that an entry answered, what recording would answer, the activity log, settings: a part of `Engram`."""
 
     def weigh(
         self,

@@ -1,4 +1,4 @@
-"""The part of the Python API about trust: lore that waits to be let in, where an entry is from, the red team."""
+"""The part of the Python API about trust: quarantined lore, where an entry is from, the red team."""
 
 from __future__ import annotations
 

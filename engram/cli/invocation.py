@@ -6,10 +6,12 @@ import os
 import sys
 
 from engram.domain.errors import EngramError, UsageError, ValidationError
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from engram.cli.output import Output
     from engram.usecases.store.store import Store
@@ -46,6 +48,13 @@ class Call:
                     self.output.note(note)
         return self._store
 
+    def tell_own_store(self) -> None:
+        """Say so where the person's own store took the place of one that is not here."""
+        from engram.domain.scopes import USER
+
+        if self.store.stand.scope == USER and not self.store.stand.named:
+            self.output.rule("In your own store, as there is none here; `engram init` makes one.")
+
     @property
     def scope(self) -> str:
         """The scope that the call names ("" for none). Raises UsageError for several, which only `query` can take."""
@@ -69,6 +78,12 @@ class Call:
         if not self.is_interactive:
             raise UsageError(f"Cannot ask without a terminal: {question}", "Add --yes to answer yes.")
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+
+    def may_delete(self, paths: Sequence[str]) -> bool:
+        """Ask a person whether files may go that Engram could not bring back; without any, or in a script, they may."""
+        where = "Engram does not commit there, so it cannot restore it; git may."
+        asks = bool(paths) and self.is_interactive
+        return not asks or self.confirm(f"Delete {safe_text(', '.join(paths))}? {where}")
 
     def leave_store(self) -> None:
         """Close the store for good: it is not where it was, so nothing is left to do there."""

@@ -39,9 +39,11 @@ class Output:
         if not self.json:
             print(text)
 
-    def note(self, text: str) -> None:
-        """Print a remark on the answer, on standard error."""
+    def note(self, text: str, hint: str = "") -> None:
+        """Print a remark on the answer, on standard error, and below it what to do."""
         print(safe_text(text), file=sys.stderr)
+        if hint:
+            print(f"  {safe_text(hint)}", file=sys.stderr)
 
     def document(self, value: Mapping[str, object]) -> None:
         """The answer as JSON; nothing without --json."""

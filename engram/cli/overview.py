@@ -32,7 +32,7 @@ _ELSEWHERE = {
 _START = """usage: engram COMMAND [options]   (engram COMMAND --help says more)
        engram                     opens the app; in a pipe it lists lore
 
-Shared, persistent memory for AI coding agents and people: markdown lore in git.
+Shared, persistent memory for AI coding agents and people, as markdown in git.
 """
 _END = """
 examples:

@@ -40,11 +40,22 @@ class Parser(argparse.ArgumentParser):
         """Raise instead of exiting, so that `--json` can report it."""
         hint = f"See: {self.prog} --help"
         if message.startswith("unrecognized arguments: -"):
-            hint += ". A text that begins with a dash goes behind --"
+            near = " or ".join(f"--{name}" for name in self._nearest_options(message.split()[2]))
+            dash = f"{hint}. A text that begins with a dash goes behind --"
+            hint = f"Did you mean {near}? {hint}" if near else dash
         elif message.startswith("unrecognized arguments: "):
             takes_text = bool(self._get_positional_actions())
             hint += ". A text of several words goes in quotes" if takes_text else ". It takes options alone"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
+
+    def _nearest_options(self, wrong: str) -> list[str]:
+        """Return the options that were probably meant, without dashes: add-tag and remove-tag for --tag."""
+        import difflib
+
+        word = wrong.split("=", maxsplit=1)[0].lstrip("-")
+        known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        longer = [name for name in known if len(word) > 1 and name.endswith(f"-{word}")]
+        return longer or difflib.get_close_matches(word, known, 1, 0.75)
 
 
 def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:

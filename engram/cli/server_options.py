@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> Non
         type=int,
         default=1200,
         metavar="N",
-        help=f"{when}requests a minute for each client with the token (default: 1200; 0: no limit)",
+        help=f"{when}the most requests a minute from each client with the token (default: 1200; 0: no limit)",
     )
 
 

@@ -102,7 +102,7 @@ KEYS = (
     Key("scopes.user.retention_days", 0, "As `scopes.project.retention_days`, for your own store.", user_only=True, low=0, high=36500),
     Key("scopes.user.garbage_days", 0, "As `scopes.project.garbage_days`, for your own store.", user_only=True, low=0, high=36500),
     Key("app.theme", "dark", "The colours of the terminal app.", user_only=True, choices=THEMES),
-    Key("app.keys", {}, "Your own key bindings in the terminal app: a table of action = keys, such as `archive = \"A\"` (docs/app.md).", user_only=True),
+    Key("app.keys", {}, "Your own key bindings in the terminal app: a table of action = keys, such as `archive = \"X\"` (docs/app.md).", user_only=True),
 )  # fmt: skip
 # What `engram scope add NAME` writes for each team.
 TEAM_KEYS = (
@@ -180,7 +180,8 @@ def key_named(name: str, where: str = "") -> Key:
 
     near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(_BY_NAME)}."
-    raise ConfigError(f"{where}{': ' if where else ''}there is no setting '{name}'.", hint)
+    message = f"{where}: there is no setting '{name}'." if where else f"There is no setting '{name}'."
+    raise ConfigError(message, hint)
 
 
 def is_team_name(name: str) -> bool:
@@ -195,26 +196,27 @@ def is_team_name(name: str) -> bool:
     )
 
 
-def check(name: str, value: object, where: str) -> object:
-    """Check a value and return it as the type of its key. `where` names the file. Raises ConfigError."""
+def check(name: str, value: object, where: str = "") -> object:
+    """Check a value and return it as the type of its key. `where` names the file, if it is from one. Raises ConfigError."""
     key = key_named(name, where)
+    at = f"{where}: " if where else ""
     wanted = type(key.default)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if key.choices == TRUTHS and isinstance(value, bool):
         value = str(value).lower()
     if type(value) is not wanted:
-        raise ConfigError(f"{where}: {name} must be {_kind(wanted)}, not {value!r}.", key.doc)
+        raise ConfigError(f"{at}{name} must be {_kind(wanted)}, not {value!r}.", key.doc)
     if key.choices and value not in key.choices:
-        raise ConfigError(f"{where}: {name} cannot be '{value}'.", f"Valid values: {', '.join(key.choices)}.")
+        raise ConfigError(f"{at}{name} cannot be '{value}'.", f"Valid values: {', '.join(key.choices)}.")
     if key.low is not None and key.high is not None and not key.low <= float(str(value)) <= key.high:
-        raise ConfigError(f"{where}: {name} must be from {key.low:g} to {key.high:g}, not {value}.")
+        raise ConfigError(f"{at}{name} must be from {key.low:g} to {key.high:g}, not {value}.")
     if name == "store.folder":
-        _check_folder(str(value), where)
+        _check_folder(str(value), at)
     if name == "judgements.branch":
-        _check_branch(str(value), where)
+        _check_branch(str(value), at)
     if isinstance(value, dict):
-        _CHECKS_OF_TABLES[name](value, where)
+        _CHECKS_OF_TABLES[name](value, at)
     return value
 
 
@@ -223,12 +225,12 @@ def parse_value(key: Key, text: str) -> object:
     import json
 
     if isinstance(key.default, str):
-        return check(key.name, text, "the value given")
+        return check(key.name, text)
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
         value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
-    return check(key.name, value, "the value given")
+    return check(key.name, value)
 
 
 def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
@@ -265,39 +267,39 @@ def _kind(wanted: type) -> str:
     return names[wanted]
 
 
-def _check_categories(value: Mapping[str, object], where: str) -> None:
+def _check_categories(value: Mapping[str, object], at: str) -> None:
     for name, kind in value.items():
         if not fold(str(name)).isidentifier():
             raise ConfigError(
-                f"{where}: store.categories: {str(name)[:80]!r} cannot be the name of a category.",
+                f"{at}store.categories: {str(name)[:80]!r} cannot be the name of a category.",
                 "Name it with letters, digits and `_`.",
             )
         if kind not in TYPES:
             raise ConfigError(
-                f"{where}: store.categories: '{name}' has the type {kind!r}.",
+                f"{at}store.categories: '{name}' has the type {kind!r}.",
                 f"Valid types: {', '.join(TYPES)}.",
             )
 
 
-def _check_keys(value: Mapping[str, object], where: str) -> None:
+def _check_keys(value: Mapping[str, object], at: str) -> None:
     for name, keys in value.items():
         if not isinstance(keys, str) or not keys.strip() or not keys.isprintable():
             raise ConfigError(
-                f"{where}: app.keys: '{str(name)[:80]}' must be the name of a key, not {keys!r}.",
-                'For example: archive = "A", or two of them: "A,ctrl+a".',
+                f"{at}app.keys: '{str(name)[:80]}' must be the name of a key, not {keys!r}.",
+                'For example: archive = "X", or two of them: "a,X".',
             )
 
 
-def _check_members(value: Mapping[str, object], where: str) -> None:
+def _check_members(value: Mapping[str, object], at: str) -> None:
     from engram.domain.admission.policy import check_members  # few stores have any
 
-    check_members(value, where)
+    check_members(value, at)
 
 
-def _check_policies(value: Mapping[str, object], where: str) -> None:
+def _check_policies(value: Mapping[str, object], at: str) -> None:
     from engram.domain.admission.policy import check_policies
 
-    check_policies(value, where)
+    check_policies(value, at)
 
 
 _CHECKS_OF_TABLES = {
@@ -308,7 +310,7 @@ _CHECKS_OF_TABLES = {
 }
 
 
-def _check_folder(value: str, where: str) -> None:
+def _check_folder(value: str, at: str) -> None:
     parts = value.split("/")
     if value == ".":
         return
@@ -320,11 +322,11 @@ def _check_folder(value: str, where: str) -> None:
         or any(p in ("", ".", "..", ".git") for p in parts)
     ):
         raise ConfigError(
-            f"{where}: store.folder must be a folder inside the store, not '{value}'.", "For example: lore"
+            f"{at}store.folder must be a folder inside the store, not '{value}'.", "For example: lore"
         )
 
 
-def _check_branch(value: str, where: str) -> None:
+def _check_branch(value: str, at: str) -> None:
     parts = value.split("/")
     odd = any(letter in " ~^:?*[\\\x7f" or letter < " " for letter in value) or ".." in value or "@{" in value
     if (
@@ -334,5 +336,5 @@ def _check_branch(value: str, where: str) -> None:
         or any(not part or part.startswith(".") or part.endswith((".", ".lock")) for part in parts)
     ):
         raise ConfigError(
-            f"{where}: judgements.branch cannot be '{value}'.", "Give the name of a branch for nothing else."
+            f"{at}judgements.branch cannot be '{value}'.", "Give the name of a branch for nothing else."
         )

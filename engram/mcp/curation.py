@@ -1,7 +1,7 @@
 """How what keeps a memory in order looks to an agent: plans, changes, the review queue; short, and every text made harmless.
 
 The queue is a person's. An agent sees of it what is about lore that it may read, and decides about these alone: what waits
-until a person lets it in (pending, held), what two clones wrote at once, and files that cannot be read are not shown.
+until a person accepts it (pending, held), what two clones wrote at once, and files that cannot be read are not shown.
 """
 
 from __future__ import annotations

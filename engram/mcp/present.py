@@ -53,7 +53,7 @@ _ANYHOW, _OF_BEST = (
     0.6,
 )  # what a weak answer shows: its first three, others if they score this share of the first
 _MOST_TWINS = 2
-CHOICES = "If one says the same, record yours again with same_as; if yours takes its place, with supersedes; else leave both."
+CHOICES = "If one says the same, record yours again with same_as; if yours replaces it, with supersedes; else leave both."
 _NAMES = 20  # tokens of the names of an answer's fields
 _INSIDE = frozenset(
     "votes conflicts settled source_id sources importance title state agent author confirmed".split()  # noqa: SIM905 - names
@@ -191,7 +191,7 @@ def is_readable(engram: Engram, shown: Shown) -> bool:
 
 
 def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
-    """Lore whole, with all fields; that they were asked for is in the live record."""
+    """Lore whole, with all fields; that they were asked for is in the activity log."""
     from engram.usecases.store import activity_log
 
     texts = [whole_text(one, engram) for one in shown]

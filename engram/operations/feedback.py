@@ -7,9 +7,9 @@ from engram.operations.description import CLI, MCP, REF, SCOPE, Operation, flag,
 MOST_REFS = 20  # in one call of an agent
 
 FEEDBACK = Operation("feedback", "Judge lore that was recalled.", (
-    texts("helpful", "helpful", "helped: confidence +0.08", values=REF, high=MOST_REFS),
-    texts("not_relevant", "not_relevant", "right, but not what was asked", values=REF, high=MOST_REFS),
-    texts("incorrect", "incorrect", "is wrong: confidence −0.15", values=REF, high=MOST_REFS),
+    texts("helpful", "helpful", "it helped: confidence +0.08", values=REF, high=MOST_REFS),
+    texts("not_relevant", "not_relevant", "it is right, but not what was asked", values=REF, high=MOST_REFS),
+    texts("incorrect", "incorrect", "it is wrong: confidence −0.15", values=REF, high=MOST_REFS),
     text("scope", values=SCOPE, only=(MCP,)),
     flag("again", "count it even if this session has given the same judgement before", only=(CLI,)),
 ))  # fmt: skip

@@ -14,7 +14,7 @@ LIST = Operation("list", "List lore, newest first.", (
     whole("offset", "how many to skip", default=0, low=0, high=999_999_999, only=(HTTP,)),
     *FILTERS,
     text("status", "only active, pending, archived or superseded", choices=STATUSES),
-    text("when", "only entries with a moment; with TEXT those whose moment this command, file, tool or error is",
+    text("when", "only entries with a moment; with TEXT those shown at this command, file, tool or error",
          default=None, only=(CLI,)),
     text("sort", "created, updated, confidence, helpful, title or category", default="created", choices=SORTS),
 ))  # fmt: skip

@@ -8,7 +8,7 @@ TIMEOUT = number("timeout", "give up on a remote that takes longer than this, in
                  agents="Seconds for each network operation")  # fmt: skip
 
 SYNC = Operation("sync", "Synchronize this clone with its remote.", (
-    text("remote", "the remote to sync with (default: the usual one)", only=(CLI, HTTP)),
+    text("remote", "the remote to sync with (default: its upstream in git, else origin)", only=(CLI, HTTP)),
     flag("pull", "fetch and merge the commits of the remote", default=True, only=(CLI, HTTP)),
     flag("push", "push the commits of this clone", default=True, only=(CLI, HTTP)),
     TIMEOUT,

@@ -51,21 +51,21 @@ def test_a_policy_leaves_a_category_to_those_it_names(names: list[str], who: str
 
 
 def test_members_have_lists_of_known_deeds() -> None:
-    check_members({"ada": ["record", "judge", "forget"], "bob": []}, "file")
+    check_members({"ada": ["record", "judge", "forget"], "bob": []}, "file: ")
     for wrong in ("record", ["record", "fly"], [1], None):
         with pytest.raises(
             ConfigError, match=r"^file: team\.members: 'ada' must list the actions"
         ) as refused:
-            check_members({"bob": [], "ada": wrong}, "file")
+            check_members({"bob": [], "ada": wrong}, "file: ")
         assert refused.value.hint == "Valid actions: record, judge, forget."
     with pytest.raises(ConfigError, match=f"'{'x' * 80}'"):
-        check_members({"x" * 81: 1}, "file")
+        check_members({"x" * 81: 1}, "file: ")
 
 
 def test_policies_have_lists_of_names() -> None:
-    check_policies({"FACT": ["ada", "*"], "SKILL": []}, "file")
+    check_policies({"FACT": ["ada", "*"], "SKILL": []}, "file: ")
     for wrong in ("ada", ["ada", ""], [1], None):
         with pytest.raises(ConfigError, match=r"^file: team\.policies: 'FACT' must have a list of names"):
-            check_policies({"SKILL": [], "FACT": wrong}, "file")
+            check_policies({"SKILL": [], "FACT": wrong}, "file: ")
     with pytest.raises(ConfigError, match=f"'{'x' * 80}'"):
-        check_policies({"x" * 81: 1}, "file")
+        check_policies({"x" * 81: 1}, "file: ")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import cli, dedicated, git, ok, opened
 from effort import is_thorough
-from malicious_kit import copied
 from sync_kit import Clones, files, push_from_outside
 
 from engram.adapters.git.read.differences import differences
@@ -30,25 +29,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.differences import Difference
 
 NOTE = "The door code of the archive changes on Mondays."
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trust") / "template"
-    made = Clones(folder)
-    made.record("a")
-    made.settle()
-    for name in "ab":
-        made[name].close()
-    return folder
-
-
-@pytest.fixture
-def clones(template: Path, tmp_path: Path) -> Clones:
-    """Two clones in step; `a` is the one with settings, `b` is somebody else."""
-    found = copied(template, tmp_path)
-    found["a"].close()
-    return found
 
 
 def hold(home: Path, kind: str, *accepted: str) -> None:
@@ -92,7 +72,7 @@ def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, hom
         assert NOTE not in titles(root, *["door code of the archive"], *options), options
     assert waiting(root) == [lore_id]
     assert ok("status", "--json", cwd=root).json["trust"] == {"hold": kind, "held": 1}
-    assert "1 entry waits" in ok("status", cwd=root).out
+    assert "1 entry is quarantined" in ok("status", cwd=root).out
     shown = ok("show", lore_id, "--json", cwd=root).json["lore"]["origin"]
     assert (shown["held"], shown["foreign"]) == (True, True)
     assert "engram trust accept" in ok("show", lore_id, cwd=root).out

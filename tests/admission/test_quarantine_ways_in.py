@@ -10,12 +10,10 @@ from apikit import QUEUE, cli, git, ok, opened, repository
 
 from engram.usecases.agents.auto_recall import by_files
 from engram.usecases.agents.brief import brief
-from tests.admission.test_quarantine import NOTE, clones, hold, learn, template, titles, waiting
+from tests.admission.test_quarantine import NOTE, hold, learn, titles, waiting
 
 if TYPE_CHECKING:
     from sync_kit import Clones
-
-__all__ = ["clones", "template"]  # fixtures
 
 
 def foreign_items(root: Path) -> list[dict[str, object]]:

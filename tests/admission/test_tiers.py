@@ -42,8 +42,8 @@ def lore(**fields: object) -> Lore:
         ({"agent": "codex", "source_id": OTHER}, {"signature": Signature(BAD)}, "foreign", f"codex{ELSEWHERE}, bad signature"),
         ({"agent": "c", "source_id": OTHER}, {"confirmed": True}, "agent", f"c{ELSEWHERE}, confirmed here"),
         ({"agent": "c", "source_id": OTHER, "votes": {OWN[-8:]: Vote(80, 0, 1)}}, {}, "foreign", "c, another clone"),
-        ({"agent": "human", "source_id": OWN, "status": "pending"}, {}, "quarantined", "waits until a person lets it in"),
-        ({"source_id": OTHER}, {"held": True, "signature": Signature(GOOD)}, "quarantined", "waits until a person lets it in"),
+        ({"agent": "human", "source_id": OWN, "status": "pending"}, {}, "quarantined", "waits until a person accepts it"),
+        ({"source_id": OTHER}, {"held": True, "signature": Signature(GOOD)}, "quarantined", "waits until a person accepts it"),
     ],
 )  # fmt: skip
 def test_the_tier_is_as_low_as_what_is_known(

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-from malicious_kit import copied
-from sync_kit import Clones
+from typing import TYPE_CHECKING
 
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission.credit import Confirmation
 from engram.domain.admission.trust import Signature
 
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trust") / "template"
-    made = Clones(folder)
-    made.record("a")
-    made.settle()
-    for name in "ab":
-        made[name].close()
-    return folder
-
-
-@pytest.fixture
-def clones(template: Path, tmp_path: Path) -> Clones:
-    """Two clones in step; `a` is the one with settings, `b` is somebody else."""
-    found = copied(template, tmp_path)
-    found["a"].close()
-    return found
+if TYPE_CHECKING:
+    from sync_kit import Clones
 
 
 def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clones) -> None:

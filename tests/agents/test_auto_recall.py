@@ -46,6 +46,18 @@ def test_a_name_brings_its_entry_only_where_names_are_asked_for_and_once(root: P
         assert by_text(engram.store, answered, named=True).count("twice, four hours apart") == 1
 
 
+def test_a_sentence_of_a_prompt_needs_as_much_as_if_it_were_the_prompt(root: Path) -> None:
+    told = "make the queue consumers handle a message that comes twice"
+    talk = "I walked along the river this morning and thought about the colours of autumn leaves. {}. Then we had soup."
+    with opened(root) as engram:
+        engram.record(NEAR, category="fact")
+        engram.record(KESTREL, category="fact")
+        engram.refresh()
+        assert by_text(engram.store, talk.format(told)) == ""
+        assert by_text(engram.store, talk.format(told), sentences=[f"{told}?"]) == ""
+        assert LESSON in by_text(engram.store, talk.format(told), sentences=[told])
+
+
 def test_what_is_spent_of_the_budget_is_left_out_of_it(root: Path) -> None:
     with opened(root) as engram:
         budget = int(engram.store.settings.number("hooks.recall_budget"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -32,6 +33,12 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_project(home, monkeypatch)
 
 
+def folders_in(home: Path) -> set[str]:
+    """The folders but git's and Engram's own."""
+    names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_dir()}
+    return {name for name in names if not re.search(r"^\.(local|cache)|\.git(/|$)", name)}
+
+
 def test_every_agent_has_a_place_in_these_tests() -> None:
     assert PLACES.keys() == {*NAMES}
     wanted = "claude-code claude-desktop cursor windsurf codex gemini-cli opencode vscode copilot-cli zed goose cline roo"
@@ -45,7 +52,7 @@ def test_connect_twice_and_disconnect_gives_every_file_back(
 ) -> None:
     if furnished:
         furnish(home, agent)
-    before = files(home)
+    before, folders = files(home), folders_in(home)
     run("connect", agent, "--allow-tools")
     connected = files(home)
     assert connected != before
@@ -56,7 +63,7 @@ def test_connect_twice_and_disconnect_gives_every_file_back(
     listed = {one["agent"]: one for one in ok("agents", "--json").json["agents"]}
     assert listed[agent]["connected"]
     run("disconnect", agent)
-    assert files(home) == before
+    assert (files(home), folders_in(home)) == (before, folders)
     assert not list(home.rglob("*.engram-tmp"))
 
 

@@ -7,23 +7,13 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from apikit import QUEUE, SetClock, plain
+from apikit import QUEUE, SetClock
 from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
 from engram.domain.agents.framing import Framed, Section, as_text, pack
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import tokens
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 @settings(max_examples=25)

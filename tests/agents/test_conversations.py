@@ -5,21 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import SECRET, SetClock, lore_files, plain
+from apikit import SECRET, SetClock, lore_files
 from team_kit import as_agent, changed
 
 from engram.domain.errors import SecretFoundError
 from engram.domain.graph.team import goes_on
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_a_pause_or_a_mark_begins_a_new_conversation(root: Path, clock: SetClock) -> None:

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from engram.domain.admission.credit import CONFIRMED, Counted, Earned
 from engram.domain.admission.tiers import Tier, tier_of
-from engram.domain.agents.framing import EXCERPT, QUOTE, also_text, as_text, frame, origin_of, quote, whole
+from engram.domain.agents.framing import (
+    EXCERPT,
+    QUOTE,
+    also_text,
+    as_text,
+    frame,
+    name_of,
+    origin_of,
+    quote,
+    whole,
+)
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
@@ -60,6 +70,24 @@ def test_what_does_not_fit_is_named_and_not_cut() -> None:
     fitted = frame(found, 250, NOW)
     assert [one.content for one in fitted.items] == [texts[0], texts[2]]
     assert fitted.also == (("L2", "Second."),)
+
+
+def test_as_many_of_the_others_are_named_as_there_is_room_for_beside_shorter_passages() -> None:
+    counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
+    said = "Paragraph {} says how the queue of note {} is drained."
+    texts = [
+        f"Note {n} about the queue.\n\n" + "\n\n".join(said.format(place, n) for place in range(length))
+        for n, length in ((1, 18), (2, 60), (3, 60), (4, 60), (5, 60))
+    ]
+    found = [(f"L{n}", lore(text)._replace(id=f"{n:026}"), tier, counts) for n, text in enumerate(texts, 1)]
+    fitted = frame(found, 430, NOW, "how is the queue drained?")
+    assert [one.ref for one in fitted.items] == ["L1", "L2"]
+    assert [ref for ref, _ in fitted.also] == ["L3", "L4"]
+
+
+def test_a_title_is_named_without_the_addresses_of_its_links() -> None:
+    title = "Ada [pointed out](https://x.example/a-page-with-a-very-long-address/and-more/of-it) that [q] (sic) waits"
+    assert name_of(title, is_checked=True) == "Ada pointed out that [q] (sic) waits"
 
 
 def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, plain
 from scopes_kit import record
 from team_kit import EVIL, as_agent
 
 from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import UsageError
 
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
+if TYPE_CHECKING:
+    from apikit import SetClock
 
 
 def test_a_handoff_is_told_once_to_whom_it_is_for(root: Path, clock: SetClock) -> None:

@@ -5,22 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import SECRET, SetClock, lore_files, plain
+from apikit import SECRET, SetClock, lore_files
 from team_kit import as_agent
 
 from engram.domain.errors import UsageError, ValidationError
 from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_an_observation_outlives_the_process_and_becomes_pending_lore(root: Path, clock: SetClock) -> None:

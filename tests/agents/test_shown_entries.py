@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
-from apikit import SetClock, opened, plain
+from apikit import SetClock, opened
 from mcp_kit import QUEUE, inside, ok
 
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.usecases.agents.auto_recall import NO_ROOM, by_files, by_text, frame_unseen
 from engram.usecases.agents.brief import brief
 
+if TYPE_CHECKING:
+    import pytest
+
 ASKED = "must queue consumers be idempotent, and why do brokers deliver twice?"
 POOL = "PgBouncer in transaction mode loses prepared statements of asyncpg, so statement_cache_size has to be zero."
 VACUUM = "Autovacuum of the ledger table has to run with a scale factor of one percent, or bloat doubles in a week."
 FILLER = "The palette of the settings page was chosen for contrast. Buttons are at least forty pixels high. "
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def titled(number: int, length: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, cli, ok, opened, plain
+from apikit import QUEUE, cli, ok, opened
 from mcp_kit import inside, text
 from mcp_kit import ok as answered
 
@@ -30,11 +30,6 @@ AGAIN = TAGGED.replace("# Find the lore that carry a tag", "# Find all lore that
     "title FROM", "nothing FROM"
 )
 RECIPE = "# Restart the message broker\n\n1. Drain it.\n2. Restart it.\n"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 @pytest.fixture

@@ -14,17 +14,6 @@ from team_kit import EVIL, as_agent, changed
 from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import NotAllowedError, NotFoundError
 
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 # --- conversations
 
 
@@ -146,8 +135,8 @@ def test_people_use_the_commands(tmp_path: Path) -> None:
         in ok("team", "context", "queue", "--agent", "bob", cwd=root, ENGRAM_AGENT="bob").out
     )
     assert "There are no handoffs." in ok("team", "handoffs", cwd=root).out
-    assert "Began" in ok("team", "summary", "Looked", "around.", cwd=root).out
-    assert "Went on" in ok("team", "summary", "-", cwd=root, stdin=b"Looked around again.").out
+    assert "New summary" in ok("team", "summary", "Looked", "around.", cwd=root).out
+    assert "Updated summary" in ok("team", "summary", "-", cwd=root, stdin=b"Looked around again.").out
     assert "1 observation waits" in ok("team", "observe", "The broker seems slow on Mondays.", cwd=root).out
     assert "Looked around again." in ok("search", "--agent", "human", cwd=root).out
     assert "1 pending entries made from observations" in ok("maintain", cwd=root).out

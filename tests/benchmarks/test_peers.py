@@ -87,6 +87,29 @@ def test_the_table_shows_how_many_times_the_first_column(tmp_path: Path) -> None
     ]
 
 
+def test_a_failure_that_recurs_in_a_column_is_only_named(tmp_path: Path) -> None:
+    peers, row = module("peers"), module("peer_workload").Row
+    broken = row("fails: no model")
+    lines = peers.table(
+        ["Engram", "other"], [{"cold": row("1"), "warm": row("2")}, {"cold": broken, "warm": broken}]
+    )
+    assert [line.rpartition(" | ")[2] for line in lines[2:]] == ["fails: no model |", "fails: the same |"]
+
+
+def test_an_answer_of_engrams_is_known_by_text_passage_or_title(tmp_path: Path) -> None:
+    engram = rival("EngramPeer", tmp_path)
+    first = (
+        "Deploys [wait](https://x.example) for the queue, which is drained by hand because workers forget."
+    )
+    text = f"{first}\n\n## Later\n\nDrain it twice."
+    engram._know(text, "n000001")
+    engram._know("Backups run at night.", "n000002")
+    passage = "# Deploys\n…\nfor the queue, which is drained by hand because workers"
+    assert [engram._key(shown) for shown in (text, passage, "Deploys [wait] (https://x.example) for the …", "Other")] == [
+        "n000001", "n000001", "n000001", "",
+    ]  # fmt: skip
+
+
 def test_an_mcp_server_is_spoken_to_and_its_end_is_told(tmp_path: Path) -> None:
     process = module("peer_process")
     script = tmp_path / "server.py"

@@ -9,19 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, TIDES, lore_files, ok, plain, process, variables
+from apikit import QUEUE, cli, lore_files, ok, process, variables
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
-
 
 # Says when it begins to wait for standard input, so that the interrupt comes neither too early nor too late.
 WAITING = """
@@ -125,6 +116,23 @@ def test_forgetting_what_nothing_brings_back_asks_first(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     code, shown = terminal(root, "forget", lore_id, "--yes")
     assert (code, "[y/N]" in shown) == (0, False)
+
+
+def test_a_script_deletes_without_a_question_and_undo_says_that_nothing_is_kept(root: Path) -> None:
+    lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
+    ok("forget", lore_id, cwd=root)
+    assert lore_files(root) == []
+    assert "git init" in cli("undo", cwd=root).err
+
+
+def test_a_decision_that_deletes_what_nothing_brings_back_asks_first(root: Path) -> None:
+    (root / "lore/thanks.md").write_text("Thank you very much!\n", "utf-8")
+    item = ok("review", "--kind", "junk", "--json", cwd=root).json["items"][0]["id"]
+    code, shown = terminal(root, "review", "reject", item, typed=b"n\n")
+    assert (code, "lore/thanks.md? Engram does not commit there" in shown) == (0, True)
+    assert (root / "lore/thanks.md").exists()
+    terminal(root, "review", "reject", item, typed=b"y\n")
+    assert not (root / "lore/thanks.md").exists()
 
 
 def test_a_terminal_gets_colours_and_its_width(root: Path) -> None:

@@ -5,19 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, ok, plain
+from apikit import QUEUE, cli, ok
 
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
 NAMES = [command.name for command in COMMANDS]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,6 +91,20 @@ def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) ->
     done = cli("record", "--foo", "-c", "fact", cwd=root)
     assert done.code == 2
     assert "goes behind --" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("edit L1 --tag x", "--add-tag or --remove-tag?"),
+        ("record x --tags a", "--tag?"),
+        ("list --limt=3", "--limit?"),
+        ("import --dryrun", "--dry-run?"),
+    ],
+)
+def test_an_unknown_option_names_the_nearest(line: str, meant: str) -> None:
+    done = cli(*line.split())
+    assert (done.code, f"Did you mean {meant}" in done.err) == (2, True)
 
 
 MEANT = "quer>query recrod>record lst>list zzzz>--help save>record get>query rm>forget push>sync version>--version"

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from apikit import TIDES, ok, plain
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
+from apikit import ok
 
 
 def test_control_characters_of_lore_never_reach_the_screen(root: Path) -> None:

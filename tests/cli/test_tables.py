@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from apikit import TIDES, ok, plain
+from apikit import TIDES, ok
 
 from engram.cli.output import cells, pad, shorten
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    return tmp_path
 
 
 def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> None:

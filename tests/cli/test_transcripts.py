@@ -21,6 +21,7 @@ from apikit import (
     ok,
     plain,
 )
+from sync_kit import settled
 
 from engram.cli.output import Output, age, bar, shorten
 from engram.domain.text.counted_nouns import counted
@@ -71,9 +72,9 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         index      ready, hybrid
         git        main COMMIT
         sync       no remote yet: engram remote add origin URL
-        judgements 1 line
+        judgements 1 in the ledger
         embedding  bundled, 256 dimensions
-        session    s1, 1 entry surfaced
+        session    s1, 1 entry shown
     """)
     assert shown(root, "doctor") == "All is well."
 
@@ -153,7 +154,7 @@ def test_feedback_in_words(root: Path) -> None:
         L1   ID1  {QUEUE}
         L2   ID2  {COLOUR}
         L3   ID3  {TIDES}
-        session s1 · 3 entries surfaced
+        session s1 · 3 entries shown
     """)
 
 
@@ -175,7 +176,7 @@ def test_feedback_in_words(root: Path) -> None:
         (
             ["config", "recall.limt"],
             2,
-            "engram: there is no setting 'recall.limt'.\n  Did you mean recall.limit?\n",
+            "engram: There is no setting 'recall.limt'.\n  Did you mean recall.limit?\n",
         ),
         (["--store", "nowhere", "list"], 3, "engram: There is no store at nowhere or above it.\n"),
     ],
@@ -295,12 +296,32 @@ def test_importing_and_exporting(root: Path) -> None:
     assert "--redact" in done[1]
     assert done[2] == "Imported 1 entry, 1 problem"
     assert shown(root, "import", str(notes), "--redact") == (
-        "Imported 1 entry, 1 skipped that are here already, 1 secret masked"
+        "Imported 1 entry, 1 here already, 1 secret masked"
     )
     out = ok("export", "-o", "../out.json", cwd=root)
     assert (out.out, out.err) == ("", f"Exported 2 entries to {root.parent / 'out.json'}\n")
     assert shown(root, "reindex") == "Up to date: 0 new, 0 changed, 0 gone, 0 problems"
     assert shown(root, "reindex", "--rebuild") == "Rebuilt (asked for): 2 new, 0 changed, 0 gone, 0 problems"
+
+
+def test_what_a_sync_leaves_behind_has_what_to_do_on_a_line_of_its_own(tmp_path: Path) -> None:
+    clone = settled(tmp_path)[0].root("a")
+    (clone / "lore/what?.md").write_text("A name that Windows has no file for.\n", "utf-8")
+    said = cli("sync", cwd=clone).err.splitlines()
+    assert said[0].startswith("engram: lore/what?.md stayed behind:")
+    assert said[1].startswith("  Mend or rename it")
+
+
+def test_where_no_store_is_each_answer_names_the_own_one(tmp_path: Path) -> None:
+    away, here = "In your own store, as there is none here; `engram init` makes one.", tmp_path / "project"
+    here.mkdir()
+    git(here, "init", "-q")
+    for command in (("query", "tides"), ("list",), ("status",), ("record", TIDES, "-c", "fact")):
+        assert away in ok(*command, cwd=here).out.splitlines(), command
+    assert away not in ok("list", "--json", cwd=here).out
+    assert away not in ok("status", "--scope", "user", cwd=here).out
+    ok("init", cwd=here)
+    assert away not in ok("status", cwd=here).out
 
 
 def test_editing_and_forgetting(root: Path) -> None:
@@ -321,7 +342,7 @@ def test_editing_and_forgetting(root: Path) -> None:
     )
     assert not ok("edit", lore_id, "--unpin", "--json", cwd=root).json["lore"]["pinned"]
     nothing = cli("edit", lore_id, cwd=root)
-    assert (nothing.code, "Nothing to change was given" in nothing.err) == (2, True)
+    assert (nothing.code, "No change was given" in nothing.err) == (2, True)
     assert shown(root, "forget", lore_id) == "Forgot ID1  From a pipe"
     assert cli("forget", lore_id, cwd=root).code == 3
 
@@ -373,8 +394,8 @@ def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -
     """)
     (item,) = ok("review", "--json", cwd=bob).json["items"]
     assert shown(bob, "review", "mine", item["id"]) == text("""
-        COMMIT mine: your version stands. The staging port is 9090.
-        Now stands:
+        COMMIT mine “The staging port is 9090.”: your version stands.
+        The text is now:
         The staging port is 7070.
 
         It is in the compose file.
@@ -400,7 +421,7 @@ def test_a_dispute_is_settled_in_words_of_ones_own(tmp_path: Path) -> None:
     git(root, "merge", "-q", "--no-edit", "other")
     (item,) = ok("review", "--kind", "conflict", "--json", cwd=root).json["items"]
     done = shown(root, "review", "accept", item["id"], "--content", "The port is 6060.")
-    assert done.splitlines()[1:] == ["Now stands:", "The port is 6060."]
+    assert done.splitlines()[1:] == ["The text is now:", "The port is 6060."]
     after = ok("show", entry["id"], "--json", cwd=root).json["lore"]
     assert (after["content"], after["conflicts"], after["disputed"]) == ("The port is 6060.", [], "")
     assert len(after["settled"][0]["chose"]) == 12

@@ -28,11 +28,6 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
     return opened(plain(tmp_path / "store"), clock=clock)
 

@@ -15,9 +15,7 @@ from engram.usecases.review.decisions import decide
 from engram.usecases.review.review import review
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller
-from tests.consolidation.test_consolidate import JITTER, SAME_JITTER, SLOW, SLOWER, clock, contents
-
-__all__ = ["clock"]  # a fixture
+from tests.consolidation.test_consolidate import JITTER, SAME_JITTER, SLOW, SLOWER, contents
 
 
 def filled(root: Path, clock: SetClock) -> Engram:

@@ -24,11 +24,6 @@ def steps(plan: Plan) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
     return opened(plain(tmp_path / "store"), clock=clock)
 

@@ -98,7 +98,7 @@ def test_the_command_lists_usefulness_and_describes_one_entry(tmp_path: Path) ->
     assert ok("worth", cwd=root).out.splitlines() == [
         "importance  shown  helpful   tokens  top 3  alone  lore",
         f"      0.23      1        0       22      1      1  {QUEUE}"[:92] + f"… {lore_id}",
-        "1 of 1 · 1 past query asked again",
+        "1 of 1 · 1 past query run again",
     ]
     assert f" ◆0.05 {lore_id}\n" in ok("list", cwd=root).out
     (listed,) = ok("list", "--json", cwd=root).json["lore"]

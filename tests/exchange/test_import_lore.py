@@ -373,6 +373,12 @@ def test_the_command_reports_problems_and_exits_1_only_when_nothing_came_of_it(
     assert "bad.md" in some.out
     assert ", 1 long note split, 1 problem\n" in some.out
     assert some.out.splitlines()[-1] == "  1 .txt file (notes): stays where it is"
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"x": 1}\nno row\n{"x": 2}\n')
+    told = cli("import", str(rows), cwd=root).out.splitlines()
+    assert [line[:14] for line in told[:-1]] == [
+        "  rows.jsonl:1", "  rows.jsonl:3", "    Give it a ", "  rows.jsonl:2", "    Correct it"
+    ]  # fmt: skip
     none = cli("import", str(notes / "bad.md"), "--json", cwd=root)
     assert none.code == 1
     assert none.json["imported"] == 0

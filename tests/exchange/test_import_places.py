@@ -45,7 +45,7 @@ def test_a_file_is_told_by_name_and_place(tmp_path: Path, path: str, kind: str) 
 
 
 def test_a_kind_that_does_not_fit_is_one_error(store: Engram, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a kind"):
+    with pytest.raises(UsageError, match="not a format"):
         imported(store, MEMORIES / "CLAUDE.md", kind="wisdom")
     with pytest.raises(UsageError, match="is a folder"):
         imported(store, MEMORIES, kind="mem0")

@@ -85,7 +85,7 @@ def test_a_format_that_would_write_too_much_is_refused_at_once(engram: Engram, c
     columns = ", ".join([f"length({call})"] * 4)
     began = time.process_time()
     told = refused(engram, f"SELECT {columns}", HALF)
-    assert "was to write more than 50,000" in told or "whole number" in told or "does not know" in told, told
+    assert "would write more than 50,000" in told or "whole number" in told or "does not know" in told, told
     refused(engram, f"SELECT {columns} FROM json_each('[1, 2]')", HALF)
     assert time.process_time() - began < 1
 
@@ -101,7 +101,7 @@ def test_a_format_that_would_write_too_much_is_refused_at_once(engram: Engram, c
 )
 def test_a_format_from_a_parameter_or_a_row_is_refused_too(engram: Engram, sql: str) -> None:
     began = time.process_time()
-    with pytest.raises(UsageError, match="was to write more than 50,000"):
+    with pytest.raises(UsageError, match="would write more than 50,000"):
         execute(engram.store, sql, {"format": "%.*c", "size": HUGE}, HALF)
     assert time.process_time() - began < 1
 

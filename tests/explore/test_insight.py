@@ -1,4 +1,4 @@
-"""Insight: what the catalog and the live record add up to, and the charts of it."""
+"""Insight: what the catalog and the activity log add up to, and the charts of it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened
 
 from engram.domain.explore.insight import Insight, Week
 from engram.domain.explore.insight_charts import charts
 
 if TYPE_CHECKING:
     from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def seen(store: Engram) -> Insight:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, TIDES, opened, plain
+from apikit import QUEUE, TIDES, opened
 
 from engram.domain.explore.insight import Latency
 from engram.domain.explore.insight_charts import charts
 from tests.explore.test_insight import seen
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_no_line_of_a_chart_is_wider_than_a_small_terminal(root: Path) -> None:

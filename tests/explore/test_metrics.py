@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from apikit import QUEUE, opened, plain
+from apikit import QUEUE, opened
 
 from engram.domain.explore.metrics import COUNTER, HISTOGRAM, Metric, prometheus
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_metrics_count_what_was_done(root: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import gitkit
 import pytest
 from gitkit import (
-    CODE_AND_LORE,
     LORE,
     WORK,
     apply,
@@ -19,7 +18,6 @@ from gitkit import (
     change,
     git,
     person_commits,
-    repository_of,
     state_folder,
     status,
 )
@@ -30,11 +28,6 @@ from engram.adapters.git.write.commits import Commit, commit_all
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    return repository_of(tmp_path / "repo", CODE_AND_LORE)
 
 
 def commit(repo: Repository, what: Commit) -> str:

@@ -10,7 +10,8 @@ from apikit import git
 from gitkit import opened
 from hypothesis import given
 from hypothesis import strategies as st
-from sync_kit import Clones, commit
+from storekit import commit
+from sync_kit import Clones
 
 from engram.adapters.git.read import differences
 from engram.adapters.git.read.objects import Entry

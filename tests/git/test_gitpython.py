@@ -74,6 +74,13 @@ def test_variables_of_another_git_do_not_redirect_a_command(
     remotes.push(repo, MAIN, here)
 
 
+def test_the_git_folder_of_a_submodule_is_opened_from_any_folder(repo: Repository, tmp_path: Path) -> None:
+    outer = make_repository(tmp_path / "outer")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", repo.worktree, "inner")
+    with open_repository(f"{outer.common_dir}/modules/inner") as opened:
+        assert opened.git.rev_parse("HEAD") == head(repo)
+
+
 def test_hooks_of_a_repository_are_not_run_by_a_push(repo: Repository, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     executable(Path(repo.git_dir) / "hooks/pre-push", f"#!/bin/sh\ntouch {mark}\nexit 1\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from gitkit import CODE_AND_LORE, WORK, apply, repository_of, state_folder, status
+from gitkit import WORK, apply, state_folder, status
 
 from engram.adapters.git.run import locks
 from engram.adapters.git.run.layout import Repository, read_head
@@ -17,11 +17,6 @@ from engram.adapters.git.write.commits import commit_all
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    return repository_of(tmp_path / "repo", CODE_AND_LORE)
 
 
 def age(file: str, seconds: float) -> str:

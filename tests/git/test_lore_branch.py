@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import Clones, commit
+from storekit import commit
+from sync_kit import Clones
 
 from engram.adapters.git.run.layout import Repository
 from engram.adapters.git.write import lore_branch

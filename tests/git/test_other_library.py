@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from apikit import START
 from git import Repo
-from sync_kit import Clones, commit, files
+from storekit import commit
+from sync_kit import Clones, files
 
 
 @pytest.fixture

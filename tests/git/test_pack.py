@@ -10,18 +10,9 @@ from pathlib import Path
 import pytest
 from apikit import git
 
-from engram.adapters.git.run.layout import Repository, find_repository
+from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write.pack import BLOB, FEW, NewObjects
 from engram.domain.errors import GitError
-
-
-@pytest.fixture(scope="module", params=["sha1", "sha256"])
-def repo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    root = tmp_path_factory.mktemp("repo")
-    git(root, "init", "-q", f"--object-format={request.param}")
-    found = find_repository(str(root))
-    assert found is not None
-    return found
 
 
 def test_a_pack_may_be_read_by_whoever_may_look_into_its_folder_and_is_written_once(tmp_path: Path) -> None:

@@ -177,6 +177,11 @@ def test_a_damaged_index_is_told(repo: Repository) -> None:
     assert failures.kind(caught.value.stderr) == failures.DAMAGED
 
 
+def test_a_disk_that_fills_while_git_writes_its_index_is_told() -> None:
+    said = "error: sha1 file '.git/index.lock' write error. Out of diskspace"
+    assert failures.failure("/folder", ("status",), 128, said).message.startswith("The disk is full")
+
+
 def test_a_password_in_an_address_never_reaches_an_error(repo: Repository, tmp_path: Path) -> None:
     with pytest.raises(GitError) as caught:
         run(repo, "fetch", "https://user:hunter2@127.0.0.1:1/x.git", deadline=20)

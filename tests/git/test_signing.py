@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git, ok
-from sync_kit import Clones, commit
+from storekit import commit
+from sync_kit import Clones
 
 from engram.usecases.recording.edit import Edit
 

@@ -5,21 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, SECRET, SetClock, cli, dedicated, git, ok, plain
+from apikit import QUEUE, SECRET, SetClock, cli, dedicated, git, ok
 from team_kit import as_agent
 
 from engram.domain.entry import times
 from engram.domain.errors import SecretFoundError, UsageError
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pytest
-from apikit import cli, ok, opened, plain
+from apikit import cli, ok, opened
 from graph_kit import write_entity
 
 from engram.usecases.upkeep.doctor import doctor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, cli, git, ok, opened, plain
+from apikit import QUEUE, cli, git, ok, opened
 from graph_kit import write_entity
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
@@ -20,20 +20,7 @@ from engram.usecases.store.store import Clock
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 # --- reading

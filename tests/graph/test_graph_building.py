@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened
@@ -12,22 +11,11 @@ from graph_kit import entity, fill
 from engram.domain.graph.graph import Edge, Graph, Node, ways
 from engram.usecases.graph.graph_building import refresh_importance
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from engram.app import Engram
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that the tests below only read."""
     return fill(tmp_path_factory.mktemp("graph") / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_superseding_or_contradicting_adds_no_importance() -> None:

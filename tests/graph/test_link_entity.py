@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, dedicated, git, opened, plain
+from apikit import QUEUE, SECRET, dedicated, git, opened
 from graph_kit import write_entity
 
 from engram.domain.errors import (
@@ -23,20 +23,7 @@ from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_an_entity_is_made_changed_related_and_removed(root: Path, engram: Engram) -> None:

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened, plain
+from apikit import opened
 
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.mentions import Names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
 
 
@@ -44,17 +42,6 @@ KNOWN = Names([
 )
 def test_known_names_are_found_as_whole_words(text: str, slugs: tuple[str, ...]) -> None:
     assert KNOWN.found_in(text) == slugs
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_known_names_in_a_new_entry_are_added_and_nothing_else(root: Path, engram: Engram) -> None:

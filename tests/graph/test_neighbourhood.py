@@ -18,8 +18,6 @@ from engram.domain.graph.graph_walk import TOGETHER
 from engram.usecases.graph.graph_building import graph_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
 
 
@@ -27,12 +25,6 @@ if TYPE_CHECKING:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that the tests below only read."""
     return fill(tmp_path_factory.mktemp("graph") / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def reached(engram: Engram, name: str, depth: int = 1, **options: object) -> dict[str, str]:

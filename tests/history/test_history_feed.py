@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, opened, repository
-from sync_kit import Clones, commit
+from apikit import QUEUE, SetClock, git, lore_files, ok, opened, repository
+from storekit import commit
+from sync_kit import Clones
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable
@@ -22,17 +23,6 @@ from tests.history.test_history_table import Rows, kept, path_of, person_commits
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.store.store import Store
-
-
-@pytest.fixture
-def engram(tmp_path: Path) -> Engram:
-    """A dedicated store with two entries, one of them judged."""
-    made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
-    name = made.record(QUEUE, category="fact").lore.id
-    made.record(TIDES, category="fact")
-    made.feedback(helpful=name)
-    commit(made)
-    return made
 
 
 def anew(store: Store) -> Rows:

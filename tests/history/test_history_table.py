@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, opened
-from sync_kit import commit
+from apikit import COLOUR, SetClock, git, lore_files, ok, opened
+from storekit import commit
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 Rows = list[tuple[Any, ...]]
-
-
-@pytest.fixture
-def engram(tmp_path: Path) -> Engram:
-    """A dedicated store with two entries, one of them judged."""
-    made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
-    name = made.record(QUEUE, category="fact").lore.id
-    made.record(TIDES, category="fact")
-    made.feedback(helpful=name)
-    commit(made)
-    return made
 
 
 def rows(table: HistoryTable) -> Rows:
@@ -123,7 +112,7 @@ def test_the_history_of_all_is_by_commit_and_can_be_narrowed(engram: Engram) -> 
     assert [row["agent"] for row in ok("log", "--since", since, "--json", cwd=root).json["history"]] == [
         "bob"
     ]
-    assert ok("log", "--since", "2999-01-01", cwd=root).out == "Git has no such commits yet.\n"
+    assert ok("log", "--since", "2999-01-01", cwd=root).out == "No commit or judgement fits.\n"
 
 
 def test_an_operation_on_many_entries_is_one_line(engram: Engram, tmp_path: Path) -> None:

@@ -74,12 +74,17 @@ def waiting(root: Path) -> list[Any]:
         return captured.list_captured(engram.store)
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = dedicated(tmp_path / "store")
+def with_two_facts(root: Path) -> Path:
+    """A dedicated store with two entries that no captured note is about."""
+    dedicated(root)
     for text in ("The licence server allows 20 seats.", "Tide tables are printed in local time."):
         ok("record", text, "-c", "fact", cwd=root)
     return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return with_two_facts(tmp_path / "store")
 
 
 # --- failures and their fixes

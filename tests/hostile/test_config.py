@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held, root, template
+from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
-
-__all__ = ["root", "template"]
 
 COMMANDS = (
     ("list",),
@@ -30,13 +28,6 @@ GOOD = '[store]\nfolder = "lore"\n'
 def config(root: Path) -> Path:
     """The store's configuration file; mended when the test is over, so that the store can be looked at."""
     return root / ".engram.toml"
-
-
-@pytest.fixture
-def user_file(home: Path) -> Path:
-    path = home / ".config" / "engram" / "config.toml"
-    path.parent.mkdir(parents=True)
-    return path
 
 
 def refused(root: Path, raw: bytes) -> str:

@@ -12,9 +12,7 @@ import pytest
 from apikit import Result, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import RECALLED, cli, held, root, template
-
-__all__ = ["root", "template"]
+from hostile_kit import RECALLED, cli, held
 
 
 def limited(root: Path, most: int, *arguments: str) -> Result:

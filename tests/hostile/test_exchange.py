@@ -10,14 +10,12 @@ import pytest
 from apikit import Result, opened
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, cli, held, put, root, template
+from hostile_kit import CORPUS, ESCAPES, cli, held, put
 
 from engram.domain.errors import EngramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = ["root", "template"]
 
 ROWS = sorted([*CORPUS.glob("*.json"), *CORPUS.glob("*.jsonl")])
 GOOD = '{"content": "A good row beside the bad ones."}\n'

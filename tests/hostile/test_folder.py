@@ -14,14 +14,12 @@ import pytest
 from apikit import opened, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, cli, held, problems, put, root, template
+from hostile_kit import CORPUS, ESCAPES, cli, held, problems, put
 
 from engram.domain.errors import EngramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-__all__ = ["root", "template"]
 
 ID = "01JD6TQ8XW9YV3N5K7P2M4R6ST"
 COMMANDS = (

@@ -9,11 +9,9 @@ import pytest
 from apikit import opened
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held, root, template
+from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held
 
 from engram.domain.errors import EngramError
-
-__all__ = ["root", "template"]
 
 STRATEGIES = ("hybrid", "words", "scan")
 QUERIES = [line for line in (CORPUS / "queries.txt").read_text("utf-8").split("\n") if line.strip()]

@@ -13,11 +13,9 @@ import pytest
 from apikit import opened, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok, root, template
+from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok
 
 from engram.domain.errors import EngramError, ValidationError
-
-__all__ = ["root", "template"]
 
 SURROGATE = "half \ud800 a character"
 

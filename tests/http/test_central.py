@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SetClock, opened, plain
+from apikit import SetClock, opened
 from http_kit import asked, lore, serving
 
 from engram.domain.entry import ulid
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BROKER = "Message brokers confirm a publish only when the channel is in confirm mode."
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_a_plan_is_shown_then_carried_out_once(root: Path) -> None:

@@ -11,19 +11,13 @@ from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, TIDES, dedicated, opened, plain
+from apikit import QUEUE, TIDES, dedicated, opened
 from effort import examples
 from http_kit import KEY, asked, get, lore, on_the_loopback, serving
 
 from engram.http.routes import ROOT
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_a_digest_guards_what_was_read(root: Path) -> None:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from apikit import COLOUR, QUEUE, TIDES, plain
+from apikit import COLOUR, QUEUE, TIDES
 from http_kit import lore, posted, serving
 
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_what_is_answered_fits_the_document(root: Path) -> None:

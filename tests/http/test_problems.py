@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 # --- the store cannot be used
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened
 from http_kit import TOKEN, get, lore, posted, served, serving
 
 from engram.http.routes import ROOT
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     import httpx2
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **query: Any) -> dict[str, Any]:

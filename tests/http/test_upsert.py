@@ -11,17 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain
+from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened
 from http_kit import TOKEN, asked, lore, on_the_loopback, serving
 
 from engram.http.routes import ROOT
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 # --- put

@@ -55,13 +55,6 @@ def lore(tmp_path: Path) -> Path:
     return tmp_path / "store" / "lore"
 
 
-@pytest.fixture
-def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a large store, where a few removed texts are no reason to begin a new index."""
-    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)
-    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)
-
-
 def generation_of(engram: Engram) -> Generation:
     found = engram.store.index.look()
     assert found is not None

@@ -11,7 +11,7 @@ from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened
 from engram.adapters.files import scan
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.writer import GenerationWriter
-from engram.usecases.index import catch_up, freshness
+from engram.usecases.index import freshness
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store import accepted_settings
 
@@ -83,13 +83,6 @@ def test_a_file_written_in_place_in_a_large_store_is_found_by_whoever_asks_for_a
         path.write_text("# Cache the parser\n")
         monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 1)
         assert refresh(engram.store, thorough=False).changed == 1, "in a small one it is always due"
-
-
-@pytest.fixture
-def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a large store, where a few removed texts are no reason to begin a new index."""
-    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)
-    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)
 
 
 @pytest.mark.usefixtures("never_compacted")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SetClock, dedicated, opened
-from sync_kit import commit
+from storekit import commit
 
 from engram.usecases.index.refresh import refresh
 

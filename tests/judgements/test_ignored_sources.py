@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import git, ok
-from sync_kit import Clones
+from apikit import ok
+from sync_kit import Clones, of_ada_and_bob
 
 from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.agents.brief import brief
@@ -16,10 +16,7 @@ from tests.store.test_trusted_judges import MINE, THEIRS, counts, earned, lore_o
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    made = Clones(tmp_path)
-    for name, person in (("a", "Ada"), ("b", "Bob")):
-        git(made.root(name), "config", "user.name", person)
-    return made
+    return of_ada_and_bob(tmp_path)
 
 
 def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(

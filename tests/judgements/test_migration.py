@@ -9,7 +9,8 @@ import prepared
 import pytest
 from apikit import git
 from effort import examples, sampled
-from sync_kit import Clones, Left, commit
+from storekit import commit
+from sync_kit import Clones, Left
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import ulid

@@ -1,48 +1,18 @@
-"""What the tests of hostile input share: a store with one known lore, and what must hold whatever else is thrown at it."""
+"""What the tests of hostile input share: texts, files, and what must hold whatever is thrown at a store."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pytest
-from apikit import QUEUE, Result, cli, ok, opened, process
-from storekit import SECONDS, SteadyClock
+from apikit import Result, cli, ok, process
 
 from engram.domain.text.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CORPUS = Path(__file__).parents[1] / "data/corpus" / "hostile"
 ESCAPES = "\x1b[31mred\x1b[0m \x07 \x9b31m \u202ertl \U000e0041tag"
 BAD_BYTES = os.fsdecode(b"bad \xff\xfe bytes")
 RECALLED = "make every handler idempotent"
-
-
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store outside git with one entry, recorded an hour ago and indexed."""
-    root = tmp_path_factory.mktemp("template") / "store"
-    clock = SteadyClock()
-    clock.ahead = -3600 * SECONDS
-    with opened(root, clock=clock) as engram:
-        engram.record(QUEUE, category="PATTERN_OUTCOME")
-        engram.refresh()
-    return root
-
-
-@pytest.fixture
-def root(template: Path, tmp_path: Path) -> Iterator[Path]:
-    """A copy of that store. When the test is over, its lore must be there unchanged, and recalled."""
-    copy = tmp_path / "store"
-    shutil.copytree(template, copy)
-    before = known_lore(copy)
-    yield copy
-    assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
-    assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out
 
 
 def known_lore(root: Path) -> dict[str, bytes]:
@@ -94,6 +64,4 @@ __all__ = [
     "problems",
     "process",
     "put",
-    "root",
-    "template",
 ]

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apikit import git
-from sync_kit import Clones, ManyClock, commit, executable, files
+from storekit import commit
+from sync_kit import Clones, ManyClock, executable, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

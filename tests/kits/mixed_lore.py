@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from apikit import QUEUE, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from engram.app import Engram
+
 MIXED = (
     ("ARCHITECTURAL_DECISION", "We keep money as integers of the smallest unit; floats lost cents in March."),
     ("ARCHITECTURAL_DECISION", "The public site is rendered on the server so that it works without scripts."),
@@ -64,3 +75,19 @@ MIXED = (
     ("PLAN", "Next: replace the home-grown scheduler with the system's timers."),
     ("CONTEXT_NOTE", "Working on the settings page; dark mode is half done."),
 )
+
+
+@contextmanager
+def mixed_store(root: Path) -> Iterator[Engram]:
+    """Make a store of these and one entry on queue consumers, reopened after writing."""
+    with opened(root) as store:
+        for number, (category, text) in enumerate(MIXED):
+            store.record(text, category=category, tags=[f"group-{number % 3}"])
+        store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
+    with opened(root, session="s2") as store:
+        yield store
+
+
+def found(store: Engram, text: str, **options: object) -> list[str]:
+    """Return the texts that a query finds, best first."""
+    return [hit.lore.content for hit in store.query(text, **options).lore]  # type: ignore[arg-type]

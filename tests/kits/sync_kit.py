@@ -14,7 +14,6 @@ from engram.app import Engram
 from engram.domain.entry import ulid
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import remote
-from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller
 from engram.usecases.sync.sync import Options, Synced, sync
 
@@ -199,6 +198,14 @@ def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
     return Clones.again(folder, left), lore_id
 
 
+def of_ada_and_bob(folder: Path) -> Clones:
+    """Clones a and b of two people with these names."""
+    made = Clones(folder)
+    for name, person in (("a", "Ada"), ("b", "Bob")):
+        git(made.root(name), "config", "user.name", person)
+    return made
+
+
 def _settle(folder: Path, text: str) -> tuple[Left, str]:
     made = Clones(folder)
     lore_id = made.record("a", text).id
@@ -225,11 +232,6 @@ def connected(root: Path, hub: Path | str, clock: Clock) -> Engram:
     made = opened(root, clock)
     remote.add(made.store, "origin", str(hub))
     return made
-
-
-def commit(engram: Engram) -> None:
-    """Bring everything that waits into git."""
-    commit_pending(engram.store, wait=30)
 
 
 def files(root: Path) -> dict[str, bytes]:

@@ -61,6 +61,20 @@ def open_copy(template: Path, folder: Path) -> engram.Engram:
     return engram.open(folder / "s", session="t")
 
 
+def open_without_editor(template: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> engram.Engram:
+    """The same for somebody who has set no editor, with settings below `folder`."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    (folder / "config" / "engram").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    return open_copy(template, folder)
+
+
+def of(kind: str) -> pytest.MarkDecorator:
+    """The mark of a test whose `store` is made like the template of that name."""
+    return pytest.mark.parametrize("store", [kind], indirect=True)
+
+
 def lore(store: engram.Engram, title: str) -> Lore:
     """The entry with that title."""
     return shown(store, title).lore

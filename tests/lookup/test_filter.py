@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, opened
-from mixed_lore import MIXED
-
-from tests.recall.test_query import found
+from mixed_lore import MIXED, found, mixed_store
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -18,13 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """Make a store of sixty unrelated entries and one on queue consumers, reopened after writing."""
-    root = tmp_path_factory.mktemp("mixed")
-    with opened(root) as store:
-        for number, (category, text) in enumerate(MIXED):
-            store.record(text, category=category, tags=[f"group-{number % 3}"])
-        store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
-    with opened(root, session="s2") as store:
+    with mixed_store(tmp_path_factory.mktemp("mixed")) as store:
         yield store
 
 

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from apikit import QUEUE, plain
 from mcp_kit import inside, ok
 from mcp_types import PromptReference, ResourceTemplateReference
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_arguments_are_completed(tmp_path: Path) -> None:

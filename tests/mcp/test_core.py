@@ -14,11 +14,6 @@ from engram.mcp.tools.core import tools
 from engram.usecases.store.store import Clock
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, era: str) -> None:
     async with inside(root, era) as client:
@@ -112,7 +107,7 @@ async def test_near_twins_are_told_as_advice(root: Path) -> None:
         near = QUEUE.replace("deliver", "redeliver")
         again = await client.call_tool("recall_record", {"content": near, "category": "fact"})
     assert [twin["id"] for twin in again.structured_content["similar"]] == [first["id"]]
-    assert f"Very like {first['id']}" in text(again)
+    assert f"Very similar to {first['id']}" in text(again)
     assert len(lore_files(root)) == 2
 
 
@@ -137,7 +132,7 @@ async def test_a_secret_is_refused_with_what_to_do_and_masked_where_asked(root: 
         ("recall_query", {"query": "x", "limit": 3}, "no argument 'limit'. Arguments: query (required), k, "),
         ("recall_query", {}, "query: Field required"),
         ("recall_query", {"query": "  "}, "The query is empty."),
-        ("recall_feedback", {"helpful": ["L7"]}, "This session was not shown any lore yet."),
+        ("recall_feedback", {"helpful": ["L7"]}, "This session has not been shown any entry yet"),
         ("recall_feedback", {}, "No feedback was given."),
         ("recall_get", {"refs": ["01JZZZZZZZZZZZZZZZZZZZZZZZ"]}, "There is no entry 01JZZZZZZZZZZZZZZZZZZZZZZZ"),
         ("recall_get", {"refs": []}, "refs: Tuple should have at least 1 item"),

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_store_is_the_one_where_the_client_works(root: Path, tmp_path: Path, era: str) -> None:
     (root / "src").mkdir()

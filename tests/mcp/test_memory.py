@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from engram.mcp.memory import Memory
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 async def test_a_store_made_while_the_server_runs_is_used_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-from apikit import opened, plain
+from apikit import opened
 from mcp_kit import inside, ok
 
 from engram.domain.recall import budget
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_an_answer_keeps_to_the_budget(root: Path) -> None:

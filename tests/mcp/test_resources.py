@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, plain
+from apikit import QUEUE
 from mcp import MCPError
 from mcp_kit import inside, ok
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 async def test_resources_are_listed_and_a_missing_one_is_an_error(root: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from apikit import QUEUE, cli, plain
+from apikit import QUEUE, cli
 from mcp_kit import CACHE, CORE, inside, ok, refused
 
 from engram.domain.errors import UsageError
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 
 MOST_TOKENS, MOST_WITHOUT_OUTPUTS = 1800, 1050
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 # --- what it costs an agent
@@ -103,7 +98,7 @@ async def test_each_server_without_a_named_session_is_one_of_its_own(root: Path)
     async with inside(root) as one, inside(root) as other:
         await ok(one, "recall_record", content=QUEUE, category="fact")
         await ok(one, "recall_query", query="queue consumers")
-        assert "was not shown any lore yet" in await refused(other, "recall_feedback", helpful=["L1"])
+        assert "not been shown any entry yet" in await refused(other, "recall_feedback", helpful=["L1"])
 
 
 # --- long work

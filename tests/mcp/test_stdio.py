@@ -34,11 +34,6 @@ REQUEST = (
 )
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
 @sampled("era", ERAS)
 async def test_the_official_client_drives_everything(root: Path, tmp_path: Path, era: str) -> None:
     options = {

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import Clones, commit, connected, files, settled
+from storekit import commit
+from sync_kit import Clones, connected, files, settled
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, sync

@@ -12,7 +12,8 @@ import prepared
 import pytest
 from apikit import git
 from effort import sampled
-from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
+from storekit import commit
+from sync_kit import SOON, TEXT, Clones, Left, copied, files, opened
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.local_changes import commit_local_changes

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from apikit import QUEUE, cli, dedicated, git, ok
+from apikit import cli, dedicated, git, ok
 
 from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write.merge_driver import configured_command
 from engram.usecases.merge.install_driver import driver_command, install_merge_driver
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Two clones of one store with one entry, in folders whose names hold a blank; both know the driver."""
-    first, second = tmp_path / "a clone", tmp_path / "b clone"
-    dedicated(first)
-    ok("record", QUEUE + "\n\nMeasure it.\n\nThen decide.", "-c", "fact", cwd=first)
-    git(tmp_path, "clone", "-q", str(first), str(second))
-    ok("init", cwd=second)
-    return first, second
 
 
 def test_init_tells_git_and_commits_the_attributes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, SetClock, cli, dedicated, git, lore_files, ok, opened
+from apikit import SetClock, cli, git, lore_files, ok, opened
 
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.run.layout import find_repository
@@ -19,17 +19,6 @@ from engram.domain.entry.categories import Categories
 from engram.domain.merge.merge import reference_time
 from engram.usecases.merge.last_edits import edits_of_merge
 from engram.usecases.merge.merge_driver import merge_driver
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Two clones of one store with one entry, in folders whose names hold a blank; both know the driver."""
-    first, second = tmp_path / "a clone", tmp_path / "b clone"
-    dedicated(first)
-    ok("record", QUEUE + "\n\nMeasure it.\n\nThen decide.", "-c", "fact", cwd=first)
-    git(tmp_path, "clone", "-q", str(first), str(second))
-    ok("init", cwd=second)
-    return first, second
 
 
 def edit(root: Path, old: str, new: str, message: str = "by hand") -> None:

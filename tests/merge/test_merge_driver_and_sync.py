@@ -11,7 +11,8 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from merge_kit import triples
-from sync_kit import commit, files, opened
+from storekit import commit
+from sync_kit import files, opened
 
 from engram.usecases.store.store import Clock
 from engram.usecases.sync.incoming import merge_incoming

@@ -73,7 +73,7 @@ def test_an_in_tree_lore_has_the_history_that_its_people_commit(tmp_path: Path) 
     ok("init", "--placement", "in-tree", cwd=tmp_path)
     record(tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
-    assert "no history of it yet" in ok("log", "L1", cwd=tmp_path).out
+    assert "no history yet" in ok("log", "L1", cwd=tmp_path).out
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "lore and code")
     assert ok("log", "L1", "--json", cwd=tmp_path).json["history"][0]["subject"] == "lore and code"

@@ -133,7 +133,7 @@ def test_who_records_is_the_calling_agent_else_a_human(tmp_path: Path) -> None:
 def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
     plain(tmp_path)
     ok("record", TIDES, "-c", "fact", cwd=tmp_path)
-    assert ok("session", cwd=tmp_path).out == "session s1 · 0 entries surfaced\n"
+    assert ok("session", cwd=tmp_path).out == "session s1 · 0 entries shown\n"
     ok("query", "tide tables", cwd=tmp_path)
     shown = ok("session", "--json", cwd=tmp_path).json
     assert set(shown) >= {"session", "agent", "session_refs", "lore"}

@@ -36,7 +36,7 @@ def test_clone_names_the_folder_and_has_a_source_of_its_own(clones: Clones, tmp_
     source = cli("status", "--json", cwd=root).json["store"]
     assert source["placement"] == "dedicated"
     assert source["source"] != clones["a"].store.source_id
-    assert cli("sync", cwd=root).out == "origin/main: Nothing new\n"
+    assert cli("sync", cwd=root).out == "origin/main: nothing new\n"
 
 
 def test_a_code_repository_is_no_store_to_clone(tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def test_a_team_is_added_listed_and_removed_and_the_file_keeps_what_else_it_says
     assert ok("scope", "add", "team-ml", hub, "--json", cwd=project).json["scope"]["existed"]
     ok("scope", "remove", "team-ml", "--delete", "--yes", cwd=project)
     assert not root.exists()
-    assert cli("scope", "remove", "team-ml", "--yes", cwd=project).code == 3
+    for answer in ("--yes", "--no-input"):
+        assert cli("scope", "remove", "team-ml", answer, cwd=project).code == 3, "said before it asks"
 
 
 def test_a_token_in_the_address_is_not_kept_in_the_settings(project: Path, home: Path) -> None:

@@ -93,3 +93,37 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
         named = {line.split()[2] for line in typed if re.match(r"engram connect [a-z-]+ .*--yes", line)}
         known = [one for one in json.loads(agents.stdout)["agents"] if "connected" in one]
         assert named == {one["agent"] for one in known if one["connected"]}
+
+
+@pytest.mark.slow
+def test_what_the_page_says_to_type_takes_everything_away(tmp_path: Path) -> None:
+    home, repository = tmp_path / "home", tmp_path / "repository"
+    home.mkdir()
+    environment = {**os.environ, "HOME": str(home)}
+
+    def typed(line: str) -> None:
+        line = re.sub(r"^engram ", f"{sys.executable} -P -m engram ", line)
+        subprocess.run(("bash", "-c", line), cwd=repository, env=environment, capture_output=True, check=True)
+
+    subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "remote.git")), check=True)
+    subprocess.run(("git", "clone", "-q", str(tmp_path / "remote.git"), str(repository)), check=True)
+    for line in (
+        "git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m first",
+        "engram init",
+        "engram record 'Otters hold hands asleep.' -c fact",
+        "engram query otters",
+        "engram feedback --helpful L1",
+        "engram connect claude-code --yes",
+        "engram sync",
+    ):
+        typed(line)
+    page = (DOCS / "getting-started.md").read_text("utf-8")
+    block = page.split("## Taking it away")[1].split("```sh\n")[1].split("```")[0]
+    lines = [line.partition(" #")[0].strip() for line in block.splitlines()]
+    assert lines[-1].startswith("uv tool uninstall")
+    for line in lines[:-1]:
+        typed(line if "disconnect" not in line else f"{line} --yes")
+    inside = [path for path in (repository / ".git").rglob("*") if path.is_file()]
+    assert not [path for path in inside if "engram" in str(path.relative_to(repository))]
+    assert "engram" not in (repository / ".git/config").read_text("utf-8")
+    assert not [path for path in home.rglob("*") if path.is_file()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import SetClock, cli, dedicated, git, opened, plain
 from apikit import ok as succeed
-from sync_kit import commit
+from storekit import commit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def test_within_an_earlier_part_of_history_the_first_change_is_found(
 def test_an_answer_that_stayed_is_said_to_have_stayed(made: tuple[Path, dict[str, str]]) -> None:
     root, marks = made
     done = succeed("bisect", QUESTION, "-k", "1", "--from", marks["changed"], cwd=root)
-    assert done.out == "The answer is the same at both ends.\n"
+    assert done.out == "The answer is the same at both ends, --from and --to.\n"
     assert cli("bisect", QUESTION, "--from", "HEAD", cwd=root).code == 3
     assert cli("bisect", QUESTION, "--from", "nowhere", cwd=root).code == 3
 

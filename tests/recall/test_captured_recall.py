@@ -5,22 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import SetClock, dedicated, ok, opened
+from apikit import SetClock, ok, opened
 from mcp_kit import inside
 from mcp_kit import ok as called
 
 from engram.usecases.agents.captured_notes import with_captured
 from engram.usecases.recall.captured_recall import MOST, matching
 from engram.usecases.store import captured
-from tests.hooks.test_captured import PROMPT, WHY, ends, session
+from tests.hooks.test_captured import PROMPT, WHY, ends, session, with_two_facts
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    root = dedicated(tmp_path / "store")
-    for text in ("The licence server allows 20 seats.", "Tide tables are printed in local time."):
-        ok("record", text, "-c", "fact", cwd=root)
-    return root
+    return with_two_facts(tmp_path / "store")
 
 
 async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: Path) -> None:

@@ -6,23 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, plain
 from team_kit import as_agent
 
 from engram.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from apikit import SetClock
+
     from engram.domain.entry.lore import Lore
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_search_agrees_with_a_look_at_every_lore(root: Path, clock: SetClock) -> None:

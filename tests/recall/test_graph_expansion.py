@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from apikit import START, SetClock, ok, opened
@@ -12,22 +11,11 @@ from graph_kit import entity, fill
 from mcp_kit import inside
 from mcp_kit import ok as answered
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from engram.app import Engram
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that the tests below only read."""
     return fill(tmp_path_factory.mktemp("graph") / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_a_query_can_go_one_step_on_and_says_over_whom(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, lore_files, opened
-from mixed_lore import MIXED
+from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, imported, lore_files, opened
+from mixed_lore import MIXED, found, mixed_store
 
 from engram.domain.errors import UsageError, ValidationError
 from engram.usecases.recording.record import Draft, record
@@ -18,21 +18,16 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 CONSUMERS = "implementing message consumers"
-
-
-def found(store: Engram, text: str, **options: object) -> list[str]:
-    return [hit.lore.content for hit in store.query(text, **options).lore]  # type: ignore[arg-type]
+FIRING = (
+    "Warm the salt kiln overnight before firing, as damp bricks crack. ",
+    "Throw salt into the salt kiln at cone nine, a handful at each port. ",
+    "Draw a ring from the kiln while firing and look at its glaze. ",
+)
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """Make a store of sixty unrelated entries and one on queue consumers, reopened after writing."""
-    root = tmp_path_factory.mktemp("mixed")
-    with opened(root) as store:
-        for number, (category, text) in enumerate(MIXED):
-            store.record(text, category=category, tags=[f"group-{number % 3}"])
-        store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
-    with opened(root, session="s2") as store:
+    with mixed_store(tmp_path_factory.mktemp("mixed")) as store:
         yield store
 
 
@@ -82,6 +77,19 @@ def test_strength_tells_a_good_answer_from_a_poor_one(mixed: Engram) -> None:
     assert mixed.query("queue consumer patterns idempotent handler brokers").strength == "strong"
     poor = mixed.query("beauty of brokers in the moonlight above Lisbon harbour walls")
     assert poor.strength != "strong"
+
+
+def test_the_parts_of_a_long_note_do_not_make_one_another_doubtful(tmp_path: Path) -> None:
+    note = tmp_path / "kiln.md"
+    parts = [f"## Firing {number}\n\n{text * 30}" for number, text in enumerate(FIRING)]
+    note.write_text("# Firing the salt kiln\n\n" + "\n\n".join(parts) + "\n", "utf-8")
+    with opened(tmp_path / "store") as engram:
+        for lesson in (QUEUE, TIDES, "Salt glaze corrodes the shelves.", "The pottery opens at nine."):
+            engram.record(lesson, category="FACT")
+        assert imported(engram, note).imported > 2
+        answer = engram.query("firing the salt kiln")
+        assert answer.lore[0].lore.title.startswith("Firing the salt kiln")
+        assert answer.strength == "strong"
 
 
 def test_k_limits_and_at_most_k_are_given(mixed: Engram) -> None:

@@ -366,6 +366,16 @@ def test_a_lead_is_over_the_two_hits_behind_the_farther_counting_twice_since_two
     assert totals(0.8, 0.6, 0.45, 0.3) == leads
 
 
+def test_parts_of_one_document_are_no_rivals() -> None:
+    scores = [score(0.5, 0.5, PLAIN, NOW)._replace(total=value) for value in (0.8, 0.79, 0.45, 0.3)]
+    note, none = frozenset({(NOW, 1)}), frozenset[tuple[float, int]]()
+    apart = with_leads(scores, [note, none, none, none])
+    together = with_leads(scores, [note, note, none, none])
+    assert apart[0].lead == pytest.approx(1 - (0.79 + 2 * 0.45) / 2.4)
+    assert together[0].lead == pytest.approx(1 - (0.45 + 2 * 0.3) / 2.4)
+    assert together[1:] == apart[1:]
+
+
 def test_without_rivals_a_hit_leads_over_what_an_entry_has_by_chance() -> None:
     assert totals(0.5) == [0.8]
     assert totals(0.5, 0.2, 0.05) == [1 - (0.2 + 0.2) / 1.5, 0.5, 0.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, TIDES, cli, lore_files, opened, plain
+from apikit import QUEUE, SECRET, TIDES, cli, lore_files, opened
 from http_kit import asked, serving
 from mcp_kit import inside, ok
 
@@ -22,11 +22,6 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 SETTINGS = '[store]\nfolder = "lore"\n\n[review]\n'
 HELD = SETTINGS + 'agents = "pending"\n'
 JUNK = "thanks!"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def known(root: Path, settings: str) -> None:

@@ -191,7 +191,7 @@ def test_the_command_names_a_twin_whole_with_the_choices(tmp_path: Path) -> None
     first = json.loads(ok("record", QUEUE, "-c", "fact", "--json", cwd=root).out)["lore"]["id"]
     near = QUEUE.replace("every handler", "each handler")
     said = ok("record", near, "-c", "fact", cwd=root).out
-    assert f"Very like {first}" in said
+    assert f"Very similar to {first}" in said
     assert QUEUE in " ".join(said.split())
     assert "--same-as" in said
     assert "--supersedes" in said

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, lore_files, opened, plain
+from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, lore_files, opened
 
 from engram.adapters.state import key_table
 from engram.domain.errors import ConflictError, StoreError, ValidationError
@@ -16,11 +16,6 @@ from engram.usecases.recording import idempotent_writes
 from engram.usecases.recording import record as recording
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_of_many_calls_with_one_key_at_once_one_records(tmp_path: Path) -> None:

@@ -54,5 +54,5 @@ def test_a_value_of_another_kind_is_refused_with_its_field(field: str, value: ob
 def test_a_field_that_there_is_not_and_a_patch_of_nothing_are_refused() -> None:
     with pytest.raises(ValidationError, match="no field 'id' to change"):
         edit_of({"id": "01A"})
-    with pytest.raises(UsageError, match="Nothing to change"):
+    with pytest.raises(UsageError, match="No change was given"):
         edit_of({})

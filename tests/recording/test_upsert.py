@@ -7,16 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, opened, plain
+from apikit import QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, opened
 
 from engram.domain.errors import StaleError, ValidationError
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def test_a_put_lore_is_the_same_as_a_recorded_one(root: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, opened, plain
+from apikit import QUEUE, TIDES, SetClock, imported
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT
@@ -15,19 +17,7 @@ from engram.usecases.review.review import review
 from tests.review.review_kit import only, queue
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
 
 
 def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(
@@ -51,6 +41,29 @@ def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_n
     assert len(found) == len(expected) + 1
     assert sum("expired" in why for why in found.values()) == 1
     assert not {names["pinned"], names["helpful"]} & found.keys()
+
+
+def test_what_another_tool_had_kept_for_long_is_not_stale_as_soon_as_it_is_imported(
+    store: Engram, clock: SetClock, tmp_path: Path
+) -> None:
+    rows = tmp_path / "mem0.jsonl"
+    rows.write_text(
+        '{"id": "1", "memory": "Prefers dark mode.", "created_at": "2019-07-01T10:00:00Z"}\n', "utf-8"
+    )
+    assert imported(store, rows).imported == 1
+    assert queue(store) == []
+    assert not store.consolidate().steps
+    clock.advance(days=181)
+    assert "since" in only(store, "stale").why
+
+
+def test_a_note_that_was_there_before_the_store_is_not_stale_for_its_age(store: Engram) -> None:
+    note = Path(store.path, "lore/queue.md")
+    note.parent.mkdir()
+    note.write_text(f"# Queue\n\n{QUEUE}\n", "utf-8")
+    os.utime(note, (0, 0))
+    assert [one.lore.title for one in store.list().lore] == ["Queue"]
+    assert queue(store) == []
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engram) -> None:

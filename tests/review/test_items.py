@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from apikit import QUEUE, TIDES, SetClock, opened, plain
+from apikit import QUEUE, TIDES, SetClock
 
 from engram.domain.review.priority import LEAST_WORTH, worth
 from engram.domain.review.review import KINDS, LOOK, STALE
@@ -14,19 +13,7 @@ from engram.usecases.review.review import count_waiting_items, review
 from engram.usecases.review.waiting import noted_counts
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
 
 
 def aged(store: Engram, clock: SetClock) -> None:

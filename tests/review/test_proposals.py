@@ -10,16 +10,12 @@ from apikit import git
 from effort import sampled
 
 from engram.domain.errors import UsageError
-from tests.sync.test_propose import World, propose_twenty
+from tests.sync.test_propose import World, propose_twenty, protected_world
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path, "abc")
-    world.record("a", "The first entry of all, which everybody has.")
-    world.settle()
-    world.protect()
-    return world
+    return protected_world(tmp_path)
 
 
 def authors(folder: Path) -> dict[str, str]:

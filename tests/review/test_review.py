@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
 from sync_kit import Clones
 
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.app import Engram
-
-
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
 
 
 def test_a_store_in_which_all_is_well_has_nothing_to_review(store: Engram) -> None:

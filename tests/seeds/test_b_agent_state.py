@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from apikit import cli, deviates, everything_on_disk, git, opened, plain, process
+from apikit import cli, deviates, everything_on_disk, git, opened, process
 from apikit import ok as succeed
 from http_kit import served
 from mcp_kit import apart, inside, ok, refused, text
@@ -63,11 +63,6 @@ SECRETS = {
     "a service account": json.dumps({"type": "service_account", "private_key": _key_file("")}),
     "a line of .env": f"STRIPE_SECRET={_LONG}",
 }
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 # The five example sentences

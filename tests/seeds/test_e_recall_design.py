@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SetClock, dedicated, deviates, opened, plain
+from apikit import SetClock, dedicated, deviates, opened
 from http_kit import Served, get, post, served, serving
 from mcp_kit import inside, ok, refused, text
 from sync_kit import bare, connected
@@ -51,11 +51,6 @@ def new_id() -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(dedicated(tmp_path_factory.mktemp("central") / "store")) as one:
         yield one
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def printed(said: str, **more: Any) -> dict[str, Any]:

@@ -118,6 +118,19 @@ def test_what_has_nothing_in_common_is_unrelated() -> None:
     assert assess(one, other, 0.1, words()).kind == UNRELATED
 
 
+def test_long_notes_are_proposed_as_versions_of_one_text_and_not_for_their_topic() -> None:
+    made = [
+        f"{first}{middle}{last}"
+        for first in "bdfgkl"
+        for middle in "aeiou"
+        for last in ("rnt", "lk", "sp", "mb")
+    ]
+    notes = [" ".join(made[start:end]) for start, end in ((0, 70), (32, 102), (0, 60), (10, 70))]
+    note, on_topic, older, newer = (side(text, "FACT", words()) for text in notes)
+    assert assess(note, on_topic, 0.8, words()).kind == UNRELATED
+    assert assess(older, newer, 0.8, words()).kind != UNRELATED
+
+
 def test_common_tags_and_files_are_only_evidence_in_favour() -> None:
     plain = side("The build of the docs fails.", "FACT", words())
     tagged = side("The build of the docs fails.", "FACT", words(), "sphinx docs/conf.py")

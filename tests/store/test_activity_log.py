@@ -1,4 +1,4 @@
-"""The live record: what each front end did, by which process, within its limits."""
+"""The activity log: what each front end did, by which process, within its limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened
 from hookkit import answer
 from mcp_kit import inside, ok
 
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 CLAUDE = "claude-code"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
 
 
 def last(store: Engram) -> LiveEntry:

@@ -11,13 +11,6 @@ from apikit import QUEUE, cli, ok, opened, plain
 from engram.domain.settings import BUILT_IN_SCOPES, KEYS
 
 
-@pytest.fixture
-def user_file(home: Path) -> Path:
-    path = home / ".config" / "engram" / "config.toml"
-    path.parent.mkdir(parents=True)
-    return path
-
-
 def test_every_setting_is_shown_with_its_meaning(tmp_path: Path) -> None:
     plain(tmp_path)
     shown = ok("config", cwd=tmp_path)
@@ -90,6 +83,14 @@ def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
     assert (done.code, set(done.json)) == (2, {"error"})
     assert (tmp_path / ".engram.toml").read_bytes() == before
     assert ok("list", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("given", [("--unset",), ("recall.limit", "8", "--unset")], ids=["no key", "a value"])
+def test_unset_takes_one_key_and_no_value(tmp_path: Path, given: tuple[str, ...]) -> None:
+    plain(tmp_path, "[recall]\nlimit = 3\n")
+    done = cli("config", *given, cwd=tmp_path)
+    assert (done.code, "engram config KEY --unset" in done.err) == (2, True)
+    assert (tmp_path / ".engram.toml").read_text() == "[recall]\nlimit = 3\n"
 
 
 @pytest.mark.parametrize("key", [key.name for key in KEYS if key.user_only])

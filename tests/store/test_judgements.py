@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, variables
 from effort import examples, sampled
-from sync_kit import Clones, commit
+from storekit import commit
+from sync_kit import Clones
 
 from engram.domain.entry.confidence import Vote
 from engram.domain.errors import RemoteError

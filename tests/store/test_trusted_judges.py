@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git, ok
-from sync_kit import Clones
+from sync_kit import Clones, of_ada_and_bob
 from team_kit import changed
 
 from engram.domain.entry import ulid
@@ -32,10 +32,7 @@ MINE = "Retries of the billing service need jitter."
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    made = Clones(tmp_path)
-    for name, person in (("a", "Ada"), ("b", "Bob")):
-        git(made.root(name), "config", "user.name", person)
-    return made
+    return of_ada_and_bob(tmp_path)
 
 
 def lore_of(clones: Clones, name: str, lore_id: str) -> Lore:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, git
-from sync_kit import Clones, commit, files
+from storekit import commit
+from sync_kit import Clones, files
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change

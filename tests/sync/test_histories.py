@@ -19,8 +19,8 @@ from effort import examples, sampled
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from storekit import run
-from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock, commit
+from storekit import commit, run
+from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit

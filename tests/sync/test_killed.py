@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from effort import is_thorough, sampled
-from storekit import assert_settled, run
-from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
+from storekit import assert_settled, commit, run
+from sync_kit import KILLED_SYNC, SOON, Clones, copied, files, opened
 
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Clock

@@ -43,13 +43,18 @@ class World(Clones):
         return {hit.lore.id for hit in self[name].list(limit=1000).lore}
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path, "abc")
+def protected_world(folder: Path) -> World:
+    """Three clones with one entry, whose remote takes lore from Ada alone."""
+    world = World(folder, "abc")
     world.record("a", "The first entry of all, which everybody has.")
     world.settle()
     world.protect()
     return world
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return protected_world(tmp_path)
 
 
 def record_twenty(world: World) -> list[str]:

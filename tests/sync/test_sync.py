@@ -9,7 +9,7 @@ import pytest
 from apikit import git
 from sync_kit import SOON, TEXT, Clones, connected, executable, files, push_from_outside, settled
 
-from engram.domain.errors import SyncBlockedError
+from engram.domain.errors import RemoteError, SyncBlockedError
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, sync
 
@@ -72,6 +72,18 @@ def test_both_versions_of_one_sentence_are_kept(tmp_path: Path) -> None:
     found = clones["a"].get(lore).lore
     texts = {found.content, found.conflicts[0].value}
     assert texts == {"Retries need full jitter.", "Retries need jitter of 20 %."}
+
+
+def test_a_push_alone_after_others_have_pushed_says_to_sync(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
+    for name in "ab":
+        clones[name].edit(lore, Edit(add_tags=(name,)))
+    clones.sync("b")
+    with pytest.raises(RemoteError, match="origin has commits that are not here yet") as failed:
+        clones["a"].sync(pull=False)
+    assert failed.value.hint.startswith("`engram sync` merges them")
+    clones.settle()
+    clones.assert_equal()
 
 
 def test_an_edit_outlives_a_deletion_and_a_vote_does_not(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from apart_clones import copy
 from apikit import git
-from sync_kit import Clones, commit, files, settled
+from storekit import commit
+from sync_kit import Clones, files, settled
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, preview

@@ -129,7 +129,7 @@ def test_what_was_recorded_offline_goes_out_at_the_next_session(
         assert found["failures"] > 0
         assert found["error"]["code"] == "remote"
         assert a.waits
-        assert "failed: There is no repository" in a.engram("doctor").out
+        assert "failed: No repository was found" in a.engram("doctor").out
         with Raw(cwd=a.root, **a.environment) as server:
             (said,) = server.call(1, "recall_status")["content"]
             assert server.end() == 0

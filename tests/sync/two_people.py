@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from apikit import git
-from sync_kit import commit
+from storekit import commit
 from sync_kit import settled as clones_with
 
 from engram.usecases.recording.edit import Edit

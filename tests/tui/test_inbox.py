@@ -81,7 +81,7 @@ async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item
             "current version", "other version, by P3ZD0000", "It takes 90 seconds", "why", "y keep this"
         )
         await user.press("j")
-        await user.sees_text("y let it in, as proposed", "a archive", "D forget")
+        await user.sees_text("y accept, as proposed", "a archive", "D forget")
         assert found.is_reading()
         await user.press("escape", "G")
         assert found.item_list.cursor == 8

@@ -60,7 +60,9 @@ async def test_every_finding_is_there_and_moving_keys_scroll(
 async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.Engram) -> None:
     async with using(store) as user:
         await opened(user)
-        await user.sees_text("1 query finds nothing", "bake bread [@click=app.quit]", "100 % of 1 judgement")
+        await user.sees_text(
+            "1 query finds nothing", "bake bread [@click=app.quit]", "1 judgement in 12 weeks: 100 % helpful"
+        )
         assert "\u202e" not in user.screen()
         with engram.open(store.path, session="another") as other:
             other.record("Written meanwhile.", category="FACT")

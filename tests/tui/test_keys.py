@@ -20,7 +20,8 @@ from tui_kit import (
     WIDE,
     lore,
     make_template,
-    open_copy,
+    of,
+    open_without_editor,
     shown,
     using,
 )
@@ -55,15 +56,8 @@ def store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[engram.Engram]:
     """A store of the kind that the test is marked with, where no editor is set."""
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.delenv("EDITOR", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    with open_copy(templates[request.param], tmp_path) as opened:
+    with open_without_editor(templates[request.param], tmp_path, monkeypatch) as opened:
         yield opened
-
-
-def of(kind: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("store", [kind], indirect=True)
 
 
 def write_over(file: Path, old: bytes, new: bytes) -> None:

@@ -76,7 +76,7 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
         await user.sees_text("2 of 3 undecided", "✓ accepted")
         await at(user, found, BAD)
         await user.press("x")
-        await user.sees_text("Whoever proposed it reads this")
+        await user.sees_text("Why reject")
         user.types(f"{REASON}\n")
         await user.sees_text("1 of 3 undecided", "✗ rejected")
         assert found.entry is not None

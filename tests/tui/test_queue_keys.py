@@ -16,7 +16,7 @@ from apikit import git
 from review_store import CACHE, HOURS, MINUTES, OLD
 from sync_kit import bare
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, SIZES, User, lore, make_template, open_copy, titled, using
+from tui_kit import NARROW, SIZES, User, lore, make_template, of, open_without_editor, titled, using
 from tui_tour import Tour
 
 import engram_tui
@@ -63,11 +63,7 @@ def store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[engram.Engram]:
     """A store of the kind that the test is marked with, where no editor is set."""
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.delenv("EDITOR", raising=False)
-    (tmp_path / "config" / "engram").mkdir(parents=True)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    with open_copy(templates[request.param], tmp_path) as opened:
+    with open_without_editor(templates[request.param], tmp_path, monkeypatch) as opened:
         yield opened
 
 
@@ -76,10 +72,6 @@ def clones(tmp_path: Path) -> Iterator[Clones]:
     found = copy(tmp_path / "c")
     yield found
     found.leave()
-
-
-def of(kind: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("store", [kind], indirect=True)
 
 
 def test_every_table_of_actions_has_a_tour() -> None:

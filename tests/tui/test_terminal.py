@@ -30,15 +30,6 @@ sys.exit(code)
 COLOUR = re.compile(r"\x1b\[[0-9;:]*(?<![0-9])(?:3[0-7]|4[0-7]|9[0-7]|10[0-7]|38|48)[;:m]")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A store of two entries."""
-    with engram.open(tmp_path / "s", session="t") as store:
-        store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
-        store.record("Money is stored as integer cents.", category="FACT")
-        return store.path
-
-
 def test_browse_search_read_and_leave(path: str) -> None:
     with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")

@@ -132,15 +132,6 @@ async def test_every_answer_forbids_what_is_from_elsewhere() -> None:
             assert (headers["Cache-Control"], headers["Referrer-Policy"]) == ("no-store", "no-referrer")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A store of two entries."""
-    with engram.open(tmp_path / "s", session="t") as store:
-        store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
-        store.record("Money is stored as integer cents.", category="FACT")
-        return store.path
-
-
 def pinned(path: str) -> int:
     with engram.open(path, session="t") as store:
         return [shown.lore.pinned for shown in store.list().lore].count(True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, opened, plain
+from apikit import SECRET, opened
 from graph_kit import write_entity
 from sync_kit import settled
 
@@ -14,20 +15,7 @@ from engram.domain.errors import SyncBlockedError
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.app import Engram
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
-
-
-@pytest.fixture
-def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
-        yield engram
 
 
 def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
@@ -40,6 +28,23 @@ def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> No
         assert [one.kind for one in doctor(engram.store)] == ["file"]
         assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
         assert engram.entity("zk").aliases == ("keeper", "zk")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
+def test_on_a_full_disk_doctor_does_not_call_the_index_damaged(root: Path, engram: Engram) -> None:
+    import resource
+
+    engram.record("The mill stands still at low tide.", category="FACT")
+    (root / "lore" / "moon.md").write_text("The moon pulls the tides.\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        found = [one for one in doctor(engram.store) if one.kind == "index"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert found
+    assert not any("damaged" in one.message or "--fix" in one.hint for one in found), found
+    assert "index" not in [one.kind for one in doctor(engram.store)]
 
 
 def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Path) -> None:

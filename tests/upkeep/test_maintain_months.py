@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from apikit import QUEUE, SetClock, dedicated, git, opened
-from sync_kit import commit
+from storekit import commit
 
 from engram.domain.entry.lore import ARCHIVED
 from engram.usecases.upkeep.maintain import maintain

@@ -39,21 +39,19 @@ def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
     lore = clones.record("a")
     clones.settle()
     ok("sync", cwd=clones.root("a"))
-    assert lines(clones["a"], "sync") == ["nothing to send or to take in", "last synced with origin just now"]
+    assert lines(clones["a"], "sync") == ["nothing to push or pull", "last synced with origin just now"]
     clones.record("b", "From b.")
     clones.sync("b")
     clones.record("a", "From a.")
     git(clones.root("a"), "fetch", "-q")
     ok("reindex", cwd=clones.root("a"))
-    assert lines(clones["a"], "sync")[0] == "1 commit to send, 1 commit to take in: engram sync"
+    assert lines(clones["a"], "sync")[0] == "1 commit to push, 1 commit to pull: engram sync"
     clones.hub.rename(tmp_path / "elsewhere.git")
     for _ in range(2):
         assert cli("sync", cwd=clones.root("a")).code == 5
     said = lines(clones["a"], "sync")
     told = " ".join(said[2:])
-    assert told.startswith(
-        "failed just now (2 times in a row): There is no repository at the address of origin."
-    )
+    assert told.startswith("failed just now (2 times in a row): No repository was found at origin.")
     assert "`engram remote list`" in told
     git_block = ok("status", "--json", cwd=clones.root("a")).json["git"]
     assert (git_block["ahead"], git_block["behind"], git_block["remotes"]) == (1, 1, ["origin"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from engram.domain.explore.tables import Column, View
 
 CATALOG = "catalog"
-_ID = Column("id", "text", "the lore")
+_ID = Column("id", "text", "the entry")
 _TIMES = ("created_at", "updated_at", "expires_at")
 
 
@@ -29,12 +29,12 @@ _LORE = View(
         Column("confidence", "real", "0 to 1"),
         Column("helpful", "integer", "how often it was found helpful, by all clones"),
         Column("importance", "real", "0 to 1, if set"),
-        Column("pinned", "integer", "1: shown before others"),
+        Column("pinned", "integer", "1: does not decay"),
         Column("agent", "text", "who recorded it"),
         Column("author", "text", "the person who recorded it, as git names them"),
         Column("created_at", "text", "UTC, 2026-03-04T05:06:07Z"),
         Column("updated_at", "text", "UTC"),
-        Column("expires_at", "text", "UTC, where it does"),
+        Column("expires_at", "text", "UTC, if it does"),
         Column("length", "integer", "characters of its content"),
         Column("conflicts", "integer", "how many lost versions it holds"),
         Column("path", "text", "its file in the store"),
@@ -57,7 +57,7 @@ VIEWS = (
     View(
         "relations", "one row for each relation of an entry", CATALOG,
         (_ID, Column("kind", "text", "supersedes, contradicts, refines, caused_by or see_also"),
-         Column("other", "text", "the id of the other lore")),
+         Column("other", "text", "the id of the other entry")),
         "SELECT lore.id, kind, relation.id AS other FROM catalog.row_relations AS relation JOIN {lore} AS lore USING (row)",
     ),
     View(

@@ -102,4 +102,4 @@ class Bounded:
                 next(left, None)
             elif kind != "%":
                 return f"does not know {found.group()}; a percent sign is %%"
-        return f"was to write more than {self._longest:,} characters" if asked > self._longest else ""
+        return f"would write more than {self._longest:,} characters" if asked > self._longest else ""

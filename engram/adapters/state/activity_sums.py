@@ -1,4 +1,4 @@
-"""Sums over the latest entries of the live record: judgements by week, questions without an answer, how long queries took."""
+"""Sums over the latest entries of the activity log: judgements by week, questions without an answer, how long queries took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live record: what queries, tools and hooks did on this machine, in the table `retrievals`.
+"""The activity log: what queries, tools and hooks did on this machine, in the table `retrievals`.
 
 The name is from when it held retrievals only; ranking and review still use those alone. A process that has not
 opened the database appends a line to a file next to it, at a twentieth of the cost; the next user of the table

@@ -122,7 +122,7 @@ class StateDatabase(StateConnection):
 
     @property
     def live(self) -> LiveTable:
-        """The live record of all actions."""
+        """The activity log of all actions."""
         return LiveTable(self)
 
     def retrievals(self, limit: int = 100) -> list[LiveEntry]:

@@ -1,4 +1,4 @@
-"""What was said of lore on this machine, from the live record and from what sessions remember of their feedback."""
+"""What was said of lore on this machine, from the activity log and from what sessions remember of their feedback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.state.database import StateDatabase
 
-_ORDER = (HELPFUL, INCORRECT, NOT_RELEVANT)  # in which an entry of the live record has its ids
+_ORDER = (HELPFUL, INCORRECT, NOT_RELEVANT)  # in which an entry of the activity log has its ids
 
 
 class Judgement(NamedTuple):
@@ -32,7 +32,7 @@ def judgements(state: StateDatabase, own: Collection[str], most: int) -> list[Ju
     """Return all judgements of the latest `most` entries, oldest first; each once, and none that was taken back.
 
     `own` are the ids of this store's lore. Of them a session remembers what it said, until it begins anew; what it said
-    of others is only in the live record.
+    of others is only in the activity log.
     """
     remembered = [Judgement(*row) for row in state.run("SELECT at, session, id, kind FROM feedback")]
     known = {one.said for one in remembered}

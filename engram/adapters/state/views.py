@@ -33,7 +33,7 @@ VIEWS = (
         "one row for each thing done on this machine: queries, tools, hooks",
         STATE,
         (
-            Column("number", "integer", "grows"),
+            Column("number", "integer", "increases with each row"),
             Column("at", "text", "UTC"),
             Column("session", "text", "of which session"),
             Column("agent", "text", "by which agent"),
@@ -44,7 +44,7 @@ VIEWS = (
             Column("strength", "text", "strong, weak or none"),
             Column("took_ms", "real", "milliseconds"),
             Column("tokens", "integer", "about what the answer cost"),
-            Column("ids", "text", "the lore shown, as JSON: json_each(ids)"),
+            Column("ids", "text", "ids of the entries shown, as JSON: json_each(ids)"),
         ),
         f"SELECT number, {_AT.format('at')}, session, agent, via, action, query, strategy, strength, took_ms, tokens, ids"  # noqa: S608
         # What records an entry says its title.
@@ -56,7 +56,7 @@ VIEWS = (
         "one row for each change of an entry's file, from git",
         HISTORY,
         (
-            Column("id", "text", "the lore"),
+            Column("id", "text", "the entry"),
             Column("at", "text", "UTC"),
             Column("revision", "text", "the commit"),
             Column("author", "text", "its author"),
@@ -64,7 +64,7 @@ VIEWS = (
             Column("session", "text", "in which session"),
             Column("op", "text", "which operation of Engram"),
             Column("kind", "text", "added, changed, moved, removed or merged"),
-            Column("fields", "text", "what changed, parted by spaces"),
+            Column("fields", "text", "what changed, separated by spaces"),
             Column("confidence_before", "real", "0 to 1, as the file said"),
             Column("confidence", "real", "0 to 1, as the file says"),
             Column("helpful", "integer", "how often it was found helpful, in files of format 1"),
@@ -80,7 +80,7 @@ VIEWS = (
         "one row for each line of the ledgers: what was said of an entry, also if it was taken back later",
         JUDGED,
         (
-            Column("id", "text", "the lore"),
+            Column("id", "text", "the entry"),
             Column("line", "text", "the line's own id"),
             Column("at", "text", "UTC"),
             Column("kind", "text", "helpful, incorrect, not_relevant, confirmed, same or retracted"),
@@ -88,7 +88,7 @@ VIEWS = (
             Column("text", "text", "a digest of the words that were judged"),
             Column("agent", "text", "by which agent"),
             Column("source", "text", "in which clone"),
-            Column("name", "text", "whose that is, as it says itself"),
+            Column("name", "text", "who judged, as that clone says"),
         ),
         _JUDGEMENTS.replace("MOMENT", _MOMENT).replace("ROWS", _ROWS),
     ),

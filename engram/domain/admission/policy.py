@@ -35,21 +35,21 @@ def why_not(
     return ""
 
 
-def check_members(value: Mapping[str, object], where: str) -> None:
-    """Raise ConfigError unless each member has a list of deeds."""
+def check_members(value: Mapping[str, object], at: str = "") -> None:
+    """Raise ConfigError unless each member has a list of deeds; its message begins with `at`."""
     for name, deeds in value.items():
         if not isinstance(deeds, list) or any(deed not in DEEDS for deed in deeds):
             raise ConfigError(
-                f"{where}: team.members: '{str(name)[:80]}' must list the actions it allows, not {deeds!r}.",
+                f"{at}team.members: '{str(name)[:80]}' must list the actions it allows, not {deeds!r}.",
                 f"Valid actions: {', '.join(DEEDS)}.",
             )
 
 
-def check_policies(value: Mapping[str, object], where: str) -> None:
-    """Raise ConfigError unless each category has a list of names."""
+def check_policies(value: Mapping[str, object], at: str = "") -> None:
+    """Raise ConfigError unless each category has a list of names; its message begins with `at`."""
     for category, names in value.items():
         if not isinstance(names, list) or any(not isinstance(name, str) or not name for name in names):
             raise ConfigError(
-                f"{where}: team.policies: '{str(category)[:80]}' must have a list of names, not {names!r}.",
+                f"{at}team.policies: '{str(category)[:80]}' must have a list of names, not {names!r}.",
                 'For example: ARCHITECTURAL_DECISION = ["ada", "human"]',
             )

@@ -56,7 +56,7 @@ def tier_of(
     that it waits here until a person accepts it; `confirmed` that somebody here confirmed it with this text.
     """
     if held or lore.status == PENDING:
-        return Tier(QUARANTINED, "waits until a person lets it in")
+        return Tier(QUARANTINED, "waits until a person accepts it")
     is_foreign = lore.source_id != own_source if lore.source_id else arrived
     who = writer(lore, is_own=not is_foreign)
     if is_foreign:

@@ -7,6 +7,8 @@ cannot remove; in a hook's (`fence`) it is indented; in structured data it is a 
 
 from __future__ import annotations
 
+import re
+
 from engram.domain.admission.credit import CONFIRMED, UNCONFIRMED_TIER
 from engram.domain.admission.tiers import AGENT, BY_HAND, HUMAN, writer
 from engram.domain.agents.neutralization import neutralize
@@ -53,6 +55,7 @@ _JSON_CONTEXT = len('"context":"",')
 _ESCAPED = '\n\t"\\'  # two characters each in JSON
 _MOST_NAMED = 4
 _LONGEST_NAME = 80  # characters of a title
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^()\s]*\)")
 _LONGEST_LINE = 80  # characters of the line about an entry, which is 20 tokens
 
 
@@ -124,21 +127,31 @@ def frame(
     What does not fit is left out, and named by its title where there is room. `cost` counts the characters of one entry
     as shown (default: in the answer of a tool, as text and as data).
     """
-    cost = cost or _characters
+    cost = _remember_each(cost or _characters)  # what fits is tried several times
     each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
     }
     items = _fit_all(each, room, question, near, cost)
     missing = _without(names, items)
-    if items and missing:  # passages may be shorter, so that the others are named
+    while items and missing:  # passages may be shorter, so that the others are named
         shorter = _fit_all(each, room - _names_length(missing), question, near, cost)
-        items = shorter if len(shorter) >= len(items) else items
-        missing = _without(names, items)
-        room -= sum(map(cost, items))
-        while missing and _names_length(missing) > room:
-            missing.pop()
-    return Fitted(tuple(items), tuple(missing) if items else ())
+        if len(shorter) >= len(items):
+            return Fitted(tuple(shorter), tuple(missing))
+        missing.pop()
+    return Fitted(tuple(items))
+
+
+def _remember_each(cost: Callable[[Framed], int]) -> Callable[[Framed], int]:
+    known: dict[tuple[str, str], int] = {}
+
+    def of(one: Framed) -> int:
+        key = one.id, one.content
+        if key not in known:
+            known[key] = cost(one)
+        return known[key]
+
+    return of
 
 
 def _without_context(items: Sequence[Framed]) -> list[Framed]:
@@ -158,7 +171,8 @@ def _names_length(names: Sequence[tuple[str, str]]) -> int:
 
 
 def name_of(title: str, *, is_checked: bool) -> str:
-    """Return a title as one short neutralized line."""
+    """Return a title as one short neutralized line, links as their words."""
+    title = _LINK.sub(r"\1", title)
     title = title if len(title) <= _LONGEST_NAME else title[:_LONGEST_NAME].rpartition(" ")[0] + "…"
     return neutralize(title, is_checked=is_checked)
 

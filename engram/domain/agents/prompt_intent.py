@@ -11,7 +11,9 @@ import re
 
 from engram.domain.text.stop_words import without_stop_words
 
-QUESTION, TOLD = 1.0, 0.8  # the share of what a strong answer needs that is enough
+QUESTION, TOLD, TOLD_AT_LENGTH = 1.0, 0.8, 0.6  # the share of what a strong answer needs that is enough
+# Words of a prompt: from so many on less of it is in any one entry, to so many; beyond the last, text was pasted.
+_LONGER, _LONG, _PASTED = 20, 30, 60
 _FEWEST = 5  # words besides "the" and "it" of what tells something; fewer are keywords, or a turn that asks for nothing new
 _SHORTEST = 6  # words of a sentence
 _MOST = 5  # sentences
@@ -27,8 +29,13 @@ _REQUEST = re.compile(r"\W*(?:please|(?:can|could|would|will) (?:you|we|I))\b", 
 
 def bar_of(prompt: str) -> float:
     """Return the share of what a strong answer needs that is enough for a prompt."""
-    tells = len(without_stop_words(prompt.lower().split())) >= _FEWEST
-    return TOLD if tells and not any(map(_is_question, _SENTENCES.split(prompt))) else QUESTION
+    words = prompt.lower().split()
+    if len(without_stop_words(words)) < _FEWEST or any(map(_is_question, _SENTENCES.split(prompt))):
+        return QUESTION
+    if len(words) > _PASTED:
+        return TOLD
+    longer = min(1.0, max(0.0, (len(words) - _LONGER) / (_LONG - _LONGER)))
+    return TOLD - (TOLD - TOLD_AT_LENGTH) * longer
 
 
 def sentences_of(prompt: str) -> list[str]:

@@ -86,8 +86,8 @@ def _helpful(found: Insight, width: int) -> Chart:
     if not judged:
         return Chart("Helpful, by week", f"No judgements here in the last {len(found.weeks)} weeks.")
     wrong = sum(week.incorrect for week in found.weeks)
-    share = f"{_percent(helpful, judged)} of {counted(judged, 'judgement')} in {len(found.weeks)} weeks"
-    sentence = f"{share} were helpful, {wrong:,} incorrect."
+    given = f"{counted(judged, 'judgement')} in {len(found.weeks)} weeks"
+    sentence = f"{given}: {_percent(helpful, judged)} helpful, {wrong:,} incorrect."
     names = [
         _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
     ]
@@ -116,7 +116,7 @@ def _latency(found: Insight, width: int) -> Chart:
 def _useful(found: Insight, width: int) -> Chart:
     if not found.useful:
         return Chart("Most useful", "No entry has been judged helpful yet.")
-    sentence = f"The entries judged helpful most often, by all clones together; the first {_times(found.useful[0].helpful)}."
+    sentence = f"The entries judged helpful most often, in all clones together (the first {_times(found.useful[0].helpful)})."
     lines = [cut(f"✓{one.helpful:<4}{_fraction(one)}  {one.title}", width) for one in found.useful]
     return Chart("Most useful", sentence, tuple(lines), tuple(one.id for one in found.useful))
 

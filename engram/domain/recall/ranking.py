@@ -11,6 +11,8 @@ alone.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -256,13 +258,19 @@ def bounds(cosine: float | None) -> Bounds:
     return BY_WORDS if cosine is None else BY_BOTH
 
 
-def with_leads(scores: Sequence[Score]) -> list[Score]:
-    """Return the scores, best first, each with its lead over the two behind it, the farther counting twice."""
+def with_leads(scores: Sequence[Score], kin: Sequence[frozenset[tuple[float, int]]] = ()) -> list[Score]:
+    """Return the scores, best first, each with its lead over its two next rivals, the farther counting twice.
+
+    Parts of one document, which have some of their `kin` in common, are no rivals: together they answer.
+    """
     found = []
     for place, one in enumerate(scores):
         chance = bounds(one.cosine).chance * one.scope
-        behind = [max(chance, rival.total) for rival in scores[place + 1 : place + 3]]
-        near, far = [*behind, chance, chance][:2]
+        own, behind = kin[place] if kin else None, scores[place + 1 : place + 3]
+        if own:
+            after = range(place + 1, len(scores))
+            behind = [*islice((scores[k] for k in after if own.isdisjoint(kin[k])), 2)]
+        near, far = [*(max(chance, rival.total) for rival in behind), chance, chance][:2]
         found.append(
             one._replace(lead=max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0)
         )

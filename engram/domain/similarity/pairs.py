@@ -35,6 +35,9 @@ _SHORT = 0.6  # the length of 19 different meaningful words
 _HALF = 0.45
 # The least that duplicates share, from 11 different words on: a quarter of 19, nearly half of 29.
 _ANY_SHARE, _SHARED_WITH_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
+# Notes of more different words than this, twice those of the longest labelled text, share a third of them with others on
+# their topic. They are proposed only as versions of one text.
+_LONGEST_LABELLED, _OF_ALL = 54, 0.4
 _TINY = 1e-9
 # Features that are expensive to compute: the similarity of words; names, numbers and opposites; single clauses.
 _KIN = ("kin", "kin_most")
@@ -172,7 +175,9 @@ def _assess_features(one: Side, other: Side, cosine: float, words: Words) -> tup
         return Assessment(SAME, 1.0, "they say the same in nearly the same words"), found
     so_near = verdict is not None and one.category == other.category
     strengths = _at_most(found, _KIN + _NAMES + _CLAUSES)
-    possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
+    possible = (
+        [*BARS] if so_near or shares_enough(one, other) else [] if _is_long(one, other) else [CONTRADICTION]
+    )
     if so_near or _is_proposed(strengths, possible):
         found = _by_kin(found, one, other, words)
         strengths = _at_most(found, _NAMES + _CLAUSES)
@@ -310,9 +315,16 @@ def shares_enough(one: Side, other: Side) -> bool:
     """
     stems = one.claim.stems, other.claim.stems
     shared, fewest = stems[0] & stems[1], max(1, min(map(len, stems)))
+    if _is_long(one, other):
+        return len(shared) >= _OF_ALL * len(stems[0] | stems[1])
     weight = sum(map(one.weights.__getitem__, shared)) / max(min(one.weight, other.weight), _TINY)
     least = max(0.0, min(_HALF, _SHARED_WITH_LENGTH * (_length(one, other) - _ANY_SHARE)))
     return weight >= least or len(shared) / fewest >= least + _MORE_BY_NUMBER
+
+
+def _is_long(one: Side, other: Side) -> bool:
+    """Test whether one of two texts is longer than any that the weights were learnt from."""
+    return max(len(one.claim.words), len(other.claim.words)) > _LONGEST_LABELLED
 
 
 def _length(one: Side, other: Side) -> float:

@@ -24,7 +24,7 @@ _SPOKEN = (
     ("; --again counts it once more", ""),
     ("`engram explore --depth 2`", "engram_explore depth=2"),
     ("`engram review` lists", "review_memories lists"),
-    (", or none at a terminal to open your editor", ""),
+    ("; with none, your editor opens at a terminal", ""),
 )
 
 

@@ -9,6 +9,7 @@ from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
 from engram.domain.agents import command_signals, fence
 from engram.domain.agents.framing import frame, name_of
+from engram.domain.agents.prompt_intent import bar_of
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import WHOLE, tokens
@@ -67,7 +68,7 @@ def by_text(
     """Return what answers a text strongly, framed; "" where nothing does.
 
     `bar` is the share of what a strong answer needs that is enough. Where nothing is, the one of its `sentences` that an
-    entry has most words of is asked, for a strong answer. With `naming` only what mentions one of these names. What this
+    entry has most words of is asked, as if it were the prompt. With `naming` only what mentions one of these names. What this
     session was shown before is left out; with `above` it is named where it answers best. With `named` also what is about
     the things that the text names. `spent` are tokens of the budget that are used up already. `moments` can be learned
     of an entry that helps.
@@ -79,7 +80,8 @@ def by_text(
     began = store.clock.nanoseconds()
     answer, hits = _ask(store, text, bar)
     if sentences and not hits and answer.strategy != recall.SCAN:
-        answer, hits = _ask(store, _most_telling(store, sentences))
+        sentence = _most_telling(store, sentences)
+        answer, hits = _ask(store, sentence, bar_of(sentence))
     most = MOST
     if naming:
         hits = [hit for hit in hits if _mentions(hit.lore, naming)]
@@ -291,7 +293,7 @@ def _note(
     found: str,
     scores: Mapping[str, float] = NO_SCORES,
 ) -> None:
-    """A line of the live record; none where nothing was near."""
+    """A line of the activity log; none where nothing was near."""
     if put.shown or withheld:
         activity_log.note(
             store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=put.shown,

@@ -268,12 +268,13 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
         for change in done.wanted:
             keep = change.before is not None and change.path not in done.restored
             backup = _back_up(change, moment, done) if keep else ""
+            made = foreign_files.missing_folder(change.path)
             foreign_files.replace(change.path, change.before, change.after)
             backups[change.path] = backup
             if connected:
-                known[change.path] = _connection(known.get(change.path), change, backup, done)
-            elif change.path in done.restored:
-                foreign_files.tidy_up(change.path, known[change.path].backup)
+                known[change.path] = _connection(known.get(change.path), change, backup, made, done)
+        for path in reversed(done.restored):  # a folder that was made before another may hold it
+            foreign_files.tidy_up(path, known[path].backup, known[path].made)
         for path in [change.path for change in done.changes]:
             _update_agents(known, path, _owner(done.host, done.project), connected=connected)
     finally:
@@ -391,7 +392,7 @@ def _kinds(group: Sequence[Part]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.kind for part in group))
 
 
-def _connection(known: Connection | None, change: Change, backup: str, done: Plan) -> Connection:
+def _connection(known: Connection | None, change: Change, backup: str, made: str, done: Plan) -> Connection:
     """Record a change: the bytes before the first one, as long as nobody else has changed the file since."""
     assert change.after is not None
     after = atomic.digest(change.after)
@@ -399,7 +400,8 @@ def _connection(known: Connection | None, change: Change, backup: str, done: Pla
     if known is not None and known.after == before:
         return known._replace(after=after, server=done.server)
     clean = change.before is None or not _has_ours(change, done)
-    return Connection(before, after, backup, clean, known.agents if known else (), done.server)
+    agents, made = (known.agents, known.made) if known else ((), made)
+    return Connection(before, after, backup, clean, agents, done.server, made)
 
 
 def _has_ours(change: Change, done: Plan) -> bool:

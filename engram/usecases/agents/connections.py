@@ -15,7 +15,8 @@ from engram.domain.typed import NamedTuple
 class Connection(NamedTuple):
     """One changed file. Digests are of its bytes; "" for a file that did not exist. `backup` holds the bytes before.
 
-    `exact` says that these are the bytes without anything of Engram's, `server` which name the MCP server got.
+    `exact` says that these are the bytes without anything of Engram's, `server` which name the MCP server got, `made` the
+    uppermost folder that was made for it ("": none).
     """
 
     before: str
@@ -24,6 +25,7 @@ class Connection(NamedTuple):
     exact: bool
     agents: tuple[str, ...]
     server: str = SERVER_NAME
+    made: str = ""
 
 
 def load() -> dict[str, Connection]:

@@ -116,7 +116,7 @@ def run_query(store: Store, skill: Skill, parameters: Values, *, waiting: bool) 
 
 
 def note_run(store: Store, skill: Skill) -> Skill:
-    """Give the live record a line of how running the query ended, if it could begin; the skill with that counted."""
+    """Give the activity log a line of how running the query ended, if it could begin; the skill with that counted."""
     if skill.took_ms is None:
         return skill
     succeeded = int(skill.result is not None)

@@ -174,7 +174,7 @@ def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
 
 
 def find_stale(survey: Survey) -> dict[str, str]:
-    """Find entries that expired or were neither used nor validated for 180 days, with the reason; not those set aside.
+    """Find entries that expired or were neither used, changed nor validated for 180 days, with the reason; not those set aside.
 
     Entries whose code changed may still be right: those are left to the review queue.
     """

@@ -117,10 +117,10 @@ def sources(
     known = kinds.kind_named(kind)
     if known is None:
         names = ", ".join(one.name for one in kinds.KINDS)
-        what = f"'{kind}' is not a kind of memory." if kind else f"{path} is neither markdown nor JSON."
+        what = f"'{kind}' is not a format." if kind else f"{path} is neither markdown nor JSON."
         raise UsageError(
             what,
-            f"Kinds: {names}." if kind else "Import .md, .json or .jsonl files, or a folder of .md files.",
+            f"Formats: {names}." if kind else "Import .md, .json or .jsonl files, or a folder of .md files.",
         )
     if kind == kinds.MARKDOWN:
         return markdown_sources(path, categories, problems)

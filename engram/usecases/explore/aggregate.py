@@ -78,7 +78,7 @@ def _id(name: str, refs: dict[int, str]) -> str:
     if number is None:
         return name
     if number not in refs:
-        raise NotFoundError(f"There is no {name} in this session.", "`engram session` lists them.")
+        raise NotFoundError(f"There is no {name} in this session.", "`engram session` lists its refs.")
     return refs[number]
 
 

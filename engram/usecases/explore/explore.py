@@ -62,7 +62,8 @@ def explore(
     """
     if depth not in LEVELS:
         raise UsageError(
-            f"The depth {depth} is out of range.", "0: scopes, 1: kinds and tables, 2: fields, 3: samples."
+            f"The depth {depth} is out of range.",
+            "0: scopes, 1: categories and tables, 2: fields, 3: samples.",
         )
     if not 1 <= sample_size <= MOST_SAMPLES:
         raise UsageError(f"The sample size {sample_size} is out of range.", f"Use 1 to {MOST_SAMPLES}.")

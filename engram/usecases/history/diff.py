@@ -53,7 +53,7 @@ class Diff(NamedTuple):
 
 
 def diff(store: Store, names: Sequence[str]) -> Diff:
-    """Compare `[LORE] [REV [REV]]`.
+    """Compare `[REF] [REV [REV]]`.
 
     With one revision: from it to the present files. With none: uncommitted changes, or if there are none, the last
     commit. Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
@@ -66,7 +66,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
         commit_quietly(store)
         lore, words = _split_arguments(store, names)
         if len(words) > 2:
-            raise UsageError("A comparison has at most two ends.", "engram diff [LORE] [REV [REV]]")
+            raise UsageError("A comparison has at most two ends.", "engram diff [REF] [REV [REV]]")
         commits = [resolve_revision(repository, word) for word in words]
         if commits:
             return _compare_states(store, commits[0], commits[1] if len(commits) == 2 else FILES, lore)

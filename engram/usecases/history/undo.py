@@ -164,12 +164,15 @@ def _judgements(store: Store) -> list[OwnCommit]:
 
 
 def _repository(store: Store) -> Repository:
-    if store.places.repository is None or not store.places.owns_branch:
+    repository = store.places.repository
+    if repository is None or not store.places.owns_branch:
         raise StoreError(
             "Engram does not commit here, so it has no operations to undo.",
-            "Use git: `git log -p` shows what changed, `git restore` brings a file back.",
+            "Use git: `git log -p` shows what changed, `git restore` brings a file back."
+            if repository is not None
+            else "Without git nothing is kept of what changed; `git init` makes a history from now on.",
         )
-    return store.places.repository
+    return repository
 
 
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
@@ -286,7 +289,7 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
 def _nothing_left_error(subject: str, kept: Sequence[str]) -> NotFoundError:
     return NotFoundError(
         f"'{subject}' would change nothing: {' '.join(kept) or 'everything is as it was.'}",
-        "`engram log` lists the operations; `engram restore LORE --at REV` goes back further.",
+        "`engram log` lists the operations; `engram restore REF --at REV` goes back further.",
     )
 
 
@@ -300,7 +303,7 @@ def _too_few_error(count: int) -> NotFoundError:
 
     message = f"Only {counted(count, 'operation')} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
-        message, "`engram log` lists the operations; `engram restore LORE --at REV` goes back further."
+        message, "`engram log` lists the operations; `engram restore REF --at REV` goes back further."
     )
 
 

@@ -219,10 +219,8 @@ def _load_seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
 
 def _no_such_ref(name: str, count: int) -> NotFoundError:
     range_ = f"L1 to L{count}" if count > 1 else "L1" if count else ""
-    what = f"This session has {range_}." if range_ else "This session was not shown any lore yet."
-    return NotFoundError(
-        f"There is no {name.upper()} in this session.", f"{what} `engram session` lists them."
-    )
+    has = f"{range_} (`engram session`)" if range_ else "not been shown any entry yet; a query shows some"
+    return NotFoundError(f"There is no {name.upper()} in this session.", f"This session has {has}.")
 
 
 def _ambiguous(name: str, candidates: list[tuple[str, str]]) -> AmbiguousError:

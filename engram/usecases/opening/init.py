@@ -265,7 +265,7 @@ def _make_folder(path: str) -> None:
 
 
 def _words(placement: str) -> tuple[str, str]:
-    """Return how lore is kept there and why, and how to have it otherwise."""
+    """Return how lore is kept there, and how to keep it elsewhere."""
     if placement == DEDICATED:
         return (
             "Dedicated: lore has this repository to itself, and every change is committed for you.",
@@ -273,12 +273,12 @@ def _words(placement: str) -> tuple[str, str]:
         )
     if placement == BRANCH:
         return (
-            "Branch: lore has the branch engram/lore of this repository to itself, apart from your work, in all worktrees.",
-            "To have it otherwise: engram move --to in-tree (files that you commit) or --to dedicated (a repository apart).",
+            "Branch: lore is on the branch engram/lore of this repository, apart from your own branches, for all worktrees.",
+            "To keep it elsewhere: engram move --to in-tree (files that you commit) or --to dedicated (its own repository).",
         )
     if placement == IN_TREE:
         return (
-            "In-tree: lore is kept in files of your own repository; Engram never commits, you do that with your work.",
+            "In-tree: lore is kept in files of your own repository, which you commit with your work; Engram never does.",
             "To have them committed for you: engram move --to branch (apart from your code) or --to dedicated.",
         )
     return (

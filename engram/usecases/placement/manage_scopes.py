@@ -76,7 +76,9 @@ def add_scope(
     """
     settings = config_file.load(None)
     if check_team_name(name) in settings.teams():
-        raise UsageError(f"There is a scope {name} already.", f"engram scope remove {name}")
+        raise UsageError(
+            f"There is a scope {name} already.", f"To replace it, remove it first: engram scope remove {name}"
+        )
     path = os.path.abspath(os.path.expanduser(path)) if path else ""
     root = places.team_store(name, path)
     wanted = {
@@ -88,10 +90,18 @@ def add_scope(
     }
     values = {f"scopes.{name}.{key}": value for key, value in wanted.items() if value is not None}
     for key, value in values.items():
-        check(key, value, "the value given")
+        check(key, value)
     done = _clone(name, url, root, timeout, step)
     config_file.change_all(places.user_config_file(), values)
     return done
+
+
+def team_clone(name: str) -> str:
+    """Return where the clone of a team's scope is. Raises NotFoundError where there is no such scope, ConfigError."""
+    settings = config_file.load(None)
+    if name not in settings.teams():
+        raise NotFoundError(f"There is no team scope {name}.", "`engram scope list` lists the scopes.")
+    return places.team_store(name, scope_named(settings, name).path)
 
 
 def remove_scope(name: str, *, delete: bool = False) -> str:
@@ -99,10 +109,7 @@ def remove_scope(name: str, *, delete: bool = False) -> str:
 
     Raises NotFoundError, ConfigError, and StoreError where the clone has what no remote has.
     """
-    settings = config_file.load(None)
-    if name not in settings.teams():
-        raise NotFoundError(f"There is no team scope {name}.", "engram scope list")
-    root = places.team_store(name, scope_named(settings, name).path)
+    root = team_clone(name)
     if delete and os.path.isdir(root):
         _delete(root)
     values = dict.fromkeys([key.name.replace("NAME", name) for key in TEAM_KEYS])

@@ -11,6 +11,7 @@ from engram.adapters.git.run import layout
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import UsageError
 from engram.domain.scopes import USER
+from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.store_layout import describe, state_folder
 from engram.usecases.placement import move_source as source
@@ -190,11 +191,10 @@ def _count(store: Store) -> int:
 def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     """Describe the steps, in order."""
     places = store.places
-    history = f"{commits} commits of history" if commits != 1 else "1 commit of history"
     if end.placement == IN_TREE:
         return (
             f"write the lore files and .engram.toml to {end.path}, as edits for you to commit",
-            "take the hidden work tree away"
+            "remove the hidden work tree"
             if places.placement == BRANCH
             else f"leave {places.root} as a repository of its own",
         )
@@ -203,15 +203,16 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
         if end.placement == BRANCH
         else f"make the repository {end.path}"
     )
-    kind = "the lore folder's part of your history: " if places.placement == IN_TREE else ""
-    first = (made, f"with {kind}{history}" if commits else "without history: nothing was committed yet")
+    what = "the lore folder's part of your history" if places.placement == IN_TREE else "its history"
+    history = f"copy {what}: {counted(commits, 'commit')}"
+    first = (made, history if commits else "begin without history: nothing was committed yet")
     if places.placement == IN_TREE:
         return (
             *first,
             f"delete .engram.toml and the moved files in {places.root}, as edits for you to commit",
         )
     if places.placement == BRANCH:
-        return (*first, "take the hidden work tree away")
+        return (*first, "remove the hidden work tree")
     return (*first, f"leave {places.root} as it is, for you to delete")
 
 

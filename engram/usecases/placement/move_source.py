@@ -205,7 +205,7 @@ def copy_judgements(store: Store, repo: Repository) -> None:
 
 
 def carry_state(store: Store, state: str, placement: str) -> None:
-    """Copy what is private to this clone into the new place's state folder: its id, judgements, refs, the live record, keys.
+    """Copy what is private to this clone into the new place's state folder: its id, judgements, refs, the activity log, keys.
 
     That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
     """

@@ -13,16 +13,23 @@ if TYPE_CHECKING:
 
 
 def nearness(store: Store, question: str) -> Nearness | None:
-    """Return a function from texts to their cosines with a question; None without a model, and for a slow one."""
+    """Return a function from texts to their cosines with a question; None without a model, and for a slow one.
+
+    It remembers each text: to fit a budget, the passages of an entry are chosen several times.
+    """
     embedder = store.embedder
     model = embedder.immediate if embedder is not None else None
     if model is None:
         return None
 
+    known: dict[str, float] = {}
+
     def near(texts: Sequence[str]) -> list[float]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         try:
-            return model.similarities(question, texts)
+            known.update(zip(new, model.similarities(question, new) if new else (), strict=True))
         except EmbeddingError:
             return [0.0] * len(texts)
+        return [known[text] for text in texts]
 
     return near

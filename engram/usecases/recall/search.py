@@ -77,12 +77,16 @@ class Criteria(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An entry that may be shown: its path, stamp (mtime ns, bytes, inode), id and score."""
+    """An entry that may be shown: its path, stamp (mtime ns, bytes, inode), id and score.
+
+    Parts of one imported document have some of their `kin` in common.
+    """
 
     path: str
     stamp: tuple[int, int, int]
     id: str
     score: Score
+    kin: frozenset[tuple[float, int]] = frozenset()
 
 
 def search_index(
@@ -208,7 +212,7 @@ def _best(
             matches = (match or rerank.match_tokens)(tokens, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
         trust = (tokens.embedder.trust if tokens is not None else None) or ranking.BUNDLED
-        return _rank(hits, ranked, matches, criteria.files, now, ranks, weights, trust)
+        return _rank(hits, ranked, matches, criteria.files, now, ranks, near, weights, trust)
 
 
 def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
@@ -376,6 +380,7 @@ def _rank(
     files: Sequence[str],
     now: float,
     ranks: Mapping[str, float],
+    linked: Neighbours,
     weights: Weights,
     trust: Trust,
 ) -> list[Candidate]:
@@ -397,15 +402,18 @@ def _rank(
             weights=weights,
             trust=trust,
         )
-        candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
+        # The parts of a document were made at one moment, and all are linked to the first.
+        document = [hit.row, *linked[hit.row]] if hit.row in linked else []
+        kin = frozenset((hit.created_at, row) for row in document)
+        candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score, kin))
     return sort_by_score(candidates)
 
 
 def sort_by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
     found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
-    leads = ranking.with_leads([candidate.score for candidate in found])
-    return [Candidate(one.path, one.stamp, one.id, score) for one, score in zip(found, leads, strict=True)]
+    leads = ranking.with_leads([one.score for one in found], [one.kin for one in found])
+    return [one._replace(score=score) for one, score in zip(found, leads, strict=True)]
 
 
 def _is_eligible(hit: Hit, criteria: Criteria, now: float) -> bool:

@@ -110,9 +110,7 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
     Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
     """
     if wanted.is_empty:
-        raise UsageError(
-            "Nothing to change was given.", "Give a field, or none at a terminal to open your editor."
-        )
+        raise UsageError("No change was given.", "Give a field; with none, your editor opens at a terminal.")
     for text in _texts(wanted):
         _refuse_secrets(store, text)
     with store.lock:

@@ -30,7 +30,7 @@ def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = 
 def edit_of(changes: Mapping[str, object]) -> Edit:
     """Return the patch as an edit. Raises ValidationError at the first field that cannot be so, UsageError without any."""
     if not changes:
-        raise UsageError("Nothing to change was given.", f"An entry has: {', '.join(FIELDS)}.")
+        raise UsageError("No change was given.", f"An entry has: {', '.join(FIELDS)}.")
     wanted: dict[str, object] = {}
     unset = []
     for field, value in changes.items():

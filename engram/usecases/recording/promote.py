@@ -92,7 +92,10 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
             hits = hits_by_id(other, found.id)
             if hits:
                 return Found(found.id, hits[0].path, found.ref, other)
-    raise UsageError(f"{found.ref or found.id} is already in {to} and nowhere else.", "engram scope list")
+    raise UsageError(
+        f"{found.ref or found.id} is already in {to} and nowhere else.",
+        "`engram scope list` lists the scopes.",
+    )
 
 
 def step_for(found: Found, target: Store) -> Step:

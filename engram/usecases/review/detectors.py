@@ -70,8 +70,11 @@ _WORTH = (
     "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
     " ELSE round(validation_count * 0.5 / (validation_count * 0.5 + 1), 2) END) / 2 + 0.5 AS INTEGER)"
 )
+# An import keeps the time at which an entry was learned; what came in only now was changed now. A person's own note, whose
+# id of time 0 is made from its path, neither fades nor gets stale: nobody knows since when it has been here.
 _OLD = (
-    "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
+    "status = 'active' AND pinned = 0 AND created_at < ? AND max(updated_at, coalesce(last_validated, 0)) < ?"
+    " AND id >= '0000000001'"
 )
 
 
@@ -122,7 +125,7 @@ def _pending_item(hit: Hit, junk_because: str) -> Item:
 
 
 def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
-    """Find active entries that expired, whose code changed, or that were neither used nor confirmed for 180 days."""
+    """Find active entries that expired, whose code changed, or that were neither used, changed nor confirmed for 180 days."""
     changed = [_changed_item(one) for one in stale_code(store, _select_anchored(generation))]
     aged = find_aged(store, generation)
     expired = {one.entry_id for one in aged if one.make is _expired_item}
@@ -181,8 +184,8 @@ def _expired_item(entry_id: str, line: tuple[Any, ...]) -> Item:
 
 
 def _unused_item(entry_id: str, line: tuple[Any, ...]) -> Item:
-    validated, created = line[_PACKED.index("last_validated")], line[_PACKED.index("created_at")]
-    return _make_item(review.STALE, entry_id, line, _unused_reason(validated or created), _unused_item)
+    updated, validated = line[_PACKED.index("updated_at")], line[_PACKED.index("last_validated")]
+    return _make_item(review.STALE, entry_id, line, _unused_reason(updated, validated), _unused_item)
 
 
 def _weak_item(entry_id: str, line: tuple[Any, ...]) -> Item:
@@ -213,7 +216,7 @@ def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit
     unused.sort(key=lambda hit: (hit.created_at, hit.id))
     changed = {one.hit.id for one in stale_code(store, unused)}
     return found | {
-        hit.id: _unused_reason(hit.last_validated or hit.created_at)
+        hit.id: _unused_reason(hit.updated_at, hit.last_validated)
         for hit in unused
         if hit.id not in changed and hit.id not in found
     }
@@ -233,8 +236,8 @@ def _used_ids(store: Store, now: float) -> set[str]:
     return store.state.used_since(now - UNUSED_SECONDS)
 
 
-def _unused_reason(since: float | None) -> str:
-    return f"Neither recalled nor confirmed since {_day(since)}."
+def _unused_reason(updated: float, validated: float | None) -> str:
+    return f"Neither recalled, changed nor confirmed since {_day(max(updated, validated or 0))}."
 
 
 def _select_anchored(generation: Generation) -> list[Hit]:

@@ -105,11 +105,11 @@ def _is_near(new: RecentText, other: RecentText, assessed: bool) -> bool:
 
 
 def describe(twin: Similar) -> str:
-    """Return what a new text is to a near one, before a colon: it probably says the same, or is very like it and differs."""
+    """Return what a new text is to a near one, before a colon: it probably says the same, or is very similar and differs."""
     if twin.certainty:
         return f"Probably the same as {twin.id}"
     differs = f"; {twin.differs}" if twin.differs else ""
-    return f"Very like {twin.id} ({twin.similarity:.2f}{differs})"
+    return f"Very similar to {twin.id} ({twin.similarity:.2f}{differs})"
 
 
 def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> dict[str, float]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MOMENTARY = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
 _MAX_PROPOSALS = 4  # of one kind for one entry: a person who has seen four has seen enough
 _MANY = 5  # if at least every fifth entry changed, all are compared again
-_CACHE_FORMAT = 3
+_CACHE_FORMAT = 4  # another one, too, when the rules change
 _CACHE_NAME = "pairs.npz"
 
 

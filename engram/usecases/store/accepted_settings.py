@@ -147,7 +147,7 @@ def _as_list(value: object) -> list[object]:
 
 
 def _sentence(error: ConfigError, kept: _Kept | None) -> str:
-    instead = "what it said before counts" if kept else "the defaults count"
+    instead = "its last valid settings count" if kept else "the defaults count"
     return f"{error.message} Until it is corrected, {instead}."
 
 

@@ -1,4 +1,4 @@
-"""The live record of what queries, tools and hooks did here: writing and reading it. It is local, and failures are ignored."""
+"""The activity log of what queries, tools and hooks did here: writing and reading it. It is local, and failures are ignored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def note(
     try:
         (state or store.session_state).live.add(entry)
     except (StoreError, OSError, sqlite3.Error):
-        store.degraded.append("the live record cannot be written")
+        store.degraded.append("the activity log cannot be written")
 
 
 def milliseconds_since(store: Store, began_ns: int) -> float:

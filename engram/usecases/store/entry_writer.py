@@ -167,7 +167,7 @@ def check_writable(store: Store) -> None:
     if store.scope.readonly:
         raise StoreError(
             f"The scope {store.scope.name} is read-only: nothing was changed.",
-            "Copy the entry to a scope of your own first: engram promote LORE --to user",
+            "Copy the entry to a scope of your own first: engram promote REF --to user",
         )
 
 

@@ -9,7 +9,7 @@ from engram.adapters.files import http_token
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME, connections_file, user_store
-from engram.adapters.index.damage import DamagedIndexError
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
 from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
@@ -58,7 +58,7 @@ _BACKGROUND_SECONDS = 60  # by then the background process has committed
 _UNMERGED = "two versions of this file were not merged"
 _MISSING = {
     "attributes": "git has no attributes that mark the files of lore",
-    "command": "git has no merge driver for lore, so a plain `git pull` may leave conflicts",
+    "command": "git has no merge driver for lore that starts this Engram, so a plain `git pull` may leave conflicts",
 }
 
 
@@ -272,6 +272,8 @@ def _index(store: Store, fix: bool) -> list[Finding]:
         refresh(store)
         generation = store.index.look()
         damage = generation.verify() if generation is not None else ["there is no index"]
+    except IndexUnavailableError as error:  # a rebuild has no more room
+        return [Finding("index", "", error.message, error.hint)]
     except (DamagedIndexError, EngramError) as error:
         damage = [str(error)]
     if damage and fix:

@@ -363,7 +363,7 @@ class ConsolidateScreen(ShellScreen):
         from engram_tui.shell.prompts import Confirm
 
         if self.doing or not self.choices.is_rehearsed:
-            self.toast("Apply", "This choice is still being rehearsed; y again in a moment.")
+            self.toast("Apply", "This choice is still being rehearsed; press y again in a moment.")
             return
         plan, steps = self.choices.plan, self.choices.selected
         if plan is not None and steps and self.shell.can_undo:

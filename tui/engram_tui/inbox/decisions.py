@@ -65,7 +65,7 @@ class DecidingScreen(ShellScreen):
         return self.item is not None and bool(self.item_list.marked or decision_of(self.item, action))
 
     def may_accept(self) -> bool:
-        """Return whether it can be let in or kept."""
+        """Return whether it can be accepted or kept."""
         return self.may("accept")
 
     def may_take(self) -> bool:

@@ -195,7 +195,6 @@ def decision_name(item: Item, action: str) -> str:
     """Return what a decision about an item is called, where the title of its action does not say it; "" else."""
     if item.kind in PAIRS:
         return {"take": "take newer", "both": "both stay", "reject": "forget newer"}.get(action, "")
-    if action == "accept":
-        named = {PENDING: "let it in", FOREIGN: "let it in", CONFLICT: "keep this", ENTITY: "keep this"}
-        return named.get(item.kind, "keep it")
+    if action == "accept" and item.kind not in (PENDING, FOREIGN):
+        return "keep this" if item.kind in (CONFLICT, ENTITY) else "keep it"
     return ""

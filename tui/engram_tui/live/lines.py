@@ -211,9 +211,10 @@ def details_of(event: LiveEntry, titles: Mapping[str, str], person: str) -> tupl
         for line in (f"withheld, {one.why}:", *(f"  · {_title(entry_id, titles)}" for entry_id in one.ids))
     ]
     at = datetime.fromtimestamp(event.at).astimezone()
+    via = f", via {event.via}" if event.via else ""
     return (
         asked.strip(),
-        f"{at:%Y-%m-%d %H:%M:%S} · {byline(event.agent, person)}, by {event.via or 'an unknown interface'}",
+        f"{at:%Y-%m-%d %H:%M:%S} · {byline(event.agent, person)}{via}",
         f"session {event.session}" if event.session else "",
         f"answer: {event.strength}, searched by {event.strategy}" if event.strategy else "",
         shown if event.action == "query" else "",

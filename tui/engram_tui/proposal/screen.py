@@ -229,7 +229,7 @@ class ProposalScreen(ShellScreen):
             else:
                 self.toast("Reject", "Rejecting an entry needs a reason: nothing was decided.")
 
-        explain = f"Why does “{one.title}” not come in? Whoever proposed it reads this."
+        explain = f"Why reject “{one.title}”? Whoever proposed it will read this."
         self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
 
     def action_bring_in(self) -> None:
@@ -303,7 +303,11 @@ def outcome_sentence(done: Finished) -> str:
     if not done.pushed:
         where = done.url or f"the branch {done.branch}"
         return f"{sentence}; the remote did not take them: merge {safe_line(where)} at the host."
-    held = f"; {counted(done.held, 'entry waits', 'entries wait')} here to be let in" if done.held else ""
+    held = (
+        f"; {counted(done.held, 'entry waits', 'entries wait')} here until you accept them"
+        if done.held
+        else ""
+    )
     return f"{sentence}; the remote has it, and whoever proposed gets it by their next sync{held}."
 
 

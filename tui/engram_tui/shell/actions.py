@@ -16,7 +16,7 @@ ACTIONS = (
     Action("new_lore", "N", "new entry", "write an entry; shows similar ones while you type", command="engram record"),
     Action("undo", "u,ctrl+z", "undo", "undo what was done last", command="engram undo"),
     Action("redo", "ctrl+r,ctrl+y", "redo", "redo what was undone", command="engram redo"),
-    Action("undo_list", "U", "undo one of …", "what can be undone, the newest first: when, on which screen, what", command="engram undo"),
+    Action("undo_list", "U", "undo one of …", "choose what to undo, the newest first", command="engram undo"),
     Action("repeat", "full_stop", "repeat", "repeat the last change on what is selected now"),
     Action("refresh", "r,f5", "reload", "read every file again", command="engram index"),
     Action("log", "at", "command log", "the git and Engram commands that ran"),

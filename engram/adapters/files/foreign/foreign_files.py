@@ -47,17 +47,23 @@ def replace(path: str, before: bytes | None, after: bytes | None) -> None:
     atomic.sync_folder(os.path.dirname(target))
 
 
-def tidy_up(path: str, backup: str) -> None:
-    """After a file got its old bytes: the backup with the same bytes goes, and a folder of Engram's own that is empty."""
+def missing_folder(path: str) -> str:
+    """Return the uppermost folder that writing a file will make; "" if its folder is there."""
+    folder, missing = os.path.dirname(os.path.realpath(path)), ""
+    while not os.path.isdir(folder):
+        folder, missing = os.path.dirname(folder), folder
+    return missing
+
+
+def tidy_up(path: str, backup: str, made: str) -> None:
+    """After a file got its old bytes: the backup with the same bytes goes, and of its folders up to `made` those that are empty."""
     if backup:
         atomic.discard(backup)
-    folder = os.path.dirname(path)
+    folder = os.path.dirname(os.path.realpath(path))
     with contextlib.suppress(OSError):
-        if os.path.basename(os.path.dirname(folder)) == "engram":
+        while made and os.path.commonpath((folder, made)) == made:
             os.rmdir(folder)
             folder = os.path.dirname(folder)
-        if os.path.basename(folder) == "engram":
-            os.rmdir(folder)
 
 
 def _mode_of_new(path: str) -> int:

@@ -39,7 +39,10 @@ def resolve(repo: Repository, revision: str) -> str:
         ) from None
     oid = run(repo, "rev-list", "-1", f"--before={moment}", "HEAD", check=False).stdout.decode().strip()
     if not oid:
-        raise NotFoundError(f"There is no commit before {moment}.", "The store is younger than that.")
+        raise NotFoundError(
+            f"There is no commit before {moment}.",
+            "The store is younger than that: give a later date, or a commit.",
+        )
     return oid
 
 

@@ -80,7 +80,10 @@ def add(repo: Repository, name: str, url: str) -> None:
     """Add a remote. Raises UsageError for a name that exists or is invalid, or an address of an unknown kind."""
     check_url(url)
     if any(remote.name == name for remote in remotes(repo)):
-        raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
+        raise UsageError(
+            f"There is a remote '{name}' already.",
+            f"To replace it, remove it first: engram remote remove {name}",
+        )
     from engram.adapters.git.run.gitpython import GitCommandError, open_repository
 
     with open_repository(repo.worktree) as opened:
@@ -123,7 +126,9 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
     """
     known = [remote.name for remote in remotes(repo)]
     if named and named not in known:
-        raise RemoteError(failures.NOT_FOUND, f"There is no remote '{named}'.", "engram remote list")
+        raise RemoteError(
+            failures.NOT_FOUND, f"There is no remote '{named}'.", "`engram remote list` lists the remotes."
+        )
     upstream = value(repo, f"branch.{branch}.remote"), value(repo, f"branch.{branch}.merge")
     remote = named or (upstream[0] if upstream[0] in known else "") or (DEFAULT if DEFAULT in known else "")
     if not remote and len(known) == 1:

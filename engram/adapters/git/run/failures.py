@@ -29,7 +29,7 @@ BUSY, DUBIOUS, NOT_A_REPOSITORY, NO_SPACE, DENIED, DAMAGED, MOVED, TIMEOUT, FAIL
 MARKERS = (
     (DUBIOUS, ("detected dubious ownership", "unsafe repository")),
     (TIMEOUT, ("stopped at its time limit",)),
-    (NO_SPACE, ("no space left on device", "disk quota exceeded")),
+    (NO_SPACE, ("no space left on device", "out of diskspace", "disk quota exceeded")),
     (MOVED, ("not updating refs/", "but expected", "reference already exists")),
     (BUSY, ("file exists", "another git process", "unable to lock")),
     (DENIED, ("permission denied", "insufficient permission", "read-only file system", "not permitted")),
@@ -150,8 +150,8 @@ _NO_WORD = {
 }
 REMOTE_ADVICE = {
     REJECTED: (
-        "Others kept pushing to {remote} at the same time.",
-        "Run `engram sync` again: nothing is lost.",
+        "{remote} has commits that are not here yet.",
+        "`engram sync` merges them and pushes: nothing is lost.",
     ),
     DECLINED: (
         "{remote} declined the push: {reason}.",
@@ -166,8 +166,8 @@ REMOTE_ADVICE = {
         "Ask its owner for access, or check its address: `engram remote list`.",
     ),
     NOT_FOUND: (
-        "There is no repository at the address of {remote}.",
-        "Check the address (of a remote that was added: `engram remote list`).",
+        "No repository was found at {remote}.",
+        "Check the address; `engram remote list` shows those of the remotes.",
     ),
     OFFLINE: (
         "{remote} cannot be reached now.",

@@ -75,11 +75,14 @@ class SafeRepo(git.Repo):
 def open_repository(folder: str) -> SafeRepo:
     """Open the repository of a folder; to be closed by its `close`, or as a context. Raises GitError."""
     try:
-        return SafeRepo(folder, expand_vars=False)
+        repository = SafeRepo(folder, expand_vars=False)
     except git.InvalidGitRepositoryError:
         raise failures.failure(folder, ("open",), 128, "fatal: not a git repository") from None
     except git.NoSuchPathError:
         raise GitError(f"The folder {folder} does not exist.", "Check the path.") from None
+    # GitPython takes the relative `core.worktree` in a submodule's git folder as relative to the process's folder.
+    repository.git = SafeGit(folder)
+    return repository
 
 
 def failure(folder: str, error: GitCommandError) -> GitError:

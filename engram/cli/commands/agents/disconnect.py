@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Remove what `engram connect` added from an agent's configuration, after a preview.\n"
-    "A file that has not changed since gets its old bytes back; from others only Engram's entries are removed."
+    "A file that has not changed since gets its old bytes back; from others only what Engram added is removed."
 )
 EXAMPLES = (
     "engram disconnect claude-code",

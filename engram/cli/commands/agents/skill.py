@@ -83,7 +83,10 @@ def _run(call: Call, name: str) -> int:
     else:
         skill = run_skill(call.store, name, parameters)
     if skill.error:
-        raise EngramError(f"{skill.lore.id} failed: {skill.error}", f"Its query: engram show {skill.lore.id}")
+        raise EngramError(
+            f"{skill.lore.id} failed: {skill.error}",
+            f"`engram show {skill.lore.id}` prints its query; --param NAME=VALUE gives it a value.",
+        )
     call.output.document(skill_json(skill))
     call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_record_of(skill)}")
     if skill.result is None:
@@ -108,4 +111,4 @@ def skill_json(skill: Skill) -> dict[str, object]:
 def _record_of(skill: Skill) -> str:
     if not skill.record.runs:
         return "never run here"
-    return f"{counted(skill.record.runs, 'run')}, {skill.record.successes:,} well"
+    return f"{counted(skill.record.runs, 'run')}, {skill.record.successes:,} successful"

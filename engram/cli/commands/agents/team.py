@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="list",
         choices=tuple(_ACTIONS),
         metavar="ACTION",
-        help="list (default), …",
+        help="what to do (default: list)",
     )
     add("text", nargs="*", metavar="WORD", help="the id, text or topic (a text may be - for standard input)")
     declare_all(
@@ -92,6 +92,7 @@ def _list(call: Call) -> None:
         _line(call, one)
     if not found:
         call.output.line("No agent is registered, and none was seen here yet.")
+        call.output.rule("Next: engram team register ID")
 
 
 def _register(call: Call) -> None:
@@ -169,7 +170,7 @@ def _summary(call: Call) -> None:
     call.output.document(
         {"lore": lore_json(call, done.lore, done.path), **keys, "new": done.new, "why": done.pending}
     )
-    what = "Began" if done.new else "Went on with"
+    what = "New summary" if done.new else "Updated summary"
     call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
     if done.pending:
         call.output.line(WAITS.format(done.pending))

@@ -80,7 +80,7 @@ def run(call: Call) -> int:
         call.output.line("No active lore here.")
     elif found.lore:
         call.output.rule(
-            f"{len(found.lore):,} of {found.total:,} · {counted(found.queries, 'past query', 'past queries')} asked again"
+            f"{len(found.lore):,} of {found.total:,} · {counted(found.queries, 'past query', 'past queries')} run again"
         )
     return 0
 

@@ -116,10 +116,7 @@ def _report(call: Call, done: Imported) -> None:
             call.output.line(safe_text(f"  {one.verdict + twin:<6} {one.category:<22} {one.title}"))
             call.output.rule(f"         {one.where}{f' · {one.kind}' if one.kind else ''}")
     call.output.document(document)
-    for problem in done.problems:
-        call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
-    for hint in dict.fromkeys(problem["hint"] for problem in done.problems if problem["hint"]):
-        call.output.rule(f"  {hint}")
+    _report_problems(call, done)
     parts = [
         f"{'Would import' if given.dry_run else 'Imported'} {counted(done.imported, 'entry', 'entries')}"
     ]
@@ -128,7 +125,7 @@ def _report(call: Call, done: Imported) -> None:
     if done.superseded:
         parts.append(f"{len(done.superseded):,} in place of an earlier version")
     if done.skipped:
-        parts.append(f"{done.skipped:,} skipped that are here already")
+        parts.append(f"{done.skipped:,} here already")
     if done.redacted:
         parts.append(f"{counted(done.redacted, 'secret')} masked")
     if done.problems:
@@ -137,13 +134,25 @@ def _report(call: Call, done: Imported) -> None:
     _report_left_out(call, done)
 
 
+def _report_problems(call: Call, done: Imported) -> None:
+    """Say what is wrong, and below all that need the same what to do."""
+    by_hint: dict[str, list[str]] = {}
+    for problem in done.problems:
+        by_hint.setdefault(str(problem["hint"]), []).append(f"  {problem['path']}: {problem['message']}")
+    for hint, lines in by_hint.items():
+        for line in lines:
+            call.output.line(safe_text(line))
+        if hint:
+            call.output.rule(f"    {hint}")
+
+
 def _report_left_out(call: Call, done: Imported) -> None:
     """Say what became no field of an entry, and where it went: each once, with how often."""
     counts: dict[tuple[str, str], list[str]] = {}
     for one in done.left_out:
         counts.setdefault((one.what, one.where), []).append(one.path)
     if counts:
-        call.output.line("Not taken over as fields:")
+        call.output.line("Not imported as fields:")
     for (what, where), paths in counts.items():
         place = safe_text(paths[0]) if len(paths) == 1 else f"{len(paths):,} sources"
         call.output.line(f"  {safe_text(what)} ({place}): {where}")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engram.domain.explore.tables import Table
 
 DESCRIPTION = (
-    "Explore a large store. Depth 0 counts lore by scope, 1 by kind and lists the tables that `engram sql` can\n"
-    "query, 2 shows their fields (with --table also their values), 3 a few rows. --by groups lore instead;\n"
-    "--peek is a first look: types, statuses, commonest tags, dates, the best few entries."
+    "Explore a large store. Depth 0 counts entries by scope, 1 by category and lists the tables that `engram sql`\n"
+    "can query, 2 shows their fields (with --table also their values), 3 a few rows. --by groups the entries\n"
+    "instead; --peek is a first look: types, statuses, commonest tags, dates, the best few entries."
 )
 EXAMPLES = (
     "engram explore",

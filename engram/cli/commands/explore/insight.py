@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Show the store as a whole: growth, confidence, judgements, what is useful and what never was, which\n"
-    "questions find nothing, how fast recall is. Figures about queries come from this machine's live record."
+    "questions find nothing, how fast recall is. Figures about queries come from this machine's activity log."
 )
 EXAMPLES = ("engram insight", "engram insight --json")
 _WIDEST = 100

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
-    "Query the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
-    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and a query may take\n"
-    "two seconds at most."
+    "Query the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals,\n"
+    "history and judgements (`engram explore --depth 2` shows their fields). Nothing can be written, and a query\n"
+    "may take two seconds at most."
 )
 EXAMPLES = (
     'engram sql "SELECT category, count(*) FROM lore GROUP BY 1 ORDER BY 2 DESC"',

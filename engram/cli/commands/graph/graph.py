@@ -62,7 +62,7 @@ def run(call: Call) -> int:
     elif around.start is None and not around.entities:
         call.output.line("No entry names an entity yet.")
         call.output.rule(
-            "Next: engram link NAME --type tool, --entity NAME with record, or engram graph LORE for its links"
+            "Next: engram link NAME --type tool, --entity NAME with record, or engram graph REF for its links"
         )
     elif around.start is None:
         table = graph_tables(around)[0]

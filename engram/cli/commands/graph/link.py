@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         to={"metavar": "OTHER"},
         kind={"metavar": "WORD"},
         since={"metavar": "DATE"},
-        lore={"metavar": "LORE"},
+        lore={"metavar": "REF"},
     )
     parser.add_argument(
         "--set",
@@ -111,7 +111,7 @@ def _show(call: Call, done: Linked) -> None:
     if done.made_other:
         call.output.rule(f"{done.other} is new, too")
     if done.lore:
-        call.output.rule(f"lore {done.lore}")
+        call.output.rule(f"entry {done.lore}")
     call.output.rule(done.path)
 
 

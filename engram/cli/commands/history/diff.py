@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "names",
-        metavar="LORE REV REV",
+        metavar="REF REV REV",
         nargs="*",
         help="an entry, and up to two commits or dates; all optional",
     )

@@ -66,7 +66,7 @@ def run(call: Call) -> int:
         signed = "" if event.signature.state == NOT_SIGNED else f"  [{event.signature.sentence}]"
         call.output.line(safe_text(_line(event) + signed))
     if not events:
-        call.output.line("Git has no history of it yet: it is not committed.")
+        call.output.line("It has no history yet, since it is not committed.")
     return 0
 
 
@@ -83,7 +83,7 @@ def _all(call: Call) -> int:
             line += call.output.styled(f" · {counted(len(operation.lore), 'entry', 'entries')}", DIM)
         call.output.line(line)
     if not operations:
-        call.output.line("Git has no such commits yet.")
+        call.output.line("No commit or judgement fits." if given.agent or given.since else "No commits yet.")
     return 0
 
 

@@ -21,7 +21,9 @@ EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="REF", help="the entry; a deleted one by its id")
-    parser.add_argument("--at", metavar="REV", required=True, help="a commit, branch, tag or date")
+    parser.add_argument(
+        "--at", metavar="REV", required=True, help="as it was at this commit, branch, tag or date"
+    )
 
 
 def run(call: Call) -> int:
@@ -33,6 +35,6 @@ def run(call: Call) -> int:
     call.output.document(
         {"lore": lore_json(call, done.lore, done.path), "commit": done.commit, "changed": done.changed}
     )
-    word = "Restored" if done.changed else "It is as it was then:"
+    word = "Restored" if done.changed else "Already as it was then:"
     call.output.line(f"{word} {done.lore.id}  {safe_text(done.lore.title)}")
     return 0

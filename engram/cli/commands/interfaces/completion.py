@@ -21,7 +21,7 @@ EXAMPLES = (
 )
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 _ASKED = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY)
-_BY_PLACEHOLDER = {"PATH": FILE, "REF": REF, "LORE": REF}  # of arguments that no description has
+_BY_PLACEHOLDER = {"PATH": FILE, "REF": REF}  # of arguments that no description has
 _FUNCTIONS = {
     "bash": '_engram_{0}() {{ engram complete {0} -- "$1" 2>/dev/null; }}',
     "zsh": '_engram_{0}() {{ compadd -- ${{(f)"$(engram complete {0} -- "$PREFIX" 2>/dev/null)"}} }}',

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and its\n"
-    "importance by its use so far (◆, 0 to 1)."
+    "importance, from its use so far (◆, 0 to 1)."
 )
 EXAMPLES = (
     "engram list",
@@ -78,6 +78,7 @@ def run(call: Call) -> int:
         call.output.line("No entry matches.")
     elif not total:
         call.output.line("No lore here yet.")
+        call.tell_own_store()
         call.output.rule('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
         call.output.rule(

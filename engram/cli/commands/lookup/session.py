@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
-    "Show the lore surfaced in this session, with the refs that feedback, show and forget take.\n"
+    "Show the entries that this session was shown, with the refs that feedback, show and forget take.\n"
     "A session syncs in the background when it starts and ends, where `sync.auto` is on."
 )
 EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         where = f"  ({ref.scope})" if ref.scope else ""
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
     call.output.rule(
-        safe_text(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} surfaced")
+        safe_text(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} shown")
     )
     if syncing:
         call.output.rule("syncing in the background: engram status")

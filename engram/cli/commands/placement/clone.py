@@ -29,7 +29,9 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("url", metavar="URL", help="the repository's address: https, ssh or a folder")
-    parser.add_argument("path", metavar="PATH", nargs="?", default="", help="where (default: its name, here)")
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", default="", help="where to (default: a folder of its name, here)"
+    )
     timeout(parser)
 
 

@@ -87,11 +87,12 @@ def _add(call: Call) -> int:
 
 
 def _remove(call: Call) -> int:
-    from engram.usecases.placement.manage_scopes import remove_scope
+    from engram.usecases.placement.manage_scopes import remove_scope, team_clone
 
     given = call.arguments
     if not given.name or given.url:
         raise UsageError("The name of one scope is needed.", "engram scope remove NAME")
+    team_clone(given.name)  # before a question about a scope that there is not
     what = "and delete its clone" if given.delete else "(its clone stays)"
     if not call.confirm(f"Forget the scope {given.name} {what}?"):
         call.output.line("Nothing was changed.")

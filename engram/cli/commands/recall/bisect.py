@@ -84,7 +84,7 @@ def run(call: Call) -> int:
     )
     out = call.output
     if commit is None:
-        out.line("The answer is the same at both ends.")
+        out.line("The answer is the same at both ends, --from and --to.")
         return 0
     out.line(safe_text(f"{commit.short}  {facts['at']}  {commit.author}"))
     out.line(out.styled(safe_text(commit.subject), BOLD))
@@ -92,7 +92,7 @@ def run(call: Call) -> int:
         out.line(safe_text(_line(one)))
     out.rule(
         out.styled(
-            f"{found.asked} of {counted(found.commits, 'commit')} asked; engram diff {commit.short}~1 {commit.short}",
+            f"{found.asked} of {counted(found.commits, 'commit')} queried; engram diff {commit.short}~1 {commit.short}",
             DIM,
         )
     )

@@ -101,6 +101,7 @@ def _origins(call: Call, answer: Answer) -> list[Origin]:
 def _closing(call: Call, strength: str, count: int, strategy: str, took_ms: float) -> None:
     if not count:
         call.output.line("Nothing relevant is known here.")
+        call.tell_own_store()
         return
     note = "" if strength == "strong" else " · the best of it is only weakly related"
     found = counted(count, "entry", "entries")

@@ -27,7 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="REF", help="which entry")
     text, tag = {"metavar": "TEXT"}, {"metavar": "TAG"}
     pin = {"flags": ["--pin"]}
-    declare(parser, EDIT, content=text, context=text, add_tags=tag, remove_tags=tag, pinned=pin)
+    when = {"metavar": "WHEN"}
+    declare(
+        parser, EDIT, content=text, context=text, add_tags=tag, remove_tags=tag, remove_when=when, pinned=pin
+    )
     parser.add_argument("--unpin", action="store_false", dest="pinned", help="let it decay like others")
 
 

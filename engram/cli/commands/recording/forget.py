@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from engram.cli.invocation import Call
 
-DESCRIPTION = "Delete lore. The git history keeps it; to remove a secret, rewrite the history too."
+DESCRIPTION = (
+    "Delete lore. Git's history keeps what was committed; to remove a secret, rewrite the history too."
+)
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
 
 
@@ -24,11 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Ask where nothing else could bring it back, then delete."""
+    from engram.usecases.lookup.listing import get_many
     from engram.usecases.recording.forget import forget
 
     names = call.arguments.names
-    kept = call.store.places.owns_branch
-    if not kept and call.is_interactive and not call.confirm(f"Delete {', '.join(names)}?"):
+    lost = [one.path for one in get_many(call.store, names) if not one.store.places.owns_branch]
+    if not call.may_delete(lost):
         call.output.line("Nothing was deleted.")
         return 0
     gone = forget(call.store, names)
@@ -36,6 +39,6 @@ def run(call: Call) -> int:
     call.output.document({"forgotten": [lore_json(call, one.lore, one.path) for one in gone]})
     for one in gone:
         call.output.line(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}")
-    if kept:
+    if not lost:
         call.output.rule("`engram undo` brings back what was forgotten.")
     return 0

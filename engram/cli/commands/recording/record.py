@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import WAITS, confidence, lore_json
-from engram.domain.scopes import USER
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -65,8 +64,7 @@ def run(call: Call) -> int:
     if done.status == KNOWN and describe_known(done):
         call.output.line(describe_known(done))
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
-    if call.store.stand.scope == USER and not call.store.stand.named:
-        call.output.rule("In your own store, as there is none here; `engram init` makes one.")
+    call.tell_own_store()
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     if done.why:
@@ -86,5 +84,5 @@ def _name_twins(call: Call, done: Recorded) -> None:
         call.output.rule(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(
-            "If one says the same, record yours again with --same-as; if yours takes its place, with --supersedes."
+            "If one says the same, record yours again with --same-as; if yours replaces it, with --supersedes."
         )

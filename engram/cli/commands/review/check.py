@@ -1,4 +1,4 @@
-"""`engram check`: check lore before it is let in."""
+"""`engram check`: check lore before it is merged."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Without a decision, list what waits for a person, the most valuable first, with the reason and a proposal.\n"
-    "With one, decide about items by id, or about all of a kind. Each decision is one commit, which\n"
-    "`engram undo` reverts."
+    "With one, decide about items by id, or about all of a kind. A decision that changes files is one\n"
+    "commit, which `engram undo` reverts."
 )
 EXAMPLES = (
     "engram review",
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KIND",
         choices=KINDS,
-        help=f"only {', '.join(KINDS)} (repeatable)",
+        help=f"only items of this kind: {', '.join(KINDS)} (repeatable)",
     )
     add(
         "--agent",
@@ -156,7 +156,7 @@ def _decide(call: Call) -> int:
     given = call.arguments
     if given.decision == EDIT:
         raise UsageError(
-            "`edit` needs an editor.", "Run `engram edit LORE`; the item disappears once its reason is gone."
+            "`edit` needs an editor.", "Run `engram edit REF`; the item disappears once its reason is gone."
         )
     if bool(given.items) == given.all:
         raise UsageError("Name the items: their ids, or --kind KIND --all.", "`engram review` lists them.")
@@ -174,7 +174,7 @@ def _decide(call: Call) -> int:
         done = [_with_text(call, items)]
     elif given.dry_run:
         done = [preview(call.store, item, given.decision) for item in items]
-    elif given.all and items and not call.confirm(asked):
+    elif not (call.confirm(asked) if given.all and items else call.may_delete(_lost(call, items))):
         call.output.line("Nothing was changed.")
         return 0
     else:
@@ -187,6 +187,21 @@ def _decide(call: Call) -> int:
     if not done:
         call.output.line("Nothing fits.")
     return 0
+
+
+def _lost(call: Call, items: list[Item]) -> list[str]:
+    """The files that the decision deletes where Engram does not commit."""
+    from engram.usecases.review.decisions import preview
+
+    if call.store.places.owns_branch:
+        return []
+    planned = {item: preview(call.store, item, call.arguments.decision).lore for item in items}
+    return [
+        path
+        for item, entries in planned.items()
+        for lore_id, path in zip(item.lore, item.paths, strict=False)
+        if entries.get(lore_id, ...) is None
+    ]
 
 
 def _commit_settlements(call: Call, done: list[Decided]) -> None:
@@ -264,12 +279,12 @@ def _decided_json(call: Call, done: Decided) -> dict[str, object]:
 
 def _print_result(call: Call, done: Decided, *, dry: bool) -> None:
     what = done.item.decisions[done.decision]
-    would = "would: " if dry else ""
-    call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")
+    would = "would " if dry else ""
+    call.output.line(safe_text(f"{done.item.id} {would}{done.decision} “{done.item.title}”: {what}."))
     if done.item.kind == CONFLICT and not dry:
         for lore in done.lore.values():
             if lore is not None:
-                call.output.line("Now stands:")
+                call.output.line("The text is now:")
                 call.output.line(safe_text(lore.content, lines=True))
     if dry and done.decision == MERGE:
         kept = next(lore for lore in done.lore.values() if lore is not None)

@@ -122,9 +122,9 @@ def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
             safe_text(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
         )
     if hold == "none":
-        call.output.line("Nothing waits: trust.hold is none.")
+        call.output.line("Nothing is quarantined: trust.hold is none.")
     else:
-        call.output.rule(f"{counted(len(waiting), 'entry', 'entries')} waiting (trust.hold = {hold})")
+        call.output.rule(f"{counted(len(waiting), 'entry', 'entries')} in quarantine (trust.hold = {hold})")
     return 0
 
 

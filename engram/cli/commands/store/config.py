@@ -48,6 +48,8 @@ def run(call: Call) -> int:
     given = call.arguments
     if given.accept:
         return _accept(call)
+    if given.unset and (given.name is None or given.value is not None):
+        raise UsageError("--unset takes one setting, and no value.", "engram config KEY --unset")
     if given.name is None:
         return _show_all(call)
     key = settings.key_named(given.name)
@@ -104,7 +106,7 @@ def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
     if not given.user and not key.counts_in_a_store(given.value):
         what = key.name if key.user_only else f"{key.name} = {given.value}"
-        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} … --user")
+        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} VALUE --user")
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )

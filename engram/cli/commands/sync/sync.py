@@ -112,7 +112,7 @@ def _report(call: Call, options: Options, done: Synced) -> int:
     for note in done.notes:
         call.output.note(note)
     for error in done.errors:
-        call.output.note(f"engram: {error.message}\n  {error.hint}")
+        call.output.note(f"engram: {error.message}", error.hint)
     return done.errors[0].exit_code if done.errors else 0
 
 
@@ -136,7 +136,7 @@ def _all(call: Call, options: Options) -> int:
         for note in one.done.notes:
             call.output.note(f"{one.scope}: {note}")
         for error in one.done.errors:
-            call.output.note(f"engram: {one.scope}: {error.message}\n  {error.hint}")
+            call.output.note(f"engram: {one.scope}: {error.message}", error.hint)
     if not found:
         call.output.line("No scope here has a remote.")
     return REMOTE_FAILED if errors else 0
@@ -165,7 +165,7 @@ def _summary(done: Synced) -> str:
     if ways:
         parts.append(f"judgements {' and '.join(ways)}")
     where = f"{done.remote}/{done.branch}" if done.branch else done.remote
-    return f"{where}: {', '.join(parts) or 'Nothing new'}"
+    return f"{where}: {', '.join(parts) or 'nothing new'}"
 
 
 def _quarantine_line(done: Synced) -> str:
@@ -196,12 +196,14 @@ def _show_plan(call: Call, found: Planned) -> int:
         }
     )
     titles = {} if call.output.json else _titles(call)
-    for title, paths in zip(("Would come in", "Would go out", "Would be merged"), found.plan, strict=True):
+    for title, paths in zip(
+        ("Would be pulled", "Would be pushed", "Would be merged"), found.plan, strict=True
+    ):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
         for path in paths[:_SHOWN]:
             call.output.rule(safe_text(f"  {titles.get(path, path)}"))
         if len(paths) > _SHOWN:
             call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
     if found.waiting:
-        call.output.line(f"{counted(found.waiting, 'change')} not committed yet would go out too.")
+        call.output.line(f"{counted(found.waiting, 'change')} not committed yet would be pushed, too.")
     return 0

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
-    "Check everything: files that cannot be recalled or were not merged, a damaged index, leftovers, commits that\n"
-    "wait. With --poison, pass harmful lore to an agent in every way there is, in a scratch store, and report what\n"
-    "gets through."
+    "Check everything: files that cannot be recalled or were not merged, a damaged index, failed syncs, changes\n"
+    "that are not committed. With --poison, pass malicious lore to an agent in every possible way, in a scratch\n"
+    "store, and report what gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--poison",
         action="store_true",
-        help="instead: test the framing of recalled lore with malicious lore; exit 1 if any gets through",
+        help="instead: test whether malicious lore can pass for instructions; exit 1 if any can",
     )
 
 

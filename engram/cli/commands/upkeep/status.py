@@ -35,6 +35,7 @@ def run(call: Call) -> int:
     if not call.output.json:
         for line in _lines(found, call.store.clock.now(), min(call.output.width, _WIDTH)):
             call.output.line(safe_text(line))
+        call.tell_own_store()
     return 0
 
 
@@ -80,12 +81,12 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     lines += _judgement_lines(found["judgements"], width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     if found["trust"]["held"]:
-        held = counted(found["trust"]["held"], "entry waits", "entries wait")
-        lines += _part("trust", f"{held} until you accept them: engram trust list", width)
+        held = counted(found["trust"]["held"], "entry is", "entries are")
+        lines += _part("trust", f"{held} quarantined: engram trust list", width)
     lines += _settings_lines(found["settings"], width)
     session = found["session"]
     return lines + _part(
-        "session", f"{session['name']}, {counted(session['surfaced'], 'entry', 'entries')} surfaced", width
+        "session", f"{session['name']}, {counted(session['surfaced'], 'entry', 'entries')} shown", width
     )
 
 
@@ -93,7 +94,7 @@ def _judgement_lines(judgements: Any, width: int) -> list[str]:
     """A line where anything was judged."""
     if not judgements["lines"] and not judgements["unreadable"]:
         return []
-    text = counted(judgements["lines"], "line")
+    text = f"{judgements['lines']:,} in the ledger"
     if judgements["unreadable"]:
         text += f", and {judgements['unreadable']:,} that cannot be read"
     if judgements["published"] != "yes":
@@ -125,7 +126,8 @@ def _scope_lines(found: Any, width: int) -> list[str]:
     lines = []
     others = [one for one in found["scopes"] if not one["here"]]
     if others:
-        listed = ", ".join(f"{one['name']} {one['lore_count']:,}" for one in others)
+        counts = (counted(one["lore_count"], "entry", "entries") for one in others)
+        listed = ", ".join(f"{one['name']} has {count}" for one, count in zip(others, counts, strict=True))
         lines += _part("scopes", f"{listed}: engram scope list", width)
     past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
     if past:
@@ -145,7 +147,7 @@ def _index_lines(index: Any, width: int) -> list[str]:
 
 
 def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str]:
-    """What waits to be sent and taken in, how the last sync ended, and what to do."""
+    """What waits to be pushed and pulled, how the last sync ended, and what to do."""
     from engram.usecases.store.remote import how_to_add
 
     last = git["sync"]
@@ -153,11 +155,11 @@ def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str
         return _part("sync", f"no remote yet: {how_to_add(placement)}", width)
     if last["at"] is None:
         return _part("sync", f"never synced with {git['remotes'][0]}: engram sync", width)
-    ahead = ("ahead", "proposed" if git["proposed"] else "to send")
-    parts = [ahead, ("behind", "to take in")]
+    ahead = ("ahead", "proposed" if git["proposed"] else "to push")
+    parts = [ahead, ("behind", "to pull")]
     behind_or_ahead = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
     hint = "" if git["proposed"] and not git["behind"] else ": engram sync"
-    waits = f"{', '.join(behind_or_ahead)}{hint}" if behind_or_ahead else "nothing to send or to take in"
+    waits = f"{', '.join(behind_or_ahead)}{hint}" if behind_or_ahead else "nothing to push or pull"
     return _part("sync", waits, width) + _last_lines(git, now, width, "", "last synced")
 
 
@@ -173,9 +175,11 @@ def _last_lines(git: Any, now: datetime, width: int, name: str, did: str) -> lis
         lines += _part("" if lines else name, text, width)
         lines += _part("", last["error"]["hint"], width)
     if auto["on"] and auto["waiting_since"]:
-        lines += _part("", f"a change of {_ago(auto['waiting_since'], now)} is sent by itself", width)
+        lines += _part(
+            "", f"a change made {_ago(auto['waiting_since'], now)} will be synced by itself", width
+        )
     if not auto["on"] and auto["why"]:
-        lines += _part("", f"not by itself: {auto['why']}", width)
+        lines += _part("", f"it does not sync by itself: {auto['why']}", width)
     return lines
 
 

@@ -1,0 +1,35 @@
+"""The store with one known entry that tests of hostile input begin with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from apikit import QUEUE, cli, opened
+from hostile_kit import RECALLED, held, known_lore
+from storekit import SECONDS, SteadyClock
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store outside git with one entry, recorded an hour ago and indexed."""
+    root = tmp_path_factory.mktemp("template") / "store"
+    clock = SteadyClock()
+    clock.ahead = -3600 * SECONDS
+    with opened(root, clock=clock) as engram:
+        engram.record(QUEUE, category="PATTERN_OUTCOME")
+        engram.refresh()
+    return root
+
+
+@pytest.fixture
+def root(template: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of that store. When the test is over, its lore must be there unchanged, and recalled."""
+    copy = tmp_path / "store"
+    shutil.copytree(template, copy)
+    before = known_lore(copy)
+    yield copy
+    assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
+    assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out
