@@ -16,6 +16,7 @@ from sync_kit import Clones
 from engram.adapters.git.read import differences
 from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.run.layout import read_head
+from engram.adapters.git.write import merge_commit
 from engram.usecases.merge import commit_merge, incoming_paths
 from engram.usecases.recording.edit import Edit
 
@@ -65,11 +66,44 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     assert merge is not None
     base = git(clones.root("a"), "merge-base", ours, theirs)
     known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}
+    sent = differences.outgoing(repo, theirs, merge.commit)
     monkeypatch.setattr(differences, "_known", {})
+    monkeypatch.setattr(differences, "_outgoing", {})
+    assert sent == differences.outgoing(repo, theirs, merge.commit)
     for start, found in known.items():
         assert found == differences.differences(repo, start, merge.commit)
     assert len(merge.merged) == 2
     assert known[ours].keys() == merge.changes.keys()
+
+
+def test_the_search_for_merges_knows_every_commit_that_goes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those whose addresses and trailers hold what Python takes for the end of a line."""
+    git(tmp_path, "init", "-q")
+    for number, odd in enumerate(("", "\f", "\x1c", "\u2028", "\x85")):
+        message = f"{number}\n\nEngram-Repairs: {odd}1\n 2{odd}3"
+        author = (f"--author=A{odd}B <a{odd}b@c>", "--allow-empty", "-m", message)
+        git(tmp_path, "commit", "-q", *author)
+    repo = opened(tmp_path)
+    known, head = (git(tmp_path, "rev-parse", name) for name in ("HEAD~4", "HEAD"))
+    merge_commit.foreign_merges(repo, head, known)
+    wanted = git(tmp_path, "rev-list", "--topo-order", "--reverse", head, "--not", known).split()
+    monkeypatch.setattr(differences, "run", None)  # git is not asked again
+    assert differences.outgoing(repo, known, head) == wanted
+
+
+def test_in_a_shallow_clone_git_is_asked_each_time_what_goes_out(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clones.record("a", "Lesson.\n\nMore.")
+    clones.settle()
+    repo = opened(clones.root("a"))
+    head = git(clones.root("a"), "rev-parse", "HEAD")
+    Path(repo.common_dir, "shallow").write_text("")
+    monkeypatch.setattr(differences, "_outgoing", {})
+    assert head in differences.outgoing(repo, None, head)
+    assert differences._outgoing == {}
 
 
 def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> None:
@@ -85,11 +119,12 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
     old = clones["a"].get(lore.id).path
     git(root, "mv", old, f"{os.path.dirname(old)}/elsewhere.md")
     git(root, "commit", "-q", "-m", "move")
+    tip = git(root, "rev-parse", "HEAD")
     for since in (known, None, git(root, "rev-parse", "HEAD~1")):
         listed = git(root, "rev-list", "--objects", "HEAD", *(["--not", since] if since else [])).split("\n")
         named = [line.split(" ", 1) for line in listed if " " in line]
         wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
-        found = differences.introduced(repo, differences.outgoing(repo, since, "HEAD"))
+        found = differences.introduced(repo, differences.outgoing(repo, since, tip))
         assert {oid for oid in found.blobs if oid.strip("0")} == wanted
         before = git(root, "ls-tree", "-r", "--name-only", since).split("\n") if since else []
         added = set(git(root, "ls-tree", "-r", "--name-only", "HEAD").split("\n")) - {*before}

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import Difference, between, blobs, differences, learn
+from engram.adapters.git.read.differences import (
+    Difference,
+    between,
+    blobs,
+    differences,
+    learn,
+    learn_outgoing,
+    outgoing,
+)
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import merge_commit
 from engram.domain.errors import SyncBlockedError
@@ -121,6 +129,8 @@ def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None)
     changed = {theirs: dict(plan.theirs_changed)}
     commit, made = _commit(store, ours, theirs, plan.base, changed, read_ahead)
     _learn(repo, (ours, theirs), plan.base, commit, made)
+    if plan.bases == (plan.base,):  # what theirs has of our history, the base has
+        learn_outgoing(repo, theirs, commit, [*outgoing(repo, plan.base, ours), commit])
     changes = differences(repo, ours, commit)
     new = {
         entry.oid: made.contents[path]

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def no_collections() -> Iterator[None]:
-    """Switch off garbage collection for code that makes no cycles: it would take a twentieth of the time."""
+    """Switch off garbage collection for code that makes no cycles: it would take a twentieth of the time.
+
+    What was made meanwhile counts as old afterwards: else the next collection, of what is new, would look at all of it.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():  # what the program itself froze stays so
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

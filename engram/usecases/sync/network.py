@@ -192,18 +192,21 @@ class Background:
 MOST_FILES = 2000  # what is more is read when it is needed, with progress reported
 
 
-def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> Collection[str]:
-    """Read what we changed since the commit `known` of the remote, and return the commits that hold no secret.
-
-    Errors are left to whoever needs the files later.
-    """
+def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> None:
+    """Read what we changed since the commit `known` of the remote. Errors are left to whoever needs the files later."""
     repo = store.repository
     with contextlib.suppress(EngramError):
         changed = differences(repo, known, head)
         if 0 < len(changed) <= MOST_FILES:
             _read_entries(store, changed, into)
             into.folders = read_folders(repo, head, changed)
-            return check_outgoing(store, known, head, known=into.contents)
+
+
+def search_ahead(store: Store, known: str, head: str, read: ReadAhead) -> Collection[str]:
+    """Return the commits since `known` that hold no secret; where one does, or they are many, the push says so."""
+    with contextlib.suppress(EngramError):
+        if 0 < len(differences(store.repository, known, head)) <= MOST_FILES:
+            return check_outgoing(store, known, head, known=read.contents)
     return ()
 
 

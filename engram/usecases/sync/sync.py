@@ -46,7 +46,7 @@ from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import local_changes, network, own_proposal
 from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.local_changes import LOCK_SECONDS
-from engram.usecases.sync.network import prefetch
+from engram.usecases.sync.network import prefetch, search_ahead
 from engram.usecases.sync.unreadable import unreadable_entries
 
 if TYPE_CHECKING:
@@ -265,26 +265,29 @@ class _Sync:
             theirs = remotes.tracked_commit(self._repo, self._counterpart())
             local_changes.keep_back(self._store, theirs, self._read_ahead.contents)
             return theirs
+        # As it was before the fetch: what we changed since is what is merged, and the repair looks at the same.
+        known = remotes.tracked_commit(self._repo, self._counterpart())
         with self._start_fetch() as fetching:
             if first:
                 self._commit_local_changes()
-            self._repair_own_branch()
-            known, head = (
-                remotes.tracked_commit(self._repo, self._counterpart()),
-                layout.read_head(self._repo).oid,
-            )
+            head = layout.read_head(self._repo).oid
             if known and head:
-                self._clean.update(prefetch(self._store, known, head, self._read_ahead))
+                prefetch(self._store, known, head, self._read_ahead)
+            head = self._repair_own_branch()
+            if known and head:
+                self._clean.update(search_ahead(self._store, known, head, self._read_ahead))
             theirs = self._finish_fetch(fetching)
         if self._options.push:
             local_changes.keep_back(self._store, theirs, self._read_ahead.contents)
         return theirs
 
-    def _repair_own_branch(self) -> None:
-        """Merge again, by Engram's rules, what others merged without them in our own branch."""
+    def _repair_own_branch(self) -> str | None:
+        """Merge again, by Engram's rules, what others merged without them in our own branch; return its commit."""
         head = layout.read_head(self._repo).oid
         if head is not None and external_merges.repair_merges(self._store, head, self._read_ahead) != head:
             self._not_indexed += self._count(merge_incoming(self._store, head, own=True))
+            head = layout.read_head(self._repo).oid
+        return head
 
     def _start_fetch(self) -> network.Background:
         other = self._counterpart()

@@ -27,7 +27,7 @@ _NO_FILE = "000000"  # a mode
 _LITTLE_MEMORY = 128 * 1024 * 1024  # bytes: git takes some 400 for each file that differs
 # Answers about pairs of commits, which never change; a sync asks for the same few again and again.
 _REMEMBERED = 12
-_LARGEST_REMEMBERED = 5000  # paths
+_LARGEST_REMEMBERED = 5000  # paths or commits
 
 
 class Difference(NamedTuple):
@@ -45,6 +45,7 @@ def empty_tree(repo: Repository) -> str:
 _known: dict[tuple[str, str | None, str], dict[str, Difference]] = {}
 _countable: set[tuple[str, str]] = set()
 _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
+_outgoing: dict[tuple[str, str | None, str], list[str]] = {}
 
 
 def differences(
@@ -154,10 +155,22 @@ def _commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, 
 
 
 def outgoing(repo: Repository, known: str | None, tip: str) -> list[str]:
-    """Return the commits of `tip` that `known` has not, parents first."""
-    without = ("--not", known) if known else ()
-    listed = run(repo, "rev-list", "--topo-order", "--reverse", tip, *without, deadline=SECONDS).stdout
-    return listed.decode().split()
+    """Return the commits of `tip` that `known` has not, parents first. Both are full ids, so the answer can be cached."""
+    found = _outgoing.get((repo.common_dir, known, tip))
+    if found is None:
+        without = ("--not", known) if known else ()
+        listed = run(repo, "rev-list", "--topo-order", "--reverse", tip, *without, deadline=SECONDS).stdout
+        found = listed.decode().split()
+        learn_outgoing(repo, known, tip, found)
+    return list(found)
+
+
+def learn_outgoing(repo: Repository, known: str | None, tip: str, commits: list[str]) -> None:
+    """Cache an answer of `outgoing` that is known without asking git."""
+    if len(_outgoing) >= _REMEMBERED:
+        _outgoing.clear()
+    if len(commits) <= _LARGEST_REMEMBERED and not layout.is_shallow(repo):
+        _outgoing[repo.common_dir, known, tip] = commits
 
 
 class Introduced(NamedTuple):

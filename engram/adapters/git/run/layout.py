@@ -134,6 +134,11 @@ def hash_name(repo: Repository) -> str:
     return _setting(text, "extensions", "objectformat") or "sha1"
 
 
+def is_shallow(repo: Repository) -> bool:
+    """Return whether the repository lacks a part of its history: what follows from that may change when it comes in."""
+    return os.path.exists(os.path.join(repo.common_dir, "shallow"))
+
+
 def staged_files(repo: Repository) -> int:
     """Return how many files the index of this work tree lists (git-index-format: a signature, the version, the number)."""
     try:

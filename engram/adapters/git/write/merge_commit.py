@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from engram.adapters.git.read.differences import learn_outgoing
 from engram.adapters.git.read.objects import BLOB, COMMIT
 from engram.adapters.git.run import configuration, failures, layout, locks
 from engram.adapters.git.run.process import DURABLE
@@ -47,7 +48,7 @@ def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
             "The history of the repository cannot be read.", "Run `git fsck`.", stderr=found.stderr
         )
     answer = tuple(sorted(found.stdout.decode().split()))
-    if not os.path.exists(os.path.join(repo.common_dir, "shallow")):  # there it changes when history comes in
+    if not layout.is_shallow(repo):
         if len(_bases) >= _REMEMBERED:
             _bases.clear()
         _bases[asked] = answer
@@ -187,6 +188,7 @@ def foreign_merges(repo: Repository, head: str, known: str) -> list[Foreign]:
     words = ("log", "--topo-order", "--no-show-signature", shown, "--ignore-missing", head)
     if known:
         lines = _lines(repo, (*words, "--not", known))
+        learn_outgoing(repo, known, head, [line[0] for line in reversed(lines)])
         done = {oid for line in lines for oid in line[4].split()}
     else:
         lines = _lines(repo, (*words, "--merges", f"-n{AT_FIRST}"))
@@ -200,4 +202,5 @@ def foreign_merges(repo: Repository, head: str, known: str) -> list[Foreign]:
 
 def _lines(repo: Repository, words: tuple[str, ...]) -> list[list[str]]:
     listed = run(repo, *words, deadline=SECONDS).stdout.decode("utf-8", "replace")
-    return [line.split("\0") for line in listed.splitlines() if line.count("\0") == 4]
+    # At line feeds alone: a name or an address may hold anything else that Python would split at.
+    return [line.split("\0") for line in listed.split("\n") if line.count("\0") == 4]
