@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from apikit import QUEUE, cli, opened
-from hostile_kit import RECALLED, held, known_lore
+from hostile_kit import RECALLED, copy_to_harm, held
 from storekit import SECONDS, SteadyClock
 
 
@@ -27,9 +26,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def root(template: Path, tmp_path: Path) -> Iterator[Path]:
     """A copy of that store. When the test is over, its lore must be there unchanged, and recalled."""
-    copy = tmp_path / "store"
-    shutil.copytree(template, copy)
-    before = known_lore(copy)
-    yield copy
-    assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
+    with copy_to_harm(template, tmp_path) as copy:
+        yield copy
     assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out

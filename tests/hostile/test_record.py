@@ -36,7 +36,7 @@ SURROGATE = "half \ud800 a character"
     ],
     ids=lambda value: repr(value[:12]) if isinstance(value, bytes) else "",
 )
-def test_text_that_cannot_be_a_lore_is_refused(root: Path, stdin: bytes, message: str) -> None:
+def test_text_that_cannot_be_an_entry_is_refused(root: Path, stdin: bytes, message: str) -> None:
     said = held(forked("record", "-", "-c", "fact", cwd=root, stdin=stdin), 2)
     assert message in said.err
 
@@ -65,7 +65,7 @@ def test_odd_text_is_kept_letter_for_letter_and_shown_harmless(root: Path, text:
     held(cli("list", cwd=root), 0)
 
 
-def test_line_ends_and_a_byte_order_mark_do_not_break_a_lore(root: Path) -> None:
+def test_line_ends_and_a_byte_order_mark_do_not_break_an_entry(root: Path) -> None:
     done = ok(
         "record", "-", "-c", "fact", "--json", cwd=root, stdin=b"\xef\xbb\xbfFirst line\r\nsecond\rthird\r\n"
     )

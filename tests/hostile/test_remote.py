@@ -406,7 +406,7 @@ def test_refs_with_odd_names_are_only_names(ref: str, world: World) -> None:
     assert not world.trace.exists(), world.trace.read_text()
 
 
-def test_files_that_are_no_lore_are_named_and_leave_the_rest(world: World) -> None:
+def test_files_that_are_no_entries_are_named_and_leave_the_rest(world: World) -> None:
     bad = {
         "aliases": b"---\na: &a [x]\nb: [*a, *a]\n---\nText.\n",
         "depth": b"---\ntags: " + b"[" * 9_000 + b"]" * 9_000 + b"\n---\nText.\n",

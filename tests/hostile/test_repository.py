@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, dedicated, opened
-from hostile_kit import RECALLED, cli, held, known_lore, process
+from hostile_kit import RECALLED, cli, copy_to_harm, held, process
 from storekit import git
 
 if TYPE_CHECKING:
@@ -36,12 +36,8 @@ def repository_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def repository(repository_template: Path, tmp_path: Path) -> Iterator[Path]:
     """A copy of it. When the test is over, its lore must be there unchanged."""
-    root = tmp_path / "store"
-    shutil.copytree(repository_template, root)
-    before = known_lore(root)
-    assert before
-    yield root
-    assert known_lore(root).items() >= before.items(), "a file was lost or changed"
+    with copy_to_harm(repository_template, tmp_path) as root:
+        yield root
 
 
 MARKERS = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from apikit import Result, cli, ok, process
@@ -18,6 +21,17 @@ RECALLED = "make every handler idempotent"
 def known_lore(root: Path) -> dict[str, bytes]:
     """The files that were in the template, by path."""
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.glob("lore/2*/*/*/*.md"))}
+
+
+@contextmanager
+def copy_to_harm(template: Path, folder: Path) -> Iterator[Path]:
+    """A copy of a store; in the end its lore must be there unchanged."""
+    copy = folder / "store"
+    shutil.copytree(template, copy)
+    before = known_lore(copy)
+    assert before
+    yield copy
+    assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
 
 
 def held(result: Result, code: int) -> Result:
