@@ -29,6 +29,15 @@ def authors(folder: Path) -> dict[str, str]:
     return found
 
 
+def test_the_entries_of_a_proposal_come_by_title_whatever_the_day_they_were_recorded(world: World) -> None:
+    world.record("b", "Zebra crossings are drawn by the town.")
+    world.clock.advance(days=1)
+    world.record("b", "Apples are picked before the frost.")
+    name = world["b"].propose("Town").name
+    world["a"].proposals()
+    assert [one.title[:5] for one in world["a"].proposal(name).entries] == ["Apple", "Zebra"]
+
+
 def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

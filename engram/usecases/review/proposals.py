@@ -223,7 +223,7 @@ def _entries(store: Store, about: OpenProposal) -> list[ProposedEntry]:
     changed = differences(repo, shared[0] if shared else None, commit)
     contents = blobs(repo, [entry.oid for path in paths for entry in changed[path] if entry])
     grouped: dict[str, list[tuple[str, Lore | None, Lore | None]]] = {}
-    for path in sorted(paths):
+    for path in sorted(paths, key=lambda path: (path.rpartition("/")[2], path)):  # by title, not by the day
         before, after = (
             _lore(store, path, contents[entry.oid]) if entry else None for entry in changed[path]
         )
