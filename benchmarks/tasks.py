@@ -92,17 +92,17 @@ def warm(root: str, effort: Effort) -> dict[str, Any]:
 def record(root: str, effort: Effort) -> dict[str, Any]:
     """Recording into a dedicated store, commits going on in the background; then the commits that were left."""
     writer = generate.Writer(SEED + 2)
-    lores = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(effort.records)]
+    entries = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(effort.records)]
     with engram.open(root, session=SESSION) as store:
         store.refresh()
         costs = [
             cost_of(lambda lore=lore: store.record(lore.content, category=lore.category, tags=lore.tags))  # type: ignore[misc]
-            for lore in lores
+            for lore in entries
         ]
         rest = cost_of(store.close)
     walls = [cost.wall_ms for cost in costs]
     return {
-        "ack": median(costs), "p99": percentile(walls, 0.99), "max": max(walls), "rest": rest, "count": len(lores),
+        "ack": median(costs), "p99": percentile(walls, 0.99), "max": max(walls), "rest": rest, "count": len(entries),
     }  # fmt: skip
 
 

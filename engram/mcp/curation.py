@@ -76,7 +76,7 @@ class Copied(BaseModel):
 
 
 class Promotion(BaseModel):
-    """What became of lore that were to be copied."""
+    """What became of entries that were to be copied."""
 
     promoted: list[Copied] = []
 
@@ -145,7 +145,7 @@ def apply_plan(engram: Engram, plan: Plan) -> CallToolResult:
 
 
 def present_promotion(done: Sequence[Promoted]) -> CallToolResult:
-    """What became of lore that were copied to another scope."""
+    """What became of entries that were copied to another scope."""
     rows = [Copied(id=one.lore.id, status=one.status, scope=one.to) for one in done]
     lines = [
         f"{row.id} {row.status}: {row.scope}\n{quote(one.lore.title)}"

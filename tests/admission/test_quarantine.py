@@ -112,7 +112,7 @@ def test_what_is_accepted_waits_again_when_others_change_its_text_but_not_when_t
     assert "Fridays" in titles(root)[0]
 
 
-def test_a_lore_of_ones_own_that_others_rewrite_waits(clones: Clones, home: Path) -> None:
+def test_an_entry_of_ones_own_that_others_rewrite_waits(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     root = clones.root("a")
     own = ok("record", NOTE, "-c", "fact", "--json", cwd=root).json["lore"]

@@ -89,7 +89,7 @@ def test_what_was_touched_comes_from_git(tmp_path: Path) -> None:
     assert briefing.touched_files(str(tmp_path / ".git")) == []
 
 
-def test_lore_that_are_pending_low_or_expired_are_not_in_the_brief(root: Path) -> None:
+def test_entries_that_are_pending_low_or_expired_are_not_in_the_brief(root: Path) -> None:
     ok("record", "A pending thought about ships.", "-c", "fact", "--status", "pending", cwd=root)
     ok("record", "A doubtful thought about boats.", "-c", "fact", "--confidence", "0.2", cwd=root)
     found = said("session-start", root)

@@ -245,7 +245,7 @@ def test_locomo_is_asked_by_turn_and_by_session_each_conversation_by_itself(tmp_
     assert turns.quality("words").recall_5 == sessions.quality("words").recall_5 == 1
 
 
-def test_a_session_longer_than_a_lore_is_cut_between_turns_and_counts_once(tmp_path: Path) -> None:
+def test_a_session_longer_than_an_entry_is_cut_between_turns_and_counts_once(tmp_path: Path) -> None:
     import recall
 
     turns = [
@@ -363,7 +363,7 @@ def test_our_own_set_has_an_answer_for_each_judged_question_and_questions_withou
     assert all(grades.keys() <= names for grades in found.judged.values())
 
 
-def test_a_step_on_is_measured_by_names_that_two_lore_share(tmp_path: Path) -> None:
+def test_a_step_on_is_measured_by_names_that_two_entries_share(tmp_path: Path) -> None:
     import hop
 
     assert hop.names_in("Redis fails. The Redis of `jobQueue` waits for Kafka, see C++ and utf8.") == [

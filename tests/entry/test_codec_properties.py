@@ -26,7 +26,7 @@ def read(raw: bytes) -> codec.LoreFile:
 
 @quick
 @given(lore())
-def test_a_lore_written_is_the_lore_read(given_lore: Lore) -> None:
+def test_an_entry_written_is_the_entry_read(given_lore: Lore) -> None:
     file = read(codec.write_new(given_lore, CATEGORIES))
     assert file.lore == given_lore
     assert file.adopted
@@ -41,7 +41,7 @@ def test_what_is_written_needs_no_second_writing(given_lore: Lore) -> None:
 
 @quick
 @given(lore(), lore())
-def test_a_canonical_file_edited_into_another_lore_is_that_lores_canonical_file(
+def test_a_canonical_file_edited_into_another_entry_is_that_entrys_canonical_file(
     one: Lore, other: Lore
 ) -> None:
     edited = codec.rewrite(read(codec.write_new(one, CATEGORIES)), other, CATEGORIES)

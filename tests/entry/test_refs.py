@@ -65,7 +65,7 @@ def test_whatever_is_asked_the_answer_is_among_what_was_seen(snippet: str, seen:
 
 
 @given(st.lists(lore, min_size=1, max_size=6))
-def test_a_lore_is_among_those_that_its_own_title_means(seen: list[Seen]) -> None:
+def test_an_entry_is_among_those_that_its_own_title_means(seen: list[Seen]) -> None:
     title = seen[0].title
     if fold(title):
         assert seen[0] in match_snippet(title, seen)

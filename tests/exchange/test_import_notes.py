@@ -85,7 +85,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engram, dict[s
     return store, {kind: imported(store, path) for kind, path in PLACES.items()}
 
 
-def test_the_kind_is_told_and_every_lore_says_where_it_is_from(
+def test_the_kind_is_told_and_every_entry_says_where_it_is_from(
     everything: tuple[Engram, dict[str, Imported]],
 ) -> None:
     store, done = everything
@@ -195,7 +195,7 @@ def test_notes_by_day_and_of_basic_memory(everything: tuple[Engram, dict[str, Im
     assert (set(note.tags), note.entities) == ({"auth", "backend", "security"}, ("API security", "Sessions"))
 
 
-def test_a_graph_becomes_one_lore_an_entity(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_a_graph_becomes_one_entry_an_entity(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, done = everything
     lore = lore_of(store)
     billing = lore["billing"]

@@ -73,7 +73,7 @@ def test_a_signer_that_the_settings_name_vouches_for_a_confidence_and_not_for_a_
     assert {one["lore"][0] for one in asked} == {signed, unsigned}
 
 
-def test_what_colleagues_record_with_engram_counts_where_only_signed_lore_does(
+def test_what_colleagues_record_with_engram_counts_where_only_signed_entries_do(
     clones: Clones, home: Path
 ) -> None:
     """Also after a merge, which is not signed because every machine makes the same one."""

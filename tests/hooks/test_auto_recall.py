@@ -190,7 +190,7 @@ def test_what_an_edit_brought_is_not_named_at_the_next_one(root: Path) -> None:
     assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
 
 
-def test_a_file_gets_the_lore_that_name_it_and_no_other(root: Path) -> None:
+def test_a_file_gets_the_entries_that_name_it_and_no_other(root: Path) -> None:
     assert ABOUT_FILE in said("pre-tool", root)
     other = {"file_path": str(root / "src/other_queue.py")}
     assert answer(CLAUDE, "pre-tool", root, session_id="s2", tool_input=other) is None

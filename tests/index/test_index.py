@@ -220,7 +220,7 @@ def test_the_doctor_finds_nothing_wrong_with_a_sound_index(tmp_path: Path) -> No
         assert {finding.kind for finding in doctor(engram.store)} == {"file", "adoption", "git"}
 
 
-def test_the_doctor_finds_a_lore_hidden_by_a_single_changed_value(tmp_path: Path) -> None:
+def test_the_doctor_finds_an_entry_hidden_by_a_single_changed_value(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with filled(root, SteadyClock()) as engram:
         generation = engram.store.index.look()

@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path)
 
 
-def test_a_lore_is_named_by_ref_id_prefix_or_words(store: Engram) -> None:
+def test_an_entry_is_named_by_ref_id_prefix_or_words(store: Engram) -> None:
     wanted = store.record(QUEUE, category="FACT").lore.id
     store.record(COLOUR, category="FACT")
     answer = store.query("queue consumer patterns")

@@ -288,7 +288,7 @@ async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes
     assert all(one["previous"] == one["current"] for one in done.structured_content["updated"])
 
 
-async def test_lore_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
+async def test_entries_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         ids = [engram.record(f"{tags} it is.", category="fact", tags=tags.split(), status="active").lore.id

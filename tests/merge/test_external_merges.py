@@ -178,7 +178,7 @@ def test_a_merge_by_the_rules_is_left_alone(scene: Scene) -> None:
     assert scene.clones.heads() == {head}
 
 
-def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_markers(
+def test_a_file_too_large_for_an_entry_that_a_plain_pull_brought_is_not_read_for_markers(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.merge import external_merges

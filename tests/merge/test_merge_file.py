@@ -104,7 +104,7 @@ def test_the_same_text_learned_in_two_places_has_both_contexts() -> None:
     assert (lore.context, done.clean) == (("on Linux", "on macOS"), True)
 
 
-def test_the_own_source_of_a_lore_is_one_of_its_sources() -> None:
+def test_the_own_source_of_an_entry_is_one_of_its_sources() -> None:
     base = with_changes(BASE, source_id=SOURCE)
     lore, _ = both({"sources": (SOURCE, ID)}, {"sources": (SOURCE, OTHER)}, base)
     assert lore.sources == (SOURCE, ID, OTHER)

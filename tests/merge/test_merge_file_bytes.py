@@ -147,7 +147,7 @@ def test_an_edit_outlives_a_deletion(edited: bytes) -> None:
     assert merge(BASE, None, done.content) == Merged(done.content, (DELETED,), contested=True)
 
 
-def test_two_lore_added_at_one_path_are_both_kept() -> None:
+def test_two_entries_added_at_one_path_are_both_kept() -> None:
     ours, theirs = BASE, with_changes(BASE, id=OTHER, content="Something else")
     done = merge(None, ours, theirs)
     assert done.content == ours
@@ -156,7 +156,7 @@ def test_two_lore_added_at_one_path_are_both_kept() -> None:
     assert done.kept[0].path.endswith(".md")
 
 
-def test_one_lore_added_at_one_path_by_two_clones_is_merged() -> None:
+def test_one_entry_added_at_one_path_by_two_clones_is_merged() -> None:
     lore, done = merged(with_changes(BASE, tags=("a",)), with_changes(BASE, tags=("b",)), None)
     assert (lore.tags, done.clean) == (("a", "b"), True)
 

@@ -15,7 +15,7 @@ def clones(tmp_path: Path) -> Clones:
     return Clones(tmp_path)
 
 
-def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path) -> None:
+def test_an_entry_that_was_moved_and_changed_elsewhere_is_one_entry(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
@@ -28,7 +28,7 @@ def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path)
     assert (found.validation_count, found.tags, found.conflicts) == (1, ("broker",), ())
 
 
-def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
+def test_an_entry_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     for name in "ab":

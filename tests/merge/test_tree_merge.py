@@ -59,7 +59,7 @@ def test_moved_to_one_place_and_deleted_by_the_other_stays_there(repository: Rep
     assert both_ways(repository, {path: entry}, {"lore/moved.md": entry}, {}) == {"lore/moved.md": entry}
 
 
-def test_two_lore_that_change_places_both_stay(repository: Repository) -> None:
+def test_two_entries_that_change_places_both_stay(repository: Repository) -> None:
     one, other = (repository.entry(new_lore(number, START, f"Lesson {number}.")[1]) for number in (1, 2))
     merged = both_ways(
         repository,
@@ -70,7 +70,7 @@ def test_two_lore_that_change_places_both_stay(repository: Repository) -> None:
     assert {one, other} <= set(merged.values())
 
 
-class Lores:
+class Lessons:
     """Entries of a base, and what sides make of them."""
 
     def __init__(self, repository: Repository, count: int) -> None:
@@ -98,8 +98,8 @@ class Lores:
         return read(self._repository.blobs[side[self.paths[number]].oid])
 
 
-def test_a_lore_that_was_folded_away_takes_along_what_was_folded_into_it(repository: Repository) -> None:
-    lore = Lores(repository, 4)
+def test_an_entry_that_was_folded_away_takes_along_what_was_folded_into_it(repository: Repository) -> None:
+    lore = Lessons(repository, 4)
     one = lore.folded(lore.base, 1, 2)
     other = lore.folded(lore.folded(lore.base, 0, 1), 3, 0)
     merged = both_ways(repository, lore.base, one, other)
@@ -112,7 +112,7 @@ def test_a_lore_that_was_folded_away_takes_along_what_was_folded_into_it(reposit
 def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_ledger(
     repository: Repository,
 ) -> None:
-    lore = Lores(repository, 2)
+    lore = Lessons(repository, 2)
     votes = {"6R2H5F8K": Vote(80, 0, 1)}
     merged = both_ways(
         repository,
@@ -127,14 +127,14 @@ def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_l
 
 
 def test_lore_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:
-    lore = Lores(repository, 2)
+    lore = Lessons(repository, 2)
     merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), lore.folded(lore.base, 1, 0))
     held = [lore.file(merged, number).lore.conflicts for number in (0, 1)]
     assert [[entry.field for entry in conflicts] for conflicts in held] == [["deleted"], ["deleted"]]
 
 
-def test_what_else_a_person_changed_of_a_lore_that_was_folded_away_is_asked(repository: Repository) -> None:
-    lore = Lores(repository, 3)
+def test_what_else_a_person_changed_of_an_entry_that_was_folded_away_is_asked(repository: Repository) -> None:
+    lore = Lessons(repository, 3)
     theirs = lore.changed(lore.folded(lore.base, 1, 2), 1, content="In other words.")
     merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), theirs)
     assert [entry.field for entry in lore.file(merged, 1).lore.conflicts] == ["deleted"]

@@ -51,7 +51,7 @@ def test_a_query_asks_session_project_user_and_teams_and_weighs_them(project: Pa
         )
 
 
-def test_scopes_limit_a_query_and_one_lore_is_shown_once(project: Path) -> None:
+def test_scopes_limit_a_query_and_one_entry_is_shown_once(project: Path) -> None:
     record(QUEUE, project)
     record(MINE, project, "--scope", "user")
     assert [scope for _, scope, _ in found(project, "queue", "--scope", "user")] == ["user"]

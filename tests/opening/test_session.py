@@ -49,7 +49,7 @@ def test_looking_without_keeping_gives_no_refs(tmp_path: Path) -> None:
         assert store.session_refs() == {}
 
 
-def test_a_forgotten_lore_leaves_its_number_unused(tmp_path: Path) -> None:
+def test_a_forgotten_entry_leaves_its_number_unused(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         first = store.record(QUEUE, category="FACT").lore.id
         store.query("queue consumer")

@@ -38,6 +38,9 @@ def counts(text: str) -> list[tuple[int, str]]:
 
     Only lines with the word and those around them are looked at: everything else takes ten times as long.
     """
+    text = re.sub(
+        r"\btest_\w+", lambda name: name[0].replace("_", " "), text
+    )  # read as the sentence that it is
     lines = text.split("\n")
     named = ["lore" in line.lower() for line in lines]
     around = [any(named[max(number - 1, 0) : number + 2]) for number in range(len(lines))]
@@ -47,7 +50,8 @@ def counts(text: str) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     "text",
-    ["a lore", "12 lore", "1,000 lore", "f'{count:,} lore'", "These lore", "every\n# lore", "lore are kept", "lore that wait",
+    ["a lore", "def test_two_lore_stay(", "12 lore", "1,000 lore",
+     "f'{count:,} lore'", "These lore", "every\n# lore", "lore are kept", "lore that wait",
      'counted(2, "lore", "lore")', "counted(2, 'lore waits', 'lore wait')", "where lore name both", "Data. Lore stand there"],
 )  # fmt: skip
 def test_lore_that_is_counted_is_found(text: str) -> None:

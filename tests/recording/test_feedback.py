@@ -78,7 +78,7 @@ def test_the_same_judgement_counts_once_a_session_unless_again(tmp_path: Path) -
         assert store.feedback(helpful=lore_id)[0].current == 0.79
 
 
-def test_one_lore_named_twice_in_one_call_is_judged_once(store: Engram) -> None:
+def test_one_entry_named_twice_in_one_call_is_judged_once(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FACT").lore.id
     store.query("queue consumer")
     judged = store.feedback(helpful=["L1", lore_id, "queue consumer patterns"])

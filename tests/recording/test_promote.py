@@ -144,7 +144,7 @@ def test_another_machine_merges_as_well_without_the_memory_of_the_first(desk: De
     assert lore.validation_count == 1
 
 
-def test_two_people_who_promote_the_same_lore_do_not_disturb_each_other(desk: Desk, tmp_path: Path) -> None:
+def test_two_people_who_promote_the_same_entry_do_not_disturb_each_other(desk: Desk, tmp_path: Path) -> None:
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT").lore.id
     with desk.open("team-ml") as store:

@@ -25,7 +25,7 @@ def test_a_put_lore_is_the_same_as_a_recorded_one(root: Path) -> None:
         assert store.get(ID).path.startswith("lore/2026/01/14/")
 
 
-def test_a_put_is_never_folded_into_another_lore_and_still_waits_for_review(root: Path) -> None:
+def test_a_put_is_never_folded_into_another_entry_and_still_waits_for_review(root: Path) -> None:
     settings = '[store]\nfolder = "lore"\n\n[review]\nagents = "pending"\n'
     with opened(root, settings=settings) as store:
         first = store.put(ID, QUEUE, category="fact")
@@ -93,7 +93,7 @@ def test_an_id_that_was_deleted_can_be_put_again(root: Path) -> None:
         )
 
 
-def test_two_clones_that_put_one_id_end_with_one_lore(tmp_path: Path) -> None:
+def test_two_clones_that_put_one_id_end_with_one_entry(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "remote.git")
     ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
     with opened(ours) as store:

@@ -28,7 +28,7 @@ def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Pa
     assert git(root, "log", "--format=%s").split("\n")[0] == "record: retry the broker"
 
 
-def test_a_lore_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: Path) -> None:
+def test_an_entry_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with opened(root) as engram:
         shown = engram.record("retry the broker", category="FACT")

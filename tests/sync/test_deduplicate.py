@@ -62,7 +62,7 @@ def test_what_two_clones_learnt_alike_becomes_the_older_lore_with_the_knowledge_
     assert (kept.thousandths, kept.validation_count) == (700 + 100 + 80, 1)
 
 
-def test_the_id_of_a_lore_that_was_folded_still_leads_to_the_one_that_took_it_in(clones: Clones) -> None:
+def test_the_id_of_an_entry_that_was_folded_still_leads_to_the_one_that_took_it_in(clones: Clones) -> None:
     first, second = twins(clones)
     clones.sync("a", "b", "a")
     assert clones["a"].get(second.id).lore.id == first.id

@@ -51,7 +51,7 @@ def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path) -> None:
+def test_what_was_folded_into_an_entry_follows_it_where_that_was_folded(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, other = recorded(clones)
     fold_by_hand(clones, "a", first, second)

@@ -110,7 +110,7 @@ def test_deleted_here_and_edited_there_stays_and_a_person_is_told(clones: Clones
     assert [entry.field for entry in found.conflicts] == ["deleted"]
 
 
-def test_renamed_here_and_edited_there_is_one_lore(clones: Clones, lore: Lore) -> None:
+def test_renamed_here_and_edited_there_is_one_entry(clones: Clones, lore: Lore) -> None:
     path = clones.path("a", lore)
     root = clones.root("a")
     (root / path).rename(root / "lore/queues.md")

@@ -249,7 +249,7 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
 @pytest.mark.slow
 @SIZES
 @of("past")
-async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
+async def test_an_entry(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         tour = Tour(user, store)
         await user.press("j", "enter")  # the newest is the note

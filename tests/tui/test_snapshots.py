@@ -55,7 +55,7 @@ async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], 
 
 
 @SIZES
-async def test_a_lore(store: engram.Engram, size: tuple[int, int], name: str) -> None:
+async def test_an_entry(store: engram.Engram, size: tuple[int, int], name: str) -> None:
     async with using(store, size) as user:
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and user.app.screen.versions)

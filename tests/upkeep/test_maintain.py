@@ -227,7 +227,7 @@ def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
         assert engram.list(limit=None, status="archived").total == 3
 
 
-def test_by_itself_no_day_changes_more_than_so_many_lore(
+def test_by_itself_no_day_changes_more_than_so_many_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintain, "_MOST_AUTOMATIC", 1)

@@ -164,7 +164,7 @@ class LiveTable:
         return int(self._flush().run(query, (action,))[0][0])
 
     def shown_since(self, moment: float) -> set[str]:
-        """Return the ids of lore that were put before somebody since then (Unix seconds)."""
+        """Return the ids of the entries that were put before somebody since then (Unix seconds)."""
         query = (
             "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
             " AND action IN (SELECT value FROM json_each(?))"

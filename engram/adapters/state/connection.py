@@ -151,9 +151,7 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or attempt == _ATTEMPTS:
                 raise
-            time.sleep(
-                _PAUSE_SECONDS
-            )  # nobody tells when the other process is done, and SQLite does not wait
+            time.sleep(_PAUSE_SECONDS)  # SQLite does not wait here, and tells nobody when it can
 
 
 def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
