@@ -13,9 +13,8 @@ from mcp_types import InputRequiredResult, ListRootsRequest, ListRootsResult
 from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
-_ASKED_BY_RESULT = (
-    "2026-07-28"  # from this protocol on a server asks by its result, not by a request of its own
-)
+# From this protocol on a server asks by its result, not by a request of its own.
+_ASKED_BY_RESULT = "2026-07-28"
 _KEY = "folders"
 _PATIENCE_SECONDS = 2.0
 _LONGEST_NAME = 40

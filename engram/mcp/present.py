@@ -48,10 +48,8 @@ if TYPE_CHECKING:
 
 _NOTHING = "Nothing relevant is known here."
 _NAMED = 5  # titles in a question
-_ANYHOW, _OF_BEST = (
-    3,
-    0.6,
-)  # what a weak answer shows: its first three, others if they score this share of the first
+_ANYHOW = 3  # hits that a weak answer shows in any case
+_OF_BEST = 0.6  # the share of the first one's score from which it shows others, too
 _MOST_TWINS = 2
 CHOICES = "If one says the same, record yours again with same_as; if yours replaces it, with supersedes; else leave both."
 _NAMES = 20  # tokens of the names of an answer's fields

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_GRAPH, _INITIALIZER = 7, 5
-_DIMS, _TYPE, _NAME, _RAW = 1, 2, 8, 9
+# Numbers of fields of ModelProto, GraphProto and TensorProto (onnx.proto).
+_GRAPH = 7
+_INITIALIZER = 5
+_DIMS = 1
+_TYPE = 2
+_NAME = 8
+_RAW = 9
 _TYPES = {1: "<f4", 3: "<i1"}
-_NUMBER, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5  # protobuf's wire types
+# Wire types of protobuf.
+_NUMBER = 0
+_EIGHT_BYTES = 1
+_BYTES = 2
+_FOUR_BYTES = 5
 
 
 def read_tensors(data: memoryview) -> dict[str, NDArray[np.floating | np.int8]]:

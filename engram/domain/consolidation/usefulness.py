@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 TOP = 3
 PROMOTED_FROM = 0.5  # importance
 PROMOTED_USES = 2
-_HELPFUL, _SHOWN, _ALONE, _LINK, _RANK = 0.5, 0.05, 0.25, 0.25, 0.5
+# What counts for the importance of an entry: helpful judgements, being shown, queries that it alone answers, links, rank.
+_HELPFUL = 0.5
+_SHOWN = 0.05
+_ALONE = 0.25
+_LINK = 0.25
+_RANK = 0.5
 _SHOWN_MOST = 10  # being shown is weak evidence: unhelpful entries are shown, too
 
 

@@ -10,14 +10,12 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.lore import Lore
 
-NEW, CHANGED, MERGED, FOLDED, CONFLICT, FORGOTTEN = (
-    "new",
-    "changed",
-    "merged",
-    "folded",
-    "conflict",
-    "forgotten",
-)
+NEW = "new"
+CHANGED = "changed"
+MERGED = "merged"
+FOLDED = "folded"
+CONFLICT = "conflict"
+FORGOTTEN = "forgotten"
 _SILENT = (
     "id",
     "updated_at",

@@ -16,10 +16,8 @@ from engram.domain.typed import NamedTuple
 
 FACT = "FACT"
 _READ = 100_000  # characters, more than enough to tell
-_START, _OPENING = (
-    200,
-    600,
-)  # characters in which a text comes to its point, in which it names what it is about
+_START = 200  # characters in which a text comes to its point
+_OPENING = 600  # characters in which it names what it is about
 
 _LABELS = {
     "ARCHITECTURAL_DECISION": (

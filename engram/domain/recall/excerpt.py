@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 GAP = "…"  # alone on a line, in place of what is left out
 _KEPT_TOGETHER = 0.5  # of the room: a list or code of up to so much is one part
 _LONGEST_PART = 240  # characters of a part of a text without sentences or lines
-_AFTER, _BEFORE, _HEADING = (
-    0.6,
-    0.3,
-    0.5,
-)  # what a part counts for being next to one with the words, or below a heading with them
+# What a part counts for being after or before one with the words, or below a heading with them.
+_AFTER = 0.6
+_BEFORE = 0.3
+_HEADING = 0.5
 _AGAIN = 0.3  # what a word counts in a second part
 _NEXT = 0.5  # what a part that is shown counts for the ones next to it
 _MOST_WEIGHED = 200

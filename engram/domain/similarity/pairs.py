@@ -49,9 +49,8 @@ _AGAINST = (
     "value",
     "numbers_apart",
 )  # these count as far as the two share a subject
-_NOMINAL = (
-    1000  # word frequencies are scaled to a store of so many entries: a large store makes no word rarer
-)
+# Word frequencies are scaled to a store of so many entries: a large store makes no word rarer.
+_NOMINAL = 1000
 
 
 class Features(NamedTuple):

@@ -9,9 +9,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MOST_MATCHES = (
-    60_000  # pairs of equal pieces; beyond it (one word again and again) the search could take minutes
-)
+# Pairs of equal pieces; beyond it (one word again and again) the search could take minutes.
+MOST_MATCHES = 60_000
 _PIECES = re.compile(r"(\w+|[^\w\s]|^)(\s*)")
 
 

@@ -32,7 +32,11 @@ MOST = 5
 _LEAD = "About this repository:"
 _POOL = 400
 _RECENT = 60
-_PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
+# What counts for the place in the brief: being pinned, files that were changed, each of the first validations.
+_PINNED = 0.5
+_OVERLAP = 0.5
+_VALIDATED = 0.05
+_MOST_VALIDATIONS = 5
 # What is handed over to somebody is told to that agent alone, before the brief.
 _USABLE = (
     f"status = 'active' AND {credit.AT_MOST} >= ? AND (expires_at IS NULL OR expires_at > ?)"  # noqa: S608 - no text of a user

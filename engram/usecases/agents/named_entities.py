@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 MOST = 5  # things that one prompt names
 _MOST_ENTRIES = 8  # what more entries have is a subject, of which a name alone says too little
 _SHARE = 0.03  # of a larger store
-# Evidence that an entry answers: beside others, where the prompt names one thing, where many entries are about it, and
-# where an ordinary word is its name.
-_BESIDE, _ALONE, _OF_MANY, _ORDINARY = 0.05, 0.1, 0.4, 0.2
+# The evidence that an entry needs:
+_BESIDE = 0.05  # where the prompt names several things
+_ALONE = 0.1  # where it names one
+_OF_MANY = 0.4  # where many entries are about it
+_ORDINARY = 0.2  # where an ordinary word is its name
 _FEW = 2
-_SECOND = (
-    0.85  # of the best entry's relevance: so near comes another about the same thing that is brought, too
-)
+# Of the best entry's relevance: so near comes another about the same thing that is brought, too.
+_SECOND = 0.85
 
 
 class _Name(NamedTuple):

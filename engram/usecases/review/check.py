@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 ERROR, WARNING = "error", "warning"
-FILE, SECRET, SETTINGS, DUPLICATE, AGAINST, LINK, ADOPTION = (
-    "file", "secret", "settings", "duplicate", "contradiction", "link", "adoption",
-)  # fmt: skip
+FILE = "file"
+SECRET = "secret"  # noqa: S105 - a kind of remark
+SETTINGS = "settings"
+DUPLICATE = "duplicate"
+AGAINST = "contradiction"
+LINK = "link"
+ADOPTION = "adoption"
 _ROTATE = "Rotate the secret and remove it, from history too; list a false positive in `secrets.allow`."
 
 

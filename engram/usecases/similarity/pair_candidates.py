@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 FLOOR = 0.75  # from this cosine on two entries of a category are candidates whatever their words
 _MIN_COSINE = 0.2  # below it two entries that share rare words are no candidates
-_WORD_SHARE = (
-    0.04  # how much cosine one unit of shared rare words counts for, if not all pairs can be assessed
-)
+# How much cosine one unit of shared rare words counts for, if not all pairs can be assessed.
+_WORD_SHARE = 0.04
 _BASE_PAIRS, _PER_PAIR = 1000, 100  # pairs to assess, and one more for every so many entries
 _PER_CHANGED = 10  # at most so many pairs for each entry that changed
 _PER_ENTRY = 6  # the most promising candidates of an entry, unless the other entry has few

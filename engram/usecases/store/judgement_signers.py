@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-_UPTO = (
-    "signed"  # the note of the cache that has the commit up to which signatures were looked at, and the rule
-)
+# The note of the cache that has the commit up to which signatures were looked at, and the rule.
+_UPTO = "signed"
 
 
 def note_signers(store: Store, tip: str, rule: str) -> None:

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0
-_MOST_AUTOMATIC = (
-    1000  # entries that a step changes in the background; the rest follows the next day, to keep syncs small
-)
+# Entries that a step changes in the background; the rest follows the next day, to keep syncs small.
+_MOST_AUTOMATIC = 1000
 _MOST_TRAILERS = 100  # ids in the commit message; the commit has the paths of all
 _OLD = (
     "status = ? AND pinned = 0 AND max(updated_at, coalesce(last_validated, 0)) < ?"

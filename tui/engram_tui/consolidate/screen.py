@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from engram_tui.inbox.versions import MergeSource
     from engram_tui.shell.action import Action
 
-CURSOR_DELAY, CHOICE_DELAY = (
-    0.05,
-    0.6,
-)  # seconds without a key before a result is shown, a choice is rehearsed
+CURSOR_DELAY = 0.05  # seconds without a key before a result is shown
+CHOICE_DELAY = 0.6  # seconds without a key before a choice is rehearsed
 WHILE_PLANNING = (
     "Looking for entries that say the same, that others superseded,",
     "that were not used for long, and that proved themselves.",

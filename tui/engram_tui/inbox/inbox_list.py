@@ -43,7 +43,11 @@ LABELS = {
     DUPLICATE: ("≈", "duplicate", ""), JUNK: ("·", "junk", QUIET), STALE: ("△", "stale", QUIET),
     WEAK: ("▽", "weak", QUIET), MOMENT: ("·", "moment", QUIET),
 }  # fmt: skip
-KIND_CELLS, WHO_CELLS, AGE_CELLS, WORTH_CELLS, PROPOSAL_CELLS = 14, 14, 7, 6, 11
+KIND_CELLS = 14
+WHO_CELLS = 14
+AGE_CELLS = 7
+WORTH_CELLS = 6
+PROPOSAL_CELLS = 11
 WIDE_WHO_CELLS, WIDE_TITLES = 24, 60  # a person and an agent, or two people, where titles keep so many cells
 SIGN_CELLS, BOTH_TITLES = 2, 36  # a kind without its word; cells from which two titles are told apart
 SHARED = 8  # characters that two titles begin with from which the second is cut to what differs

@@ -23,10 +23,8 @@ NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
 HIGH = 18  # lines below which texts need the room of what is around them
 LEAST_PATH = 10  # characters of the store's path that stay
-LISTING, FIRST = (
-    98,
-    3,
-)  # the footer's place of `?`, quit is after it; actions that come before quit where not all fit
+LISTING = 98  # the footer's place of `?`; quit is after it
+FIRST = 3  # actions that come before quit where not all fit
 
 
 class HeadingLine(Static):

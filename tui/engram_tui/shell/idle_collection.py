@@ -6,11 +6,10 @@ import gc
 import time
 
 IDLE = 1.0  # seconds without a key after which nobody notices
-YOUNG, MIDDLE, NEVER = (
-    2_000,
-    20,
-    1_000_000_000,
-)  # what is new is looked at often, so each time takes a millisecond
+# Thresholds of the three generations: what is new is looked at often, so each time takes a millisecond.
+YOUNG = 2_000
+MIDDLE = 20
+NEVER = 1_000_000_000
 WORTH_IT = 5  # looks at what is new, after which all is looked at
 
 

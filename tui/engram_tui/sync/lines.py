@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting
 
 CAME_IN = 100  # lines of the timeline
-SIGN_CELLS, AGE_CELLS, MOST_PHRASE, LEAST_PHRASE = 2, 8, 38, 12
+SIGN_CELLS = 2
+AGE_CELLS = 8
+MOST_PHRASE = 38
+LEAST_PHRASE = 12
 TITLES = 44  # cells of a line that its phrase leaves to the rest, where that is possible
 _SIGNS = {
     change_phrase.NEW: ("+", GOOD),

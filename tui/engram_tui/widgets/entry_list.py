@@ -32,7 +32,11 @@ ROOMY = 130  # cells from which the longer confidence bar fits, and the usefulne
 HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
 AGES_INTERVAL = 30.0  # seconds after which a screen draws ages anew
-CATEGORY_CELLS, AGE_CELLS, COUNT_CELLS, USEFULNESS_CELLS, WHO_CELLS = 11, 7, 6, 6, 16
+CATEGORY_CELLS = 11
+AGE_CELLS = 7
+COUNT_CELLS = 6
+USEFULNESS_CELLS = 6
+WHO_CELLS = 16
 NONE = "·"
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
 PROPOSALS = "engram/proposals/"  # what the branches of proposals begin with
-WHOLE_BRANCH = (
-    "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
-)
+# --unshallow and --deepen bring in the history of everything there is.
+WHOLE_BRANCH = "--shallow-since=1970-01-02"
 # Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
 # a fetch, for a few megabytes until git's next clean-up.
 AS_THEY_ARE = ("-c", "core.looseCompression=0")

@@ -15,9 +15,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
-SECONDS = (
-    2.0  # for what no file known here shows: the condition of an include, the first file of a whole system
-)
+# For what no file known here shows: the condition of an include, the first file of a whole system.
+SECONDS = 2.0
 _MOST = 16
 
 

@@ -15,17 +15,15 @@ if TYPE_CHECKING:
 
     from engram.domain.errors import EngramError
 
-BUSY, DUBIOUS, NOT_A_REPOSITORY, NO_SPACE, DENIED, DAMAGED, MOVED, TIMEOUT, FAILED = (
-    "busy",
-    "dubious-ownership",
-    "not-a-repository",
-    "no-space",
-    "denied",
-    "damaged",
-    "moved",
-    "timeout",
-    "failed",
-)
+BUSY = "busy"
+DUBIOUS = "dubious-ownership"
+NOT_A_REPOSITORY = "not-a-repository"
+NO_SPACE = "no-space"
+DENIED = "denied"
+DAMAGED = "damaged"
+MOVED = "moved"
+TIMEOUT = "timeout"
+FAILED = "failed"
 MARKERS = (
     (DUBIOUS, ("detected dubious ownership", "unsafe repository")),
     (TIMEOUT, ("stopped at its time limit",)),
@@ -68,17 +66,15 @@ ADVICE = {
 LONGEST_REASON = 500  # characters of what a server says
 
 # Of the commands that talk to a remote. What the server says comes with "remote: " before it.
-REJECTED, DECLINED, AUTH, FORBIDDEN, NOT_FOUND, OFFLINE, NO_BRANCH, UNSOUND, PROTOCOL = (
-    "rejected",
-    "declined",
-    "auth",
-    "forbidden",
-    "not-found",
-    "offline",
-    "no-branch",
-    "unsound",
-    "protocol",
-)
+REJECTED = "rejected"
+DECLINED = "declined"
+AUTH = "auth"
+FORBIDDEN = "forbidden"
+NOT_FOUND = "not-found"
+OFFLINE = "offline"
+NO_BRANCH = "no-branch"
+UNSOUND = "unsound"
+PROTOCOL = "protocol"
 REMOTE_MARKERS = (
     (NO_BRANCH, ("couldn't find remote ref",)),
     (PROTOCOL, ("' not allowed",)),

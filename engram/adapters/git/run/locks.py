@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 STALE_SECONDS = 30.0
 PAUSE_SECONDS = 0.02
-OURS = (
-    b"engram "  # followed by the process id; git leaves its own lock files empty or fills in the new content
-)
+# Followed by the process id; git leaves its own lock files empty or fills in the new content.
+OURS = b"engram "
 
 
 @contextmanager
