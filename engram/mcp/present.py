@@ -11,6 +11,7 @@ from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import (
     IN_DATA,
     NOTICE,
+    SEVERAL,
     WEAK,
     also_text,
     as_text,
@@ -28,6 +29,7 @@ from engram.domain.scopes import USER
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
 from engram.usecases.agents.shown_entries import remember
+from engram.usecases.recall.search import has_rivals
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram.usecases.similarity.near_duplicates import describe
 
@@ -61,7 +63,10 @@ _INSIDE = frozenset(
 def present_answer(engram: Engram, answered: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
     answered = without_stragglers(answered)
-    return present_entries(engram, answered, [*answered.notes, *_steps(answered)], _NOTHING, answered.query)
+    several = [SEVERAL] if answered.strength == ranking.WEAK and has_rivals(answered.lore) else []
+    return present_entries(
+        engram, answered, [*several, *answered.notes, *_steps(answered)], _NOTHING, answered.query
+    )
 
 
 def without_stragglers(answered: Answer) -> Answer:
@@ -87,8 +92,13 @@ def present_entries(
     data = results.Found(
         strength=strength, notice=IN_DATA if rows else nothing, lore=rows, also=dict(fitted.also), notes=list(notes)
     )  # fmt: skip
-    lines = [NOTICE if rows else nothing, *([WEAK] if strength == ranking.WEAK else []), *notes]
+    lines = [NOTICE if rows else nothing, *_doubt(answered, notes), *notes]
     return answer(as_answer(fitted, lines), data)
+
+
+def _doubt(answered: Answer | Found, notes: Sequence[str]) -> list[str]:
+    """The line of a weak answer, unless a note says that several are near."""
+    return [WEAK] if answered.strength == ranking.WEAK and SEVERAL not in notes else []
 
 
 def as_answer(fitted: Fitted, lines: Sequence[str]) -> str:
@@ -115,7 +125,8 @@ def frame_answer(
 
     store = engram.store
     seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
-    used = tokens(NOTICE + WEAK + "".join(f'"{note}",' for note in notes)) + _NAMES
+    said = [NOTICE, *_doubt(answered, notes), *(f'"{note}",' for note in notes)]
+    used = tokens("".join(said)) + _NAMES
     near = nearness(store, question) if question else None
     return frame(seen, int(store.settings.number("recall.budget")) - used, store.clock.now(), question, near)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from apikit import opened
 from mcp_kit import inside, ok
 
+from engram.domain.agents.framing import SEVERAL
 from engram.domain.recall import budget
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ async def test_three_quarters_of_an_answer_are_lore_and_each_entry_is_whole(root
         found = await ok(client, "recall_query", query="queue consumers retry")
     texts = [lore["text"] for lore in found["lore"]]
     assert (found["strength"], len(texts)) == ("weak", 5), "eight alike: none stands out"
+    assert found["notes"] == [SEVERAL]
     assert set(texts) <= set(notes)
     assert sum(map(len, texts)) >= 0.75 * len(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
     assert max(budget.tokens(f"{lore['ref']} {lore['about']}") for lore in found["lore"]) <= 20

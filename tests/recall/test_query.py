@@ -12,6 +12,7 @@ from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, imported, lore
 from mixed_lore import MIXED, found, mixed_store
 
 from engram.domain.errors import UsageError, ValidationError
+from engram.usecases.recall.search import has_rivals
 from engram.usecases.recording.record import Draft, record
 
 if TYPE_CHECKING:
@@ -77,6 +78,19 @@ def test_strength_tells_a_good_answer_from_a_poor_one(mixed: Engram) -> None:
     assert mixed.query("queue consumer patterns idempotent handler brokers").strength == "strong"
     poor = mixed.query("beauty of brokers in the moonlight above Lisbon harbour walls")
     assert poor.strength != "strong"
+
+
+@pytest.mark.parametrize(
+    ("question", "rivals"), [("broker", True), ("broker in moonlight above Lisbon harbour", False)]
+)
+def test_a_weak_answer_tells_many_that_match_from_none_that_does(
+    tmp_path: Path, question: str, *, rivals: bool
+) -> None:
+    with opened(tmp_path / "store") as engram:
+        for lesson in ("restarts at night", "drops old messages", "needs two disks", "logs to the journal"):
+            engram.record(f"The broker {lesson}.", category="FACT")
+        answer = engram.query(question)
+        assert (answer.strength, has_rivals(answer.lore)) == ("weak", rivals)
 
 
 def test_the_parts_of_a_long_note_do_not_make_one_another_doubtful(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def leaks_of_quotes(text: str) -> list[Leak]:
         [line for line in text.split("\n") if line],
         ">",
         (_FACTS,),
-        (framing.NOTICE, framing.WEAK, framing.ALSO),
+        (framing.NOTICE, framing.WEAK, framing.SEVERAL, framing.ALSO),
     )
 
 

@@ -293,6 +293,11 @@ def sureness(hit: Scored) -> float:
     return ranking.sureness(evidence(hit), hit.score.lead, ranking.bounds(hit.score.cosine))
 
 
+def has_rivals(found: Sequence[Scored]) -> bool:
+    """Return whether a weak answer is weak only because several hits, best first, are about what was asked."""
+    return len(found) > 1 and evidence(found[0]) >= ranking.ON_SUBJECT
+
+
 def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
     """Return the strength of an answer of these hits, best first; see `strength_by`."""
     return strength_by(found, [evidence(hit) for hit in found], bar)

@@ -7,6 +7,7 @@ from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.recall.budget_packing import fill
+from engram.domain.recall.ranking import WEAK
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -69,7 +70,7 @@ def run(call: Call) -> int:
     for hit, text, origin in zip(answer.lore, texts, shown, strict=True):
         for line in recalled_lines(call, hit, text, origin):
             call.output.line(line)
-    _closing(call, answer.strength, len(answer.lore), answer.strategy, answer.took_ms)
+    _closing(call, answer)
     return 0
 
 
@@ -98,11 +99,18 @@ def _origins(call: Call, answer: Answer) -> list[Origin]:
     return [known_origins(store, [hit.lore])[0] for store, hit in found]
 
 
-def _closing(call: Call, strength: str, count: int, strategy: str, took_ms: float) -> None:
-    if not count:
+def _closing(call: Call, answer: Answer) -> None:
+    if not answer.lore:
         call.output.line("Nothing relevant is known here.")
         call.tell_own_store()
         return
-    note = "" if strength == "strong" else " · the best of it is only weakly related"
-    found = counted(count, "entry", "entries")
-    call.output.rule(safe_text(f"{strength} · {found} · {strategy} · {took_ms:.0f} ms{note}"))
+    note = ""
+    if answer.strength == WEAK:
+        from engram.usecases.recall.search import has_rivals
+
+        near = has_rivals(answer.lore)
+        note = " · several match about equally well" if near else " · the best of it is only weakly related"
+    found = counted(len(answer.lore), "entry", "entries")
+    call.output.rule(
+        safe_text(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")
+    )
