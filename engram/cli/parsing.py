@@ -8,7 +8,7 @@ import sys
 
 from engram.cli.registry import COMMANDS, Command, find
 from engram.domain.errors import UsageError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.operations.description import CLI, ENTITY, FILE, FLAG, NUMBER, REF, TAG, TEXTS, WHOLE
 
 if TYPE_CHECKING:
@@ -121,21 +121,16 @@ def _describe(command: Command) -> dict[str, Any]:
 
 
 def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
-    module_of(command).configure(parser)
+    for one in module_of(command).ARGUMENTS:
+        if isinstance(one, list):  # of these at most one can be given
+            either = parser.add_mutually_exclusive_group()
+            for choice in one:
+                choice.add_to(either)
+        else:
+            one.add_to(parser)
     shared = parser.add_argument_group("options of every command")
-    shared.add_argument("--json", action="store_true", help="print exactly one JSON document")
-    shared.add_argument(
-        "--store", metavar="PATH", help="the store at or above PATH (default: at or above this folder)"
-    )
-    shared.add_argument(
-        "--scope",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="session, project, user or a team's store (default: the nearest; `query`: all, repeatable)",
-    )
-    shared.add_argument("--yes", action="store_true", help="answer yes to every question")
-    shared.add_argument("--no-input", action="store_true", help="never ask; fail instead")
+    for one in _SHARED:
+        one.add_to(shared)
 
 
 __all__ = [
@@ -150,40 +145,80 @@ __all__ = [
 ]
 
 
-# Options of the command line, from the description of an operation or of a single parameter.
+# Arguments of a command: said by itself, or by the description of an operation.
 
 _SHORT = {"--category": ["-c"], "--file": ["-f"], "--tag": ["-t"]}
 _PLACEHOLDERS = {FILE: "PATH", REF: "REF", ENTITY: "NAME", NUMBER: "F", WHOLE: "N"}
-
 _REPEATABLE = (" (repeatable)", " (repeatable, or with commas)")
 
 
-def declare(parser: argparse.ArgumentParser, operation: Operation, **own: dict[str, Any]) -> None:
-    """Declare what the command line offers of an operation; `own` are this command's settings, by parameter.
+class Argument(NamedTuple):
+    """What `add_argument` gets, and the parameter of an operation that it stands for, if it does."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+    parameter: Parameter | None = None
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Declare it."""
+        action = parser.add_argument(*self.names, **self.settings)
+        action.described = self.parameter  # type: ignore[attr-defined] # for shell completion
+
+
+def argument(names: str, metavar: str | None = None, help: str = "", **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
+    """Return an argument; its names are apart by spaces, and `settings` are others of `add_argument`."""
+    return Argument(tuple(names.split()), {"metavar": metavar, "help": help, **settings})
+
+
+def switch(names: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
+    """Return an option without a value."""
+    return Argument(tuple(names.split()), {"action": "store_true", "help": help, **settings})
+
+
+def repeatable(names: str, metavar: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
+    """Return an option that can be given several times, for a list."""
+    return argument(names, metavar, help + _REPEATABLE[0], action="append", default=[], **settings)
+
+
+_SHARED = (
+    switch("--json", "print exactly one JSON document"),
+    argument("--store", "PATH", "the store at or above PATH (default: at or above this folder)"),
+    argument(
+        "--scope",
+        "NAME",
+        "session, project, user or a team's store (default: the nearest; `query`: all, repeatable)",
+        action="append",
+        default=[],
+    ),
+    switch("--yes", "answer yes to every question"),
+    switch("--no-input", "never ask; fail instead"),
+)
+
+
+def declare(operation: Operation, **own: dict[str, Any]) -> list[Argument]:
+    """Return what the command line offers of an operation; `own` are this command's settings, by parameter.
 
     A setting is one of `add_argument`, or `flags`: the option's spellings, none of them for a positional argument.
     """
-    for parameter in operation.offered(CLI):
-        add(parser, parameter, **own.get(parameter.name, {}))
+    return [described(one, **own.get(one.name, {})) for one in operation.offered(CLI)]
 
 
-def declare_all(
-    parser: argparse.ArgumentParser, operations: tuple[Operation, ...], **own: dict[str, Any]
-) -> None:
-    """Declare what a command offers of several operations, each parameter once; its help names what it is for."""
+def declare_all(operations: tuple[Operation, ...], **own: dict[str, Any]) -> list[Argument]:
+    """Return what a command offers of several operations, each parameter once; its help names what it is for."""
     users: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
     for operation in operations:
         for one in operation.offered(CLI):
             users.setdefault(one.name, []).append(operation.name)
             parameters.setdefault(one.name, one)
-    for name, one in parameters.items():
-        people = f"{', '.join(users[name])}: {one.people}"
-        add(parser, one._replace(people=people), **own.get(name, {}))
+    return [
+        described(one._replace(people=f"{', '.join(users[name])}: {one.people}"), **own.get(name, {}))
+        for name, one in parameters.items()
+    ]
 
 
-def add(parser: argparse.ArgumentParser, parameter: Parameter, **own: Any) -> None:
-    """Declare one parameter as an option, or as a positional argument where `flags` is empty."""
+def described(parameter: Parameter, **own: Any) -> Argument:
+    """Return one parameter as an option, or as a positional argument where `flags` is empty."""
     flags = own.pop("flags", None)
     if flags is None:
         flag = "--" + (parameter.one or parameter.name).replace("_", "-")
@@ -193,14 +228,7 @@ def add(parser: argparse.ArgumentParser, parameter: Parameter, **own: Any) -> No
         settings["help"] += _REPEATABLE[parameter.values == TAG]
     if flags:
         settings["dest"] = parameter.name
-    action = parser.add_argument(*(flags or [parameter.name]), **settings)
-    action.described = parameter  # type: ignore[attr-defined] # for shell completion
-
-
-def add_all(parser: argparse.ArgumentParser, parameters: tuple[Parameter, ...]) -> None:
-    """Declare several parameters as options."""
-    for parameter in parameters:
-        add(parser, parameter)
+    return Argument(tuple(flags) or (parameter.name,), settings, parameter)
 
 
 def values_of(arguments: argparse.Namespace, operation: Operation) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument, repeatable
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -9,36 +10,32 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from engram.cli.parsing import Argument
     from engram.serving import Address
     from engram.serving.limits import Limits
 
 
-def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> None:
-    """Declare the arguments; `port` is the default, `when` goes before each help text."""
-    add = parser.add_argument
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help=f"{when}the address (default: 127.0.0.1)")
-    add("--port", type=int, default=port, metavar="N", help=f"{when}the port (default: {port}; 0: any)")
-    add(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"{when}a host name that clients may use, in addition to the loopback's (repeatable)",
-    )
-    add(
-        "--trust-proxy",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help=f"{when}an address or network (10.0.0.0/8) whose X-Forwarded-For names the client (repeatable)",
-    )
-    add(
-        "--rate",
-        type=int,
-        default=1200,
-        metavar="N",
-        help=f"{when}the most requests a minute from each client with the token (default: 1200; 0: no limit)",
-    )
+def declare(port: int, when: str = "") -> list[Argument]:
+    """Return the arguments; `port` is the default, `when` goes before each help text."""
+    return [
+        argument("--host", "ADDRESS", f"{when}the address (default: 127.0.0.1)", default="127.0.0.1"),
+        argument("--port", "N", f"{when}the port (default: {port}; 0: any)", type=int, default=port),
+        repeatable(
+            "--allow-host", "NAME", f"{when}a host name that clients may use, in addition to the loopback's"
+        ),
+        repeatable(
+            "--trust-proxy",
+            "ADDRESS",
+            f"{when}an address or network (10.0.0.0/8) whose X-Forwarded-For names the client",
+        ),
+        argument(
+            "--rate",
+            "N",
+            f"{when}the most requests a minute from each client with the token (default: 1200; 0: no limit)",
+            type=int,
+            default=1200,
+        ),
+    ]
 
 
 def address_of(given: argparse.Namespace) -> Address:

@@ -8,8 +8,6 @@ from engram.cli.output import DIM, GREEN
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.agents.connect import Presence
 
@@ -18,10 +16,7 @@ DESCRIPTION = (
     "then programs that call the HTTP API."
 )
 EXAMPLES = ("engram agents", "engram connect claude-code        # then")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
+ARGUMENTS = ()
 
 
 def run(call: Call) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.parsing import argument, switch
 from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.adapters.agents.hosts import Host
     from engram.adapters.agents.parts import Wish
     from engram.cli.invocation import Call
@@ -28,33 +27,23 @@ EXAMPLES = (
     "engram connect devcontainer --print",
 )
 _DEVCONTAINER = "devcontainer"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "agent",
-        metavar="AGENT",
-        nargs="?",
-        default="",
-        help="claude-code, cursor, codex, …: `engram agents` lists them",
-    )
-    add("--all", action="store_true", help="every agent that is installed here")
-    add("--dry-run", action="store_true", help="only show the changes")
-    add(
-        "--print",
-        action="store_true",
-        help="only print what to add by hand (also for devcontainer; without AGENT: for any MCP host)",
-    )
-    add("--allow-tools", action="store_true", help="let the agent use read-only tools without asking")
-    add("--no-rules", action="store_true", help="leave AGENTS.md and other rule files alone")
-    add(
+ARGUMENTS = (
+    argument(
+        "agent", "AGENT", "claude-code, cursor, codex, …: `engram agents` lists them", nargs="?", default=""
+    ),
+    switch("--all", "every agent that is installed here"),
+    switch("--dry-run", "only show the changes"),
+    switch(
+        "--print", "only print what to add by hand (also for devcontainer; without AGENT: for any MCP host)"
+    ),
+    switch("--allow-tools", "let the agent use read-only tools without asking"),
+    switch("--no-rules", "leave AGENTS.md and other rule files alone"),
+    switch(
         "--project",
-        action="store_true",
-        help="write the agent's files in this repository instead, with a portable command, for a team to commit",
-    )
-    add("--plugin", metavar="FOLDER", default="", help="write Claude Code's plugin into a folder instead")
+        "write the agent's files in this repository instead, with a portable command, for a team to commit",
+    ),
+    argument("--plugin", "FOLDER", "write Claude Code's plugin into a folder instead", default=""),
+)
 
 
 def run(call: Call) -> int:

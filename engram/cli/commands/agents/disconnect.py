@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from engram.cli.commands.agents.connect import choose_agents
+from engram.cli.parsing import argument, switch
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -21,15 +20,12 @@ EXAMPLES = (
     "engram disconnect --all --dry-run",
     "engram disconnect claude-code --project",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
-    add("--all", action="store_true", help="every agent that is connected")
-    add("--project", action="store_true", help="remove it from this repository's files")
-    add("--dry-run", action="store_true", help="only show the changes")
+ARGUMENTS = (
+    argument("agent", "AGENT", "claude-code, cursor, codex, …", nargs="?", default=""),
+    switch("--all", "every agent that is connected"),
+    switch("--project", "remove it from this repository's files"),
+    switch("--dry-run", "only show the changes"),
+)
 
 
 def run(call: Call) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.cli.parsing import argument, switch
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.agents.extract import Outcome
 
@@ -25,14 +24,11 @@ EXAMPLES = (
     "engram extract ~/.claude/projects/app/session.jsonl",
     "git log -1 --format=%B | engram extract -",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("file", metavar="FILE", help="the transcript or document, or - for standard input")
-    add("--limit", type=int, default=10, metavar="N", help="how many at most (default 10)")
-    add("--dry-run", action="store_true", help="show what would be recorded; write nothing")
+ARGUMENTS = (
+    argument("file", "FILE", "the transcript or document, or - for standard input"),
+    argument("--limit", "N", "how many at most (default 10)", type=int, default=10),
+    switch("--dry-run", "show what would be recorded; write nothing"),
+)
 
 
 def run(call: Call) -> int:

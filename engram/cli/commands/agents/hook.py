@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from engram.adapters.agents.hook_events import EVENTS, HOOKS
+from engram.cli.parsing import argument
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -18,12 +17,10 @@ EXAMPLES = (
     "engram hook prompt --agent claude-code < event.json",
     "engram hook session-start --agent codex < event.json",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("event", metavar="EVENT", choices=EVENTS, help=f"one of {', '.join(EVENTS)}")
-    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="the agent that sent the event")
+ARGUMENTS = (
+    argument("event", "EVENT", f"one of {', '.join(EVENTS)}", choices=EVENTS),
+    argument("--agent", help="the agent that sent the event", required=True, choices=tuple(HOOKS)),
+)
 
 
 def run(call: Call) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN, shorten
+from engram.cli.parsing import argument, repeatable
 from engram.cli.tables import pairs, show_table
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.text.counted_nouns import counted
@@ -10,8 +11,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.agents.skills import Skill
 
@@ -24,27 +23,11 @@ EXAMPLES = (
     "engram skill run L1 --param tag=queue",
     'engram skill run "which entries were never helpful"',
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "action",
-        nargs="?",
-        default="list",
-        choices=("list", "run"),
-        metavar="ACTION",
-        help="list (default) or run",
-    )
-    add("name", nargs="*", metavar="NAME", help="with run: a ref, an id, or a task in several words")
-    add(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a value for :NAME in its query (repeatable)",
-    )
+ARGUMENTS = (
+    argument("action", "ACTION", "list (default) or run", nargs="?", default="list", choices=("list", "run")),
+    argument("name", "NAME", "with run: a ref, an id, or a task in several words", nargs="*"),
+    repeatable("--param", "NAME=VALUE", "a value for :NAME in its query"),
+)
 
 
 def run(call: Call) -> int:

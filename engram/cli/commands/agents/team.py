@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN, shorten
-from engram.cli.parsing import declare_all, values_of
+from engram.cli.parsing import argument, declare_all, switch, values_of
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
@@ -11,7 +11,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from engram.cli.invocation import Call
@@ -31,39 +30,6 @@ EXAMPLES = (
     'engram team context "queue retries" --tokens 800 --agent bob',
     'engram team summary "Moved the queue to the new broker." --with bob',
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "action",
-        nargs="?",
-        default="list",
-        choices=tuple(_ACTIONS),
-        metavar="ACTION",
-        help="what to do (default: list)",
-    )
-    add("text", nargs="*", metavar="WORD", help="the id, text or topic (a text may be - for standard input)")
-    declare_all(
-        parser,
-        (HANDOFF, SUMMARY, CONTEXT, OBSERVE, REGISTER),
-        agent={"metavar": "ID"},
-        to={"metavar": "ID"},
-        participants={"metavar": "ID"},
-        max_tokens={"flags": ["--tokens"]},
-        capabilities={"metavar": "WORD"},
-        default_scope={"metavar": "SCOPE"},
-    )
-    add("--keep", action="store_true", help="context: leave the handoffs open")
-    add(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="register: a setting",
-    )
 
 
 def run(call: Call) -> int:
@@ -217,6 +183,23 @@ _ACTIONS: dict[str, Callable[[Call], None]] = {
     "context": _context,
     "observe": _observe,
 }
+ARGUMENTS = (
+    argument(
+        "action", "ACTION", "what to do (default: list)", nargs="?", default="list", choices=tuple(_ACTIONS)
+    ),
+    argument("text", "WORD", "the id, text or topic (a text may be - for standard input)", nargs="*"),
+    *declare_all(
+        (HANDOFF, SUMMARY, CONTEXT, OBSERVE, REGISTER),
+        agent={"metavar": "ID"},
+        to={"metavar": "ID"},
+        participants={"metavar": "ID"},
+        max_tokens={"flags": ["--tokens"]},
+        capabilities={"metavar": "WORD"},
+        default_scope={"metavar": "SCOPE"},
+    ),
+    switch("--keep", "context: leave the handoffs open"),
+    argument("--set", "NAME=VALUE", "register: a setting", dest="settings", action="append", default=[]),
+)
 
 
 def agent_json(one: KnownAgent) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
+from engram.cli.parsing import argument, repeatable, switch
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.text.counted_nouns import counted
@@ -10,7 +11,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from engram.cli.invocation import Call
@@ -28,40 +28,17 @@ EXAMPLES = (
     "engram consolidate --only promote --to team-ml --confirm promote --apply",
 )
 _LISTED = 10
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    either = parser.add_mutually_exclusive_group()
-    either.add_argument(
-        "--apply", action="store_true", help="carry out the plan; without this nothing is changed"
-    )
-    either.add_argument("--dry-run", action="store_true", help="change nothing, which is the default")
-    add(
-        "--only",
-        action="append",
-        default=[],
-        metavar="KIND",
-        choices=KINDS,
-        help=f"{', '.join(KINDS)} (repeatable)",
-    )
-    add(
-        "--skip",
-        action="append",
-        default=[],
-        metavar="STEP",
-        help="skip a step: its id, the start of it, or a kind (repeatable)",
-    )
-    add(
-        "--confirm",
-        action="append",
-        default=[],
-        metavar="STEP",
-        help="confirm a step that needs it: id, start or kind (repeatable)",
-    )
-    add("--to", default="", metavar="SCOPE", help="the scope to promote to (default: your own)")
-    add("--all", action="store_true", help=f"list all steps, not the first {_LISTED} of each kind")
+ARGUMENTS = (
+    [
+        switch("--apply", "carry out the plan; without this nothing is changed"),
+        switch("--dry-run", "change nothing, which is the default"),
+    ],
+    repeatable("--only", "KIND", ", ".join(KINDS), choices=KINDS),
+    repeatable("--skip", "STEP", "skip a step: its id, the start of it, or a kind"),
+    repeatable("--confirm", "STEP", "confirm a step that needs it: id, start or kind"),
+    argument("--to", "SCOPE", "the scope to promote to (default: your own)", default=""),
+    switch("--all", f"list all steps, not the first {_LISTED} of each kind"),
+)
 
 
 def run(call: Call) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, pad, shorten
+from engram.cli.parsing import argument
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.domain.consolidation.usefulness import Usefulness
     from engram.usecases.consolidation.usefulness import UsefulnessList
@@ -24,19 +23,11 @@ EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --lim
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
 _QUESTIONS = 5
 _WIDE = 100  # columns from which there is room for ids
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "names",
-        metavar="REF",
-        nargs="*",
-        help="which lore (default: all active ones, the most important first)",
-    )
-    add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
-    add("--sort", default="importance", choices=_SORTS, metavar="KEY", help=", ".join(_SORTS))
+ARGUMENTS = (
+    argument("names", "REF", "which lore (default: all active ones, the most important first)", nargs="*"),
+    argument("--limit", "N", "how many to list (default 20)", type=int, default=20),
+    argument("--sort", "KEY", ", ".join(_SORTS), default="importance", choices=_SORTS),
+)
 
 
 def run(call: Call) -> int:

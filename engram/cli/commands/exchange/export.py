@@ -6,14 +6,13 @@ import os
 import sys
 
 from engram.adapters.files import places
+from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
@@ -22,14 +21,10 @@ EXAMPLES = (
     "engram export --format jsonl > lore.jsonl",
     "engram export --format markdown --output copy/",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--format", choices=FORMATS, default=JSON, help="json (default), jsonl or markdown")
-    parser.add_argument(
-        "-o", "--output", metavar="PATH", help="a file, or for markdown a folder (default: standard output)"
-    )
+ARGUMENTS = (
+    argument("--format", help="json (default), jsonl or markdown", choices=FORMATS, default=JSON),
+    argument("-o --output", "PATH", "a file, or for markdown a folder (default: standard output)"),
+)
 
 
 def run(call: Call) -> int:

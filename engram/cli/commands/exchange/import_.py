@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.parsing import add
+from engram.cli.parsing import argument, described, switch
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
@@ -14,7 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, TAG, text, texts
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from engram.cli.invocation import Call
@@ -34,26 +33,22 @@ EXAMPLES = (
     "engram import --dry-run                   # CLAUDE.md, AGENTS.md, .cursor/rules, … of this project",
     "engram import --from mem0 memories.json",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    option = parser.add_argument
-    option("path", metavar="PATH", nargs="?", help="a folder, or a .md, .json or .jsonl file")
-    names = ", ".join(kind.name for kind in KINDS)
-    option(
+ARGUMENTS = (
+    argument("path", "PATH", "a folder, or a .md, .json or .jsonl file", nargs="?"),
+    argument(
         "--from",
+        "KIND",
+        f"the format (default: detected): {', '.join(kind.name for kind in KINDS)}",
         dest="kind",
         default="",
-        metavar="KIND",
-        help=f"the format (default: detected): {names}",
-    )
-    add(parser, text("category", "the category of all (default: as written, else guessed)", values=CATEGORY))
-    add(parser, texts("tags", "tag", "a tag for all", values=TAG))
-    option("--confidence", type=float, metavar="F", help="the confidence of all")
-    option("--status", default="", help="active, or pending to wait for review")
-    option("--redact", action="store_true", help="mask secrets instead of refusing the note")
-    option("--dry-run", action="store_true", help="show what would be imported; write nothing")
+    ),
+    described(text("category", "the category of all (default: as written, else guessed)", values=CATEGORY)),
+    described(texts("tags", "tag", "a tag for all", values=TAG)),
+    argument("--confidence", "F", "the confidence of all", type=float),
+    argument("--status", help="active, or pending to wait for review", default=""),
+    switch("--redact", "mask secrets instead of refusing the note"),
+    switch("--dry-run", "show what would be imported; write nothing"),
+)
 
 
 def run(call: Call) -> int:

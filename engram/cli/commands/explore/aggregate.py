@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import argument, declare, values_of
 from engram.cli.tables import show_table
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.explore import AGGREGATE
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -24,14 +22,10 @@ EXAMPLES = (
     "engram aggregate first.json second.json --limit 5",
 )
 _LARGEST = 4 << 20  # bytes of a file
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "lists", metavar="LIST", nargs="+", help="refs and ids separated by commas, or a file"
-    )
-    declare(parser, AGGREGATE, k={"flags": ["-k"]})
+ARGUMENTS = (
+    argument("lists", "LIST", "refs and ids separated by commas, or a file", nargs="+"),
+    *declare(AGGREGATE, k={"flags": ["-k"]}),
+)
 
 
 def run(call: Call) -> int:

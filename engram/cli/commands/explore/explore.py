@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import declare, switch, values_of
 from engram.cli.tables import show_table
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.explore import EXPLORE, GROUPS, PARTITION
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from engram.cli.invocation import Call
@@ -27,14 +26,15 @@ EXAMPLES = (
     "engram explore --by tag --limit 10",
     "engram explore --peek",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(parser, EXPLORE, table={"metavar": "NAME"}, sample_size={"flags": ["--samples"]})
-    parser.add_argument("--peek", action="store_true", help="show an overview")
-    groups = {"help": "with --by: how many groups (default: 20)"}
-    declare(parser, PARTITION, key={"flags": ["--by"], "default": "", "choices": GROUPS}, limit=groups)
+ARGUMENTS = (
+    *declare(EXPLORE, table={"metavar": "NAME"}, sample_size={"flags": ["--samples"]}),
+    switch("--peek", "show an overview"),
+    *declare(
+        PARTITION,
+        key={"flags": ["--by"], "default": "", "choices": GROUPS},
+        limit={"help": "with --by: how many groups (default: 20)"},
+    ),
+)
 
 
 def run(call: Call) -> int:

@@ -8,8 +8,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -18,10 +16,7 @@ DESCRIPTION = (
 )
 EXAMPLES = ("engram insight", "engram insight --json")
 _WIDEST = 100
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """There is nothing to say."""
+ARGUMENTS = ()
 
 
 def run(call: Call) -> int:

@@ -8,6 +8,7 @@ import time
 from datetime import datetime
 
 from engram.cli.output import DIM, pad, shorten
+from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import short_byline
 from engram.domain.errors import INTERRUPTED
 from engram.domain.text.counted_nouns import counted
@@ -15,7 +16,6 @@ from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from engram.cli.invocation import Call
@@ -34,14 +34,11 @@ EXAMPLES = (
 _PAUSE_SECONDS = 0.5
 _WIDE = 110  # columns
 _WHO, _SHORT_WHO = 24, 14  # columns of a name
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("--limit", type=int, default=20, metavar="N", help="how many lines (default 20)")
-    add("--since", type=int, metavar="NUMBER", help="only lines after that number, oldest first")
-    add("--follow", action="store_true", help="keep printing new lines until interrupted")
+ARGUMENTS = (
+    argument("--limit", "N", "how many lines (default 20)", type=int, default=20),
+    argument("--since", "NUMBER", "only lines after that number, oldest first", type=int),
+    switch("--follow", "keep printing new lines until interrupted"),
+)
 
 
 def _pause() -> None:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.explore.metrics import HISTOGRAM, prometheus
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.domain.explore.metrics import Metric
 
 DESCRIPTION = "Show counters of this machine: lore recorded and recalled, query times, syncs, sizes."
 EXAMPLES = ("engram metrics", "engram metrics --json", "engram metrics --format prometheus")
 _FORMATS = ("table", "prometheus")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--format",
-        choices=_FORMATS,
-        default=_FORMATS[0],
-        help="text (default), or the Prometheus format",
-    )
+ARGUMENTS = (
+    argument(
+        "--format", help="text (default), or the Prometheus format", choices=_FORMATS, default=_FORMATS[0]
+    ),
+)
 
 
 def run(call: Call) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.cli.invocation import text_or_stdin
+from engram.cli.parsing import argument, repeatable
 from engram.cli.tables import pairs, show_table
 from engram.domain.explore.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -24,20 +23,13 @@ EXAMPLES = (
 )
 _CHARACTERS = 1_000_000
 _MOST_ROWS = 10_000
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("sql", nargs="?", metavar="SQL", help="the statement (- or nothing: standard input)")
-    add("--param", action="append", default=[], metavar="NAME=VALUE", help="a value for :NAME (repeatable)")
-    add(
-        "--limit",
-        type=int,
-        default=100,
-        metavar="N",
-        help=f"how many rows to show (default 100, at most {_MOST_ROWS:,})",
-    )
+ARGUMENTS = (
+    argument("sql", "SQL", "the statement (- or nothing: standard input)", nargs="?"),
+    repeatable("--param", "NAME=VALUE", "a value for :NAME"),
+    argument(
+        "--limit", "N", f"how many rows to show (default 100, at most {_MOST_ROWS:,})", type=int, default=100
+    ),
+)
 
 
 def run(call: Call) -> int:

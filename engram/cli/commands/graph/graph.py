@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import declare, switch, values_of
 from engram.cli.tables import show_table
 from engram.domain.graph.graph import LORE
 from engram.domain.text.counted_nouns import counted
@@ -12,8 +12,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import GRAPH
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.domain.graph.graph_drawing import Branch
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
@@ -29,20 +27,17 @@ EXAMPLES = (
     'engram graph "Deploy checklist"         # the links of a note',
     "engram graph --dot | dot -Tsvg > graph.svg",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(
-        parser,
+ARGUMENTS = (
+    *declare(
         GRAPH,
         entity={"flags": (), "nargs": "*", "metavar": "ENTITY"},
         limit={
             "default": None,
             "help": "how many entities and entries each (default 20; with --dot and --json all)",
         },
-    )
-    parser.add_argument("--dot", action="store_true", help="print it in the language of Graphviz")
+    ),
+    switch("--dot", "print it in the language of Graphviz"),
+)
 
 
 def run(call: Call) -> int:

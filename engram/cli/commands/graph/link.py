@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import argument, declare, values_of
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES, entity_json
 from engram.domain.text.counted_nouns import counted
@@ -12,8 +12,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
@@ -30,12 +28,8 @@ EXAMPLES = (
     "engram link Billing --to ZooKeeper --remove",
     "engram link --type tool",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(
-        parser,
+ARGUMENTS = (
+    *declare(
         LINK,
         name={"flags": (), "nargs": "?", "default": "", "metavar": "NAME"},
         type={"choices": TYPES},
@@ -44,14 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         kind={"metavar": "WORD"},
         since={"metavar": "DATE"},
         lore={"metavar": "REF"},
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--set",
+        "KEY=VALUE",
+        "a field of your own (repeatable; an empty VALUE removes it)",
         action="append",
         default=[],
-        metavar="KEY=VALUE",
-        help="a field of your own (repeatable; an empty VALUE removes it)",
-    )
+    ),
+)
 
 
 def run(call: Call) -> int:

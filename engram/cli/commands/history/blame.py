@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import DIM, shorten
+from engram.cli.parsing import argument
 from engram.cli.progress import progress
 from engram.domain.admission.trust import GOOD, NOT_SIGNED
 from engram.domain.entry.people import committer_line
@@ -11,8 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.history.blame import Blamed
 
@@ -20,11 +19,7 @@ DESCRIPTION = (
     "Show which commit last changed each field and line of an entry, when, and which agent or person made it."
 )
 EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which entry")
+ARGUMENTS = (argument("name", "REF", "which entry"),)
 
 
 def run(call: Call) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 from engram.cli.output import BOLD, CYAN, GREEN, RED
+from engram.cli.parsing import argument
 from engram.domain.entry.lore import lore_as_dict
 from engram.domain.text.safe_text import safe_text
 from engram.domain.text.word_diff import word_diff
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
 
     from engram.cli.invocation import Call
@@ -31,16 +31,9 @@ EXAMPLES = (
 )
 NOTHING = "/dev/null"  # what diffs call the side that has no file
 _CONTEXT = 3
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "names",
-        metavar="REF REV REV",
-        nargs="*",
-        help="an entry, and up to two commits or dates; all optional",
-    )
+ARGUMENTS = (
+    argument("names", "REF REV REV", "an entry, and up to two commits or dates; all optional", nargs="*"),
+)
 
 
 def run(call: Call) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.output import DIM
+from engram.cli.parsing import argument
 from engram.cli.progress import progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
@@ -14,7 +15,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from engram.cli.invocation import Call
@@ -30,16 +30,12 @@ EXAMPLES = (
     "engram log --agent codex --since 2026-11-01",
 )
 _LEVELS = "▁▂▃▄▅▆▇█"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", nargs="?", default="", help="the entry (default: all)")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many commits (default 50)")
-    parser.add_argument(
-        "--agent", default="", metavar="NAME", help="without REF: only the commits of this agent"
-    )
-    parser.add_argument("--since", default="", metavar="DATE", help="without REF: only from this date on")
+ARGUMENTS = (
+    argument("name", "REF", "the entry (default: all)", nargs="?", default=""),
+    argument("--limit", "N", "how many commits (default 50)", type=int, default=50),
+    argument("--agent", "NAME", "without REF: only the commits of this agent", default=""),
+    argument("--since", "DATE", "without REF: only from this date on", default=""),
+)
 
 
 def run(call: Call) -> int:

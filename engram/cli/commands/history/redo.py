@@ -6,18 +6,13 @@ from engram.cli.commands.history.undo import report
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Redo what the last `engram undo` took back, with a new commit. Repeat it to redo further undos."
 )
 EXAMPLES = ("engram redo",)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
+ARGUMENTS = ()
 
 
 def run(call: Call) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.cli.present import lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -16,14 +15,10 @@ DESCRIPTION = (
     "Judgements and history are kept."
 )
 EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="the entry; a deleted one by its id")
-    parser.add_argument(
-        "--at", metavar="REV", required=True, help="as it was at this commit, branch, tag or date"
-    )
+ARGUMENTS = (
+    argument("name", "REF", "the entry; a deleted one by its id"),
+    argument("--at", "REV", "as it was at this commit, branch, tag or date", required=True),
+)
 
 
 def run(call: Call) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.history.undo import Undone
 
@@ -16,11 +15,7 @@ DESCRIPTION = (
     "What others have changed since stays, and so does everything that was pushed."
 )
 EXAMPLES = ("engram undo", "engram undo 3", "engram redo")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("count", metavar="N", nargs="?", type=int, default=1, help="how many (default 1)")
+ARGUMENTS = (argument("count", "N", "how many (default 1)", nargs="?", type=int, default=1),)
 
 
 def run(call: Call) -> int:

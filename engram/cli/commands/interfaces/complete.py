@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = "Print the values of a kind that begin with a text, one a line."
 EXAMPLES = ("engram complete tag que",)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("kind", metavar="KIND", help="category, entity, ref, scope, tag or type")
-    parser.add_argument("begun", metavar="TEXT", nargs="?", default="", help="the start of the value")
+ARGUMENTS = (
+    argument("kind", "KIND", "category, entity, ref, scope, tag or type"),
+    argument("begun", "TEXT", "the start of the value", nargs="?", default=""),
+)
 
 
 def run(call: Call) -> int:

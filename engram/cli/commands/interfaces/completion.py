@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument, full_parser
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, ENTITY, FILE, REF, SCOPE, TAG, TYPE
 
@@ -26,11 +27,7 @@ _FUNCTIONS = {
     "bash": '_engram_{0}() {{ engram complete {0} -- "$1" 2>/dev/null; }}',
     "zsh": '_engram_{0}() {{ compadd -- ${{(f)"$(engram complete {0} -- "$PREFIX" 2>/dev/null)"}} }}',
 }
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="bash, zsh, tcsh or fish")
+ARGUMENTS = (argument("shell", help="bash, zsh, tcsh or fish", choices=SHELLS),)
 
 
 def run(call: Call) -> int:
@@ -44,8 +41,6 @@ def run(call: Call) -> int:
 def completion_script(shell: str) -> str:
     """Return the script for a shell."""
     import shtab
-
-    from engram.cli.parsing import full_parser
 
     parser = full_parser()
     for action in _actions(parser):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from engram.cli import server_options
+from engram.cli.parsing import argument, switch
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -20,19 +19,11 @@ EXAMPLES = (
     "engram mcp --tools all --store ~/notes",
     "engram mcp --http --port 8848             # says where its token is",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "--tools",
-        default="core",
-        metavar="SETS",
-        help="tool sets, separated by commas, or all (default: core)",
-    )
-    add("--http", action="store_true", help="serve HTTP (needs the extra engram-lore[http])")
-    server_options.configure(parser, 8848, "with --http: ")
+ARGUMENTS = (
+    argument("--tools", "SETS", "tool sets, separated by commas, or all (default: core)", default="core"),
+    switch("--http", "serve HTTP (needs the extra engram-lore[http])"),
+    *server_options.declare(8848, "with --http: "),
+)
 
 
 def run(call: Call) -> int:

@@ -7,8 +7,6 @@ from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -21,11 +19,7 @@ EXAMPLES = (
     "engram serve --host 10.0.0.5 --allow-host lore.example   # behind a proxy that speaks TLS",
     "engram serve --allow-host lore.example --trust-proxy 127.0.0.1       # a proxy on this machine",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    server_options.configure(parser, 8849)
+ARGUMENTS = server_options.declare(8849)
 
 
 def run(call: Call) -> int:

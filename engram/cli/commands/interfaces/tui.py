@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.cli.parsing import argument, switch
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -19,14 +18,11 @@ DESCRIPTION = (
 )
 EXAMPLES = ("engram", "engram tui --store ~/notes", "engram tui --web --no-open   # says at which address")
 PORT = 8850
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("--web", action="store_true", help="serve it to a browser (needs the extra engram-lore[web])")
-    add("--port", type=int, metavar="N", help=f"with --web: the port (default: {PORT}; 0: any)")
-    add("--no-open", action="store_true", help="with --web: print the address, do not open a browser")
+ARGUMENTS = (
+    switch("--web", "serve it to a browser (needs the extra engram-lore[web])"),
+    argument("--port", "N", f"with --web: the port (default: {PORT}; 0: any)", type=int),
+    switch("--no-open", "with --web: print the address, do not open a browser"),
+)
 
 
 def run(call: Call) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import declare, switch, values_of
 from engram.cli.present import hit_line
 from engram.domain.entry.lore import check_words
 from engram.domain.text.counted_nouns import counted
@@ -12,8 +12,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.lookup import LIST
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -26,12 +24,10 @@ EXAMPLES = (
     "engram list --tag queue --json",
     'engram list --when "git push"',
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(parser, LIST, sort={"metavar": "KEY"}, when={"nargs": "?", "const": "", "metavar": "TEXT"})
-    parser.add_argument("--all", action="store_true", help="list all")
+ARGUMENTS = (
+    *declare(LIST, sort={"metavar": "KEY"}, when={"nargs": "?", "const": "", "metavar": "TEXT"}),
+    switch("--all", "list all"),
+)
 
 
 def run(call: Call) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -16,13 +15,9 @@ DESCRIPTION = (
     "A session syncs in the background when it starts and ends, where `sync.auto` is on."
 )
 EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "moment", nargs="?", choices=("start", "end"), help="mark the start or end of a session"
-    )
+ARGUMENTS = (
+    argument("moment", help="mark the start or end of a session", nargs="?", choices=("start", "end")),
+)
 
 
 def run(call: Call) -> int:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_lines
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show one entry in full, by ref (L1), id, start of an id, or words of an entry this session has seen."
 )
 EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which entry")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="also the id of the clone that recorded it"
-    )
-    parser.add_argument("--raw", action="store_true", help="print the file as it is")
+ARGUMENTS = (
+    argument("name", "REF", "which entry"),
+    switch("-v --verbose", "also the id of the clone that recorded it"),
+    switch("--raw", "print the file as it is"),
+)
 
 
 def run(call: Call) -> int:

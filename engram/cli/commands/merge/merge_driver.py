@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.parsing import argument
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -16,14 +15,12 @@ DESCRIPTION = (
     "with the names of temporary files; the result replaces OURS."
 )
 EXAMPLES = ("git config merge.engram.driver   # how git calls it",)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("base", metavar="BASE", help="the last version that both sides had (%%O)")
-    parser.add_argument("ours", metavar="OURS", help="our version, and the result (%%A)")
-    parser.add_argument("theirs", metavar="THEIRS", help="the other version (%%B)")
-    parser.add_argument("path", metavar="PATH", help="where the result belongs (%%P)")
+ARGUMENTS = (
+    argument("base", "BASE", "the last version that both sides had (%%O)"),
+    argument("ours", "OURS", "our version, and the result (%%A)"),
+    argument("theirs", "THEIRS", "the other version (%%B)"),
+    argument("path", "PATH", "where the result belongs (%%P)"),
+)
 
 
 def run(call: Call) -> int:

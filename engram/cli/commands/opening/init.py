@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.sync.sync import timeout
+from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
@@ -13,8 +14,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -28,23 +27,17 @@ EXAMPLES = (
     "engram init --placement in-tree",
     "engram init --here                # the notes of this folder, where they are",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="where (default: this folder)")
-    parser.add_argument(
+ARGUMENTS = (
+    argument("path", "PATH", "where (default: this folder)", nargs="?", default="."),
+    argument(
         "--placement",
+        help="dedicated (a repository of its own), branch (engram/lore of your repository) or in-tree (files you commit)",
         choices=PLACEMENTS,
         default="",
-        help="dedicated (a repository of its own), branch (engram/lore of your repository) or in-tree (files you commit)",
-    )
-    parser.add_argument(
-        "--here",
-        action="store_true",
-        help="make every note of this folder lore, in place: a vault of Obsidian, a folder of docs",
-    )
-    timeout(parser)
+    ),
+    switch("--here", "make every note of this folder lore, in place: a vault of Obsidian, a folder of docs"),
+    TIME_LIMIT,
+)
 
 
 def run(call: Call) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.sync.sync import timeout
+from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.parsing import argument
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.text.counted_nouns import counted
@@ -12,8 +13,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -24,15 +23,11 @@ EXAMPLES = (
     "engram clone git@example.org:team/lore.git",
     "engram clone https://example.org/lore.git ~/team-lore",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("url", metavar="URL", help="the repository's address: https, ssh or a folder")
-    parser.add_argument(
-        "path", metavar="PATH", nargs="?", default="", help="where to (default: a folder of its name, here)"
-    )
-    timeout(parser)
+ARGUMENTS = (
+    argument("url", "URL", "the repository's address: https, ssh or a folder"),
+    argument("path", "PATH", "where to (default: a folder of its name, here)", nargs="?", default=""),
+    TIME_LIMIT,
+)
 
 
 def run(call: Call) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 
 from engram.cli.output import BOLD, CYAN, DIM, GREEN
+from engram.cli.parsing import argument
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.placement.demo import Demo
 
@@ -21,11 +20,7 @@ DESCRIPTION = (
     "and show the result. Real repositories, without a network, in a scratch folder that is removed at the end."
 )
 EXAMPLES = ("engram demo", "engram demo --keep ./demo")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--keep", default="", metavar="PATH", help="use this new folder, and keep it")
+ARGUMENTS = (argument("--keep", "PATH", "use this new folder, and keep it", default=""),)
 
 
 def run(call: Call) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.parsing import argument, switch
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -24,20 +23,17 @@ EXAMPLES = (
     "engram move --to dedicated ~/team-lore",
     "engram --store ~/team-lore move --to in-tree",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
+ARGUMENTS = (
+    argument(
         "path",
-        metavar="PATH",
+        "PATH",
+        "the new repository (default: NAME-lore next to this one), or the code repository (default: this one)",
         nargs="?",
         default="",
-        help="the new repository (default: NAME-lore next to this one), or the code repository (default: this one)",
-    )
-    add("--to", choices=PLACEMENTS, required=True, help="the new placement")
-    add("--dry-run", action="store_true", help="show what would be done; change nothing")
+    ),
+    argument("--to", help="the new placement", choices=PLACEMENTS, required=True),
+    switch("--dry-run", "show what would be done; change nothing"),
+)
 
 
 def run(call: Call) -> int:

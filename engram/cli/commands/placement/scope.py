@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.cli.commands.sync.sync import timeout
+from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.errors import UsageError
@@ -11,7 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from engram.cli.invocation import Call
@@ -26,20 +26,17 @@ EXAMPLES = (
     "engram scope add team-ml git@example.org:ml/lore.git --weight 0.9 --readonly",
     "engram scope remove team-ml --yes",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("action", choices=("list", "add", "remove"), nargs="?", default="list", help="what to do")
-    add("name", metavar="NAME", nargs="?", help="the team's scope: lower-case words with - between them")
-    add("url", metavar="URL", nargs="?", help="the address of its store: https, ssh or a folder (for add)")
-    add("--path", default="", help="where to clone it (default: engram/teams/NAME in your data folder)")
-    add("--weight", type=float, metavar="F", help="the weight of its scores (default: 0.8; the project: 1)")
-    add("--readonly", action="store_true", help="never write to it from here; sync only pulls")
-    add("--retention-days", type=int, metavar="N", help="recall nothing older (default: 0, no limit)")
-    add("--delete", action="store_true", help="with remove: also delete the clone, if all of it was pushed")
-    timeout(parser)
+ARGUMENTS = (
+    argument("action", help="what to do", choices=("list", "add", "remove"), nargs="?", default="list"),
+    argument("name", "NAME", "the team's scope: lower-case words with - between them", nargs="?"),
+    argument("url", "URL", "the address of its store: https, ssh or a folder (for add)", nargs="?"),
+    argument("--path", help="where to clone it (default: engram/teams/NAME in your data folder)", default=""),
+    argument("--weight", "F", "the weight of its scores (default: 0.8; the project: 1)", type=float),
+    switch("--readonly", "never write to it from here; sync only pulls"),
+    argument("--retention-days", "N", "recall nothing older (default: 0, no limit)", type=int),
+    switch("--delete", "with remove: also delete the clone, if all of it was pushed"),
+    TIME_LIMIT,
+)
 
 
 def run(call: Call) -> int:

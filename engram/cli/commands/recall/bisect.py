@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.cli.output import BOLD, DIM
+from engram.cli.parsing import argument
 from engram.domain.entry import times
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.recall.bisect import Difference
 
@@ -25,33 +24,16 @@ EXAMPLES = (
     'engram bisect "how do consumers retry?" -k 1 --from 2026-10-01',
     'engram bisect "which port" --from v1.0 --to v1.1',
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("text", metavar="TEXT", nargs="+", help="the question, in your own words")
-    add(
-        "-k",
-        "--limit",
-        type=int,
-        metavar="N",
-        help="how many entries of the answer count (default: recall.limit, 5)",
-    )
-    add(
-        "--from",
-        dest="start",
-        default="",
-        metavar="REV",
-        help="a commit, tag or date at which the answer was different",
-    )
-    add(
-        "--to",
-        dest="end",
-        default="HEAD",
-        metavar="REV",
-        help="one at which the answer was as it is now (default: HEAD)",
-    )
+ARGUMENTS = (
+    argument("text", "TEXT", "the question, in your own words", nargs="+"),
+    argument("-k --limit", "N", "how many entries of the answer count (default: recall.limit, 5)", type=int),
+    argument(
+        "--from", "REV", "a commit, tag or date at which the answer was different", dest="start", default=""
+    ),
+    argument(
+        "--to", "REV", "one at which the answer was as it is now (default: HEAD)", dest="end", default="HEAD"
+    ),
+)
 
 
 def run(call: Call) -> int:

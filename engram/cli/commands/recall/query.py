@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import declare, switch, values_of
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
@@ -14,7 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import QUERY
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from engram.cli.invocation import Call
@@ -27,18 +26,15 @@ EXAMPLES = (
     'engram query "flaky test" --category testing-strategy -k 3 --explain',
     "engram feedback --helpful L1        # afterwards: say what was of use",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(
-        parser,
+ARGUMENTS = (
+    *declare(
         QUERY,
         text={"flags": (), "nargs": "+", "metavar": "TEXT"},
         limit={"flags": ["-k", "--limit"]},
         as_of={"metavar": "REV"},
-    )
-    parser.add_argument("--explain", action="store_true", help="show the parts of each score")
+    ),
+    switch("--explain", "show the parts of each score"),
+)
 
 
 def run(call: Call) -> int:

@@ -12,8 +12,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import SEARCH
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -24,13 +22,15 @@ EXAMPLES = (
     "engram search --agent ada --since 2026-11-01",
     "engram search retries --tag queue --category decision --until 2026-10-31",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    day = {"metavar": "DATE"}
-    text = {"flags": (), "nargs": "*", "metavar": "TEXT"}
-    declare(parser, SEARCH, text=text, agents={"metavar": "ID"}, since=day, until=day)
+ARGUMENTS = (
+    *declare(
+        SEARCH,
+        text={"flags": (), "nargs": "*", "metavar": "TEXT"},
+        agents={"metavar": "ID"},
+        since={"metavar": "DATE"},
+        until={"metavar": "DATE"},
+    ),
+)
 
 
 def run(call: Call) -> int:

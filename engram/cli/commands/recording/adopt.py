@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -19,19 +18,14 @@ DESCRIPTION = (
     "Their text does not change. They are recalled even before that."
 )
 EXAMPLES = ("engram adopt", "engram adopt --aliases", "engram adopt lore/notes.md --category workflow")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files (default: all that need it)")
-    parser.add_argument(
-        "-c", "--category", default="", help="their category (default: as written in them, else FACT)"
-    )
-    parser.add_argument(
+ARGUMENTS = (
+    argument("paths", "PATH", "files (default: all that need it)", nargs="*"),
+    argument("-c --category", help="their category (default: as written in them, else FACT)", default=""),
+    switch(
         "--aliases",
-        action="store_true",
-        help="instead write the title of each entry into its aliases, so that Obsidian follows [[Title]]",
-    )
+        "instead write the title of each entry into its aliases, so that Obsidian follows [[Title]]",
+    ),
+)
 
 
 def _add_aliases(call: Call) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from engram.cli.invocation import Call, text_or_stdin
-from engram.cli.parsing import declare, values_of
+from engram.cli.parsing import argument, declare, switch, values_of
 from engram.cli.present import WAITS, lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -20,18 +18,19 @@ EXAMPLES = (
     "engram edit L2 --add-tag queue --category decision",
     "engram edit L3 --content - < new.md",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which entry")
-    text, tag = {"metavar": "TEXT"}, {"metavar": "TAG"}
-    pin = {"flags": ["--pin"]}
-    when = {"metavar": "WHEN"}
-    declare(
-        parser, EDIT, content=text, context=text, add_tags=tag, remove_tags=tag, remove_when=when, pinned=pin
-    )
-    parser.add_argument("--unpin", action="store_false", dest="pinned", help="let it decay like others")
+ARGUMENTS = (
+    argument("name", "REF", "which entry"),
+    *declare(
+        EDIT,
+        content={"metavar": "TEXT"},
+        context={"metavar": "TEXT"},
+        add_tags={"metavar": "TAG"},
+        remove_tags={"metavar": "TAG"},
+        remove_when={"metavar": "WHEN"},
+        pinned={"flags": ["--pin"]},
+    ),
+    switch("--unpin", "let it decay like others", action="store_false", dest="pinned"),
+)
 
 
 def run(call: Call) -> int:

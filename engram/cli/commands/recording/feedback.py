@@ -8,7 +8,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.feedback import FEEDBACK
 
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from engram.cli.invocation import Call
@@ -21,12 +20,8 @@ EXAMPLES = (
     "engram feedback --helpful L1 L2 --incorrect L3",
     'engram feedback --not-relevant "tmp_path is per test"',
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    several: dict[str, Any] = {"action": "extend", "nargs": "+"}
-    declare(parser, FEEDBACK, helpful=several, not_relevant=several, incorrect=several)
+_SEVERAL: dict[str, Any] = {"action": "extend", "nargs": "+"}
+ARGUMENTS = declare(FEEDBACK, helpful=_SEVERAL, not_relevant=_SEVERAL, incorrect=_SEVERAL)
 
 
 def run(call: Call) -> int:

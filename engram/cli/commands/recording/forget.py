@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.cli.present import lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Delete lore. Git's history keeps what was committed; to remove a secret, rewrite the history too."
 )
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "names", metavar="REF", nargs="+", help="which entries: ref, id, start of an id, or words"
-    )
+ARGUMENTS = (argument("names", "REF", "which entries: ref, id, start of an id, or words", nargs="+"),)
 
 
 def run(call: Call) -> int:

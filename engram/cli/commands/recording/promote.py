@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -18,14 +17,11 @@ DESCRIPTION = (
     "Secrets are refused, and the copy starts with the present confidence."
 )
 EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --dry-run")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("names", metavar="REF", nargs="+", help="which entries: ref, id, start of an id, or words")
-    add("--to", required=True, metavar="SCOPE", help="project, user or a team's scope")
-    add("--dry-run", action="store_true", help="show what would be copied or merged; write nothing")
+ARGUMENTS = (
+    argument("names", "REF", "which entries: ref, id, start of an id, or words", nargs="+"),
+    argument("--to", "SCOPE", "project, user or a team's scope", required=True),
+    switch("--dry-run", "show what would be copied or merged; write nothing"),
+)
 
 
 def run(call: Call) -> int:

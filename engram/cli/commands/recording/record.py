@@ -11,8 +11,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.record import RECORD
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.usecases.recording.record import Recorded
 
 DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
@@ -21,17 +19,14 @@ EXAMPLES = (
     'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
     "git log -1 --format=%B | engram record - --category decision",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(
-        parser,
+ARGUMENTS = (
+    *declare(
         RECORD,
         content={"flags": (), "nargs": "?", "metavar": "TEXT"},
         context={"metavar": "TEXT"},
         pinned={"flags": ["--pin"]},
-    )
+    ),
+)
 
 
 def run(call: Call) -> int:

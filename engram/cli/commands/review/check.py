@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.parsing import argument, switch
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from engram.cli.invocation import Call
@@ -25,16 +25,15 @@ EXAMPLES = (
     "engram check --since origin/main --annotations github --strict",
     "engram check --since origin/engram/lore --markdown > comment.md",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="only these files and folders (default: all lore)")
-    add("--since", default="", metavar="REV", help="only what changed since a commit, branch, tag or date")
-    add("--strict", action="store_true", help="also exit 1 for warnings")
-    add("--annotations", choices=("github",), help="print findings as workflow commands of GitHub Actions")
-    add("--markdown", action="store_true", help="print markdown, to be posted as a comment on a proposal")
+ARGUMENTS = (
+    argument("paths", "PATH", "only these files and folders (default: all lore)", nargs="*"),
+    argument("--since", "REV", "only what changed since a commit, branch, tag or date", default=""),
+    switch("--strict", "also exit 1 for warnings"),
+    argument(
+        "--annotations", help="print findings as workflow commands of GitHub Actions", choices=("github",)
+    ),
+    switch("--markdown", "print markdown, to be posted as a comment on a proposal"),
+)
 
 
 def run(call: Call) -> int:

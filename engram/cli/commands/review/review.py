@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, shorten
-from engram.cli.parsing import add_all
+from engram.cli.parsing import argument, described, repeatable, switch
 from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
 from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE
@@ -13,8 +13,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import FILTERS
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
@@ -39,58 +37,32 @@ EXAMPLES = (
 )
 
 _DIFFERENCES = 12  # lines of a conflict
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "decision",
-        metavar="DECISION",
-        nargs="?",
-        choices=DECISIONS,
-        help=", ".join(DECISIONS),
-    )
-    add("items", metavar="ITEM", nargs="*", help="ids of items, or the start of them")
-    add(
-        "--kind",
-        action="append",
-        default=[],
-        metavar="KIND",
-        choices=KINDS,
-        help=f"only items of this kind: {', '.join(KINDS)} (repeatable)",
-    )
-    add(
-        "--agent",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only entries recorded by this agent (repeatable)",
-    )
-    add_all(parser, FILTERS)
-    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore older than this")
-    add("--min-confidence", type=float, default=0.0, metavar="F", help="only lore of this confidence or more")
-    add("--max-confidence", type=float, default=1.0, metavar="F", help="only lore of this confidence or less")
-    add(
+ARGUMENTS = (
+    argument("decision", "DECISION", ", ".join(DECISIONS), nargs="?", choices=DECISIONS),
+    argument("items", "ITEM", "ids of items, or the start of them", nargs="*"),
+    repeatable("--kind", "KIND", f"only items of this kind: {', '.join(KINDS)}", choices=KINDS),
+    repeatable("--agent", "NAME", "only entries recorded by this agent"),
+    *map(described, FILTERS),
+    argument("--older-than", "DAYS", "only lore older than this", type=float, default=0.0),
+    argument("--min-confidence", "F", "only lore of this confidence or more", type=float, default=0.0),
+    argument("--max-confidence", "F", "only lore of this confidence or less", type=float, default=1.0),
+    argument(
         "--content",
-        metavar="TEXT",
-        help="with a decision about one item: the text of the entry that is kept; - reads standard input",
-    )
-    add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
-    add(
-        "--all",
-        action="store_true",
-        help="list all; with a decision: decide all matching items of these kinds",
-    )
-    add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
-    add(
+        "TEXT",
+        "with a decision about one item: the text of the entry that is kept; - reads standard input",
+    ),
+    argument("--limit", "N", "how many to list (default 20)", type=int, default=20),
+    switch("--all", "list all; with a decision: decide all matching items of these kinds"),
+    argument("--days", "N", "how long a snooze lasts (default 7)", type=float, default=7.0),
+    argument(
         "--proposal",
+        "NAME",
+        "review a proposal: ITEM is an entry of it, accepted or rejected; the last decision brings it in",
         default="",
-        metavar="NAME",
-        help="review a proposal: ITEM is an entry of it, accepted or rejected; the last decision brings it in",
-    )
-    add("--reason", default="", metavar="TEXT", help="with --proposal: why an entry is rejected")
-    add("--dry-run", action="store_true", help="show the result of a decision; change nothing")
+    ),
+    argument("--reason", "TEXT", "with --proposal: why an entry is rejected", default=""),
+    switch("--dry-run", "show the result of a decision; change nothing"),
+)
 
 
 def run(call: Call) -> int:

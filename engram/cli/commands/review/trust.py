@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
 from engram.domain.text.counted_nouns import counted
@@ -11,8 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
     from engram.usecases.review.trust import QuarantinedEntry
 
@@ -30,21 +29,23 @@ EXAMPLES = (
     "engram trust ignore 01M83WJ398EBBGQSMYG20S3PHN",
     "engram trust erase 01M83WJ398EBBGQSMYG20S3PHN",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    choices = ("list", "accept", "reject", "ignore", "heed", "erase")
-    add("action", choices=choices, nargs="?", default="list", help="what to do")
-    add(
+ARGUMENTS = (
+    argument(
+        "action",
+        help="what to do",
+        choices=("list", "accept", "reject", "ignore", "heed", "erase"),
+        nargs="?",
+        default="list",
+    ),
+    argument(
         "names",
-        metavar="REF",
+        "REF",
+        "entries, by id or the start of one; with ignore, heed and erase: ids of sources (erase: or judgements)",
         nargs="*",
-        help="entries, by id or the start of one; with ignore, heed and erase: ids of sources (erase: or judgements)",
-    )
-    add("--all", action="store_true", help="all quarantined lore")
-    add("--forget", action="store_true", help="delete rejected lore instead of archiving it")
+    ),
+    switch("--all", "all quarantined lore"),
+    switch("--forget", "delete rejected lore instead of archiving it"),
+)
 
 
 def run(call: Call) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 
 from engram.adapters.files import config_file, places
+from engram.cli.parsing import argument, switch
 from engram.domain import settings
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
@@ -14,8 +15,6 @@ from engram.usecases.store import accepted_settings
 from engram.usecases.store.configuration import DEFAULT, configuration
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -28,19 +27,13 @@ EXAMPLES = (
     "engram config recall.limit --unset",
     "engram config --accept",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="KEY", nargs="?", help="a setting (default: all)")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value")
-    parser.add_argument("--user", action="store_true", help="change your own file instead of the store's")
-    parser.add_argument("--unset", action="store_true", help="remove the setting from the file")
-    parser.add_argument(
-        "--accept",
-        action="store_true",
-        help="accept settings of the store's file that were changed elsewhere",
-    )
+ARGUMENTS = (
+    argument("name", "KEY", "a setting (default: all)", nargs="?"),
+    argument("value", "VALUE", "its new value", nargs="?"),
+    switch("--user", "change your own file instead of the store's"),
+    switch("--unset", "remove the setting from the file"),
+    switch("--accept", "accept settings of the store's file that were changed elsewhere"),
+)
 
 
 def run(call: Call) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engram.cli.commands.sync.sync import timeout
+from engram.cli.commands.sync.sync import TIME_LIMIT
 from engram.cli.output import DIM, age
+from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
@@ -11,8 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -22,14 +21,11 @@ DESCRIPTION = (
     "sync brings what was accepted, and the reasons for the rest. Until then it leaves that branch alone."
 )
 EXAMPLES = ('engram propose -m "What we learned about queues"', "engram propose --list")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("-m", "--message", default="", metavar="TITLE", help="the title of the proposal")
-    add("--list", action="store_true", help="list the open proposals, and what became of your last one")
-    timeout(parser)
+ARGUMENTS = (
+    argument("-m --message", "TITLE", "the title of the proposal", default=""),
+    switch("--list", "list the open proposals, and what became of your last one"),
+    TIME_LIMIT,
+)
 
 
 def run(call: Call) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = "List, add or remove the repositories that this store is synced with."
@@ -17,15 +16,11 @@ EXAMPLES = (
     "engram remote list",
     "engram remote remove origin",
 )
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=("add", "remove", "list"), nargs="?", default="list", help="what to do"
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the name of the remote, usually origin")
-    parser.add_argument("url", metavar="URL", nargs="?", help="its address: https, ssh or a folder (for add)")
+ARGUMENTS = (
+    argument("action", help="what to do", choices=("add", "remove", "list"), nargs="?", default="list"),
+    argument("name", "NAME", "the name of the remote, usually origin", nargs="?"),
+    argument("url", "URL", "its address: https, ssh or a folder (for add)", nargs="?"),
+)
 
 
 def run(call: Call) -> int:

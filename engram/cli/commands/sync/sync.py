@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from engram.cli.parsing import add, declare, values_of
+from engram.cli.parsing import declare, described, switch, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
 from engram.domain.text.counted_nouns import counted
@@ -42,33 +42,18 @@ def _seconds(text: str) -> float:
 
 
 _SECONDS: dict[str, Any] = {"type": _seconds, "metavar": "SECONDS"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    declare(
-        parser,
+TIME_LIMIT = described(TIMEOUT, **_SECONDS)  # of everything that goes over the network
+ARGUMENTS = (
+    *declare(
         SYNC,
         remote={"flags": (), "nargs": "?", "metavar": "REMOTE"},
         pull={"default": False, "help": "only fetch and merge, do not push"},
         push={"default": False, "help": "only push, do not merge"},
         timeout=_SECONDS,
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="show what would be pulled, pushed and merged; change nothing here",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="sync every scope that has a remote; a failure does not stop the others",
-    )
-
-
-def timeout(parser: argparse.ArgumentParser) -> None:
-    """Declare the time limit of everything that goes over the network."""
-    add(parser, TIMEOUT, **_SECONDS)
+    ),
+    switch("--dry-run", "show what would be pulled, pushed and merged; change nothing here"),
+    switch("--all", "sync every scope that has a remote; a failure does not stop the others"),
+)
 
 
 def run(call: Call) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD
+from engram.cli.parsing import switch
 from engram.cli.tables import show_table
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -18,18 +17,11 @@ DESCRIPTION = (
     "confirmed on the other. Nothing is changed without --apply; --revert undoes the last one."
 )
 EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("--apply", action="store_true", help="write the proposed settings into the store's .engram.toml")
-    add(
-        "--user",
-        action="store_true",
-        help="with --apply: write to your own file instead, the only place for weights of scopes",
-    )
-    add("--revert", action="store_true", help="restore the file as it was before the last --apply")
+ARGUMENTS = (
+    switch("--apply", "write the proposed settings into the store's .engram.toml"),
+    switch("--user", "with --apply: write to your own file instead, the only place for weights of scopes"),
+    switch("--revert", "restore the file as it was before the last --apply"),
+)
 
 
 def run(call: Call) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import switch
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -17,20 +16,10 @@ DESCRIPTION = (
     "store, and report what gets through."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--fix",
-        action="store_true",
-        help="merge, rebuild, clean up and commit whatever can be fixed without asking",
-    )
-    parser.add_argument(
-        "--poison",
-        action="store_true",
-        help="instead: test whether malicious lore can pass for instructions; exit 1 if any can",
-    )
+ARGUMENTS = (
+    switch("--fix", "merge, rebuild, clean up and commit whatever can be fixed without asking"),
+    switch("--poison", "instead: test whether malicious lore can pass for instructions; exit 1 if any can"),
+)
 
 
 def run(call: Call) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import switch
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
@@ -27,11 +26,7 @@ SAYS = {
     "objects": "loose objects packed by git",
     "leftovers": "temporary files of killed processes deleted",
 }
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--dry-run", action="store_true", help="show what is due; change nothing")
+ARGUMENTS = (switch("--dry-run", "show what is due; change nothing"),)
 
 
 def run(call: Call) -> int:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import switch
 from engram.cli.progress import progress
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."
 )
 EXAMPLES = ("engram reindex", "engram reindex --rebuild")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--rebuild", action="store_true", help="rebuild from scratch")
+ARGUMENTS = (switch("--rebuild", "rebuild from scratch"),)
 
 
 def run(call: Call) -> int:

@@ -10,7 +10,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED
 
 if TYPE_CHECKING:
-    import argparse
     from datetime import datetime
     from typing import Any
 
@@ -20,10 +19,7 @@ DESCRIPTION = "Show the state of the store: what it holds, its index, its git, i
 EXAMPLES = ("engram status", "engram status --json")
 _WIDTH = 80
 _INDENT = 11
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
+ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
