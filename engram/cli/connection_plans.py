@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.output import DIM, GREEN, RED, YELLOW
 from engram.domain.errors import NEEDS_HUMAN
 from engram.domain.text.counted_nouns import counted
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.agents.hosts import Host
-    from engram.cli.invocation import Call
     from engram.usecases.agents.connect import Plan
 
 

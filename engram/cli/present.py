@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, pad
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
-    from engram.cli.invocation import Call
     from engram.domain.entry.lore import Lore
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown

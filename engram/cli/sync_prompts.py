@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.store.store import Store
 
 _TURN_OFF = "engram config sync.auto false --user"

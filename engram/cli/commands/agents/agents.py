@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.output import DIM, GREEN
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.agents.connect import Presence
 
 DESCRIPTION = (

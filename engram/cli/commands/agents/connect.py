@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
@@ -12,7 +13,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.agents.hosts import Host
     from engram.adapters.agents.parts import Wish
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.cli.commands.agents.connect import choose_agents
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Remove what `engram connect` added from an agent's configuration, after a preview.\n"

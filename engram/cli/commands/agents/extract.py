@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.agents.extract import Outcome
 
 DESCRIPTION = (

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from engram.adapters.agents.hook_events import EVENTS, HOOKS
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Answer an event of a coding agent: its JSON on standard input, the answer in that agent's own schema.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import argument, repeatable
 from engram.cli.tables import pairs, show_table
@@ -11,7 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.agents.skills import Skill
 
 DESCRIPTION = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import argument, declare_all, switch, values_of
 from engram.domain.errors import UsageError
@@ -13,7 +14,6 @@ from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.cli.invocation import Call
     from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
 from engram.cli.parsing import argument, repeatable, switch
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
@@ -13,7 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.cli.invocation import Call
     from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, pad, shorten
 from engram.cli.parsing import argument
 from engram.domain.text.counted_nouns import counted
@@ -9,7 +10,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.domain.consolidation.usefulness import Usefulness
     from engram.usecases.consolidation.usefulness import UsefulnessList
     from engram.usecases.recall.recall_preview import WouldAnswer

@@ -6,14 +6,11 @@ import os
 import sys
 
 from engram.adapters.files import places
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
-from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
 EXAMPLES = (

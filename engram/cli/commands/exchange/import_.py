@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, described, switch
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
@@ -16,7 +17,6 @@ from engram.operations.description import CATEGORY, TAG, text, texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.cli.invocation import Call
     from engram.usecases.exchange.import_lore import Imported
     from engram.usecases.exchange.import_places import Found
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, declare, values_of
 from engram.cli.tables import show_table
-from engram.domain.typed import TYPE_CHECKING
 from engram.operations.explore import AGGREGATE
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Merge several lists of entries, such as the answers to three questions, by reciprocal rank fusion: entries\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.tables import show_table
@@ -12,7 +13,6 @@ from engram.operations.explore import EXPLORE, GROUPS, PARTITION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.cli.invocation import Call
     from engram.domain.explore.tables import Table
 
 DESCRIPTION = (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD
 from engram.domain.explore.insight_charts import charts
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show the store as a whole: growth, confidence, judgements, what is useful and what never was, which\n"

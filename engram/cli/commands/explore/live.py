@@ -7,6 +7,7 @@ import sys
 import time
 from datetime import datetime
 
+from engram.cli.invocation import Call
 from engram.cli.output import DIM, pad, shorten
 from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import short_byline
@@ -18,7 +19,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.cli.invocation import Call
     from engram.usecases.store.activity_log import LiveEntry
 
 DESCRIPTION = (

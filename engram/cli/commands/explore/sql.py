@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from engram.cli.invocation import text_or_stdin
+from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import argument, repeatable
 from engram.cli.tables import pairs, show_table
 from engram.domain.explore.tables import Limits
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Query the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals,\n"

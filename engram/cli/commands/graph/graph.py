@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.tables import show_table
@@ -12,7 +13,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import GRAPH
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.domain.graph.graph_drawing import Branch
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import CYAN
 from engram.cli.parsing import argument, declare, values_of
 from engram.domain.errors import UsageError
@@ -12,7 +13,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
 

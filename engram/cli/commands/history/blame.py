@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import DIM, shorten
 from engram.cli.parsing import argument
 from engram.cli.progress import progress
@@ -12,7 +13,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from engram.cli.invocation import Call
 from engram.cli.output import DIM
 from engram.cli.parsing import argument
 from engram.cli.progress import progress
@@ -17,7 +18,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.cli.invocation import Call
     from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (

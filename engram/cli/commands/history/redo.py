@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.commands.history.undo import report
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
+from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Redo what the last `engram undo` took back, with a new commit. Repeat it to redo further undos."

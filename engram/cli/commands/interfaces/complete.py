@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = "Print the values of a kind that begin with a text, one a line."
 EXAMPLES = ("engram complete tag que",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, full_parser
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, ENTITY, FILE, REF, SCOPE, TAG, TYPE
@@ -9,7 +10,6 @@ from engram.operations.description import CATEGORY, ENTITY, FILE, REF, SCOPE, TA
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Print a completion script for your shell. It completes commands, options and their values; categories, tags,\n"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from engram.cli import server_options
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.errors import UsageError
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Serve this memory to a coding agent over the Model Context Protocol: over standard input and\n"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from engram.cli import server_options
+from engram.cli.invocation import Call
 from engram.domain.errors import UsageError
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Serve this memory over an HTTP API with a bearer token, for programs that use neither MCP nor the command\n"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.errors import UsageError
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same.\n"

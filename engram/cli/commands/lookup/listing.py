@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.present import hit_line
 from engram.domain.entry.lore import check_words
 from engram.domain.text.counted_nouns import counted
-from engram.domain.typed import TYPE_CHECKING
 from engram.operations.lookup import LIST
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and its\n"

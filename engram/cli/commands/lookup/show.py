@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_lines
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show one entry in full, by ref (L1), id, start of an id, or words of an entry this session has seen."

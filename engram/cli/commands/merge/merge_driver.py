@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Merge two versions of an entry's file by field. Git calls it where `engram init` configured it,\n"

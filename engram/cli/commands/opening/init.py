@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import ask_to_sync
 from engram.domain.errors import UsageError
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Create a store: in a code repository on a branch of its own, shared by all worktrees; in a vault of Obsidian\n"

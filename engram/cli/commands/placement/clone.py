@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Clone a store from a remote; `engram sync` keeps the two in sync afterwards.\n"

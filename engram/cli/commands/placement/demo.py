@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, GREEN
 from engram.cli.parsing import argument
 from engram.domain.entry.confidence import two_decimals
@@ -11,7 +12,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"

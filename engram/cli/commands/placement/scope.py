@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
@@ -14,7 +15,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.cli.invocation import Call
     from engram.usecases.placement.manage_scopes import Listed
 
 DESCRIPTION = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, DIM
 from engram.cli.parsing import argument
 from engram.domain.entry import times
@@ -12,7 +13,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.recall.bisect import Difference
 
 DESCRIPTION = (

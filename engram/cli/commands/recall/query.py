@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
@@ -16,7 +17,6 @@ from engram.operations.recall import QUERY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.cli.invocation import Call
     from engram.usecases.history.origin import Origin
     from engram.usecases.recall.query import Answer
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, bar
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import confidence
 from engram.domain.entry.people import byline
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import SEARCH
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Find active lore that matches every filter, in all scopes (`--scope`: in one): with a text the best answers to\n"

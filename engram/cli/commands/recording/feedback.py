@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import declare, values_of
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -10,7 +11,6 @@ from engram.operations.feedback import FEEDBACK
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words. An option takes several,\n"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Copy lore to another scope: your own, a team's, or out of the session into the project.\n"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.cli.invocation import Call
     from engram.usecases.review.check import CheckReport, Remark
 
 DESCRIPTION = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
@@ -12,7 +13,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.cli.invocation import Call
     from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
 
 _LINES = 12  # of a text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import argument, described, repeatable, switch
 from engram.cli.present import lore_json
@@ -13,7 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import FILTERS
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
@@ -12,7 +13,6 @@ from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.cli.invocation import Call
     from engram.usecases.review.trust import QuarantinedEntry
 
 DESCRIPTION = (

@@ -6,16 +6,13 @@ import json
 import os
 
 from engram.adapters.files import config_file, places
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain import settings
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import accepted_settings
 from engram.usecases.store.configuration import DEFAULT, configuration
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show the settings in force and what they mean; change one in the store's file or in your own (--user)."

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
+from engram.cli.invocation import Call
 from engram.cli.output import DIM, age
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"

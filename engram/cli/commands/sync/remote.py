@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = "List, add or remove the repositories that this store is synced with."
 EXAMPLES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import declare, described, switch, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
@@ -16,7 +17,6 @@ from engram.operations.sync import SYNC, TIMEOUT
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.cli.invocation import Call
     from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (

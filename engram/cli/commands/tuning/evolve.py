@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import BOLD
 from engram.cli.parsing import switch
 from engram.cli.tables import show_table
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Show what helped and what did not, counted from the queries that were judged on this machine. With 30 or more\n"

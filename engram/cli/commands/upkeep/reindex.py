@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import switch
 from engram.cli.progress import progress
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.invocation import Call
 
 DESCRIPTION = (
     "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."

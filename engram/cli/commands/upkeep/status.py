@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.output import age
 from engram.domain.entry.times import parse
 from engram.domain.text.counted_nouns import counted
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.cli.invocation import Call
 
 DESCRIPTION = "Show the state of the store: what it holds, its index, its git, its embedding."
 EXAMPLES = ("engram status", "engram status --json")
