@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.cli.invocation import Call
-from engram.cli.output import DIM, GREEN, RED, YELLOW
+from engram.cli.output import GREEN, RED, YELLOW
 from engram.domain.errors import NEEDS_HUMAN
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
@@ -56,7 +56,7 @@ def _are_in_place(backups: Mapping[str, str]) -> bool:
 def _show(call: Call, plan: Plan) -> None:
     out = call.output
     for change in plan.wanted:
-        out.line(out.styled(safe_text(f"{change.action} {change.path}  ({', '.join(change.kinds)})"), DIM))
+        out.rule(f"{change.action} {change.path}  ({', '.join(change.kinds)})")
         for line in change.diff().split("\n"):
             style = {"+": (GREEN,), "-": (RED,)}.get(line[:1], ())
             out.line(out.styled(safe_text(line), *style))

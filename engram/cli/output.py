@@ -39,6 +39,10 @@ class Output:
         if not self.json:
             print(text)
 
+    def say(self, text: str, *, lines: bool = False) -> None:
+        """Print plain text as `line` does, made safe for the screen; with `lines` its line ends stay."""
+        self.line(safe_text(text, lines=lines))
+
     def note(self, text: str, hint: str = "") -> None:
         """Print a remark on the answer, on standard error, and below it what to do."""
         print(safe_text(text), file=sys.stderr)

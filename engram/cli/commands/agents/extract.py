@@ -49,7 +49,7 @@ def run(call: Call) -> int:
         candidate = one.candidate
         call.output.line(f"{one.status:<9} {safe_text(candidate.content) or safe_text(one.why)}")
         about = [candidate.category, candidate.where, *candidate.files, *([one.id] if one.id else [])]
-        call.output.rule(safe_text("          " + " · ".join(about)))
+        call.output.rule("          " + " · ".join(about))
     if not found:
         call.output.line("Nothing in it is marked as learned.")
     elif recorded:

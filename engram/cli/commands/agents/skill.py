@@ -73,7 +73,7 @@ def _run(call: Call, name: str) -> int:
     call.output.document(skill_json(skill))
     call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_record_of(skill)}")
     if skill.result is None:
-        call.output.line(safe_text(skill.lore.content, lines=True))
+        call.output.say(skill.lore.content, lines=True)
     else:
         show_table(call.output, skill.result)
     return 0

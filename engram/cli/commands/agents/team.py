@@ -82,11 +82,11 @@ def _show(call: Call) -> None:
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
     for name, value in found.settings:
-        call.output.line(safe_text(f"  {name} = {value}"))
+        call.output.say(f"  {name} = {value}")
     if found.default_scope:
         call.output.line(f"  default scope: {found.default_scope}")
     if found.text:
-        call.output.line(safe_text(found.text, lines=True))
+        call.output.say(found.text, lines=True)
 
 
 def _handoff(call: Call) -> None:
@@ -150,7 +150,7 @@ def _context(call: Call) -> None:
     found = get_context(call.store, _text(call, "topic"), **values, scope=call.scope, take=take)
     call.wrote = bool(found.taken)
     call.output.document(found.as_dict())
-    call.output.line(safe_text(found.text, lines=True))
+    call.output.say(found.text, lines=True)
     left = f", {counted(found.left_out, 'entry', 'entries')} did not fit" if found.left_out else ""
     call.output.rule(f"about {found.tokens:,} tokens{left}")
     for note in found.notes:

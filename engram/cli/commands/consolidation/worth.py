@@ -66,7 +66,7 @@ def run(call: Call) -> int:
             f"{counted(held_back.asked, 'past query', 'past queries')}."
         )
         for query in held_back.queries[:_QUESTIONS]:
-            call.output.line(call.output.styled(shorten(safe_text(f"    {query}"), width), DIM))
+            call.output.rule(shorten(safe_text(f"    {query}"), width))
     if not (found.lore or would):
         call.output.line("No active lore here.")
     elif found.lore:
@@ -104,4 +104,4 @@ def _whole(call: Call, one: Usefulness) -> None:
         f"Removing it would change {counted(one.top, 'top-3 result')}, and weaken {counted(len(one.alone), 'answer')}."
     )
     for query in one.alone[:_QUESTIONS]:
-        output.line(output.styled(shorten(safe_text(f"    {query}"), output.width), DIM))
+        output.rule(shorten(safe_text(f"    {query}"), output.width))

@@ -85,7 +85,7 @@ def _find_sources(call: Call) -> Sequence[Found]:
         whose = "about you" if own else "about this project"
         raise NotFoundError(f"No notes of agents {whose} were found.", "Name a file or folder to import.")
     for one in found:
-        call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
+        call.output.say(f"{one.kind:<14} {one.path}")
     if not given.dry_run and not call.confirm(
         "Import this?" if len(found) == 1 else f"Import these {len(found)}?"
     ):
@@ -108,7 +108,7 @@ def _report(call: Call, done: Imported) -> None:
         document["seen"] = [one._asdict() for one in done.seen]
         for one in done.seen:
             twin = f" {one.twin}" if one.twin else ""
-            call.output.line(safe_text(f"  {one.verdict + twin:<6} {one.category:<22} {one.title}"))
+            call.output.say(f"  {one.verdict + twin:<6} {one.category:<22} {one.title}")
             call.output.rule(f"         {one.where}{f' · {one.kind}' if one.kind else ''}")
     call.output.document(document)
     _report_problems(call, done)
@@ -136,7 +136,7 @@ def _report_problems(call: Call, done: Imported) -> None:
         by_hint.setdefault(str(problem["hint"]), []).append(f"  {problem['path']}: {problem['message']}")
     for hint, lines in by_hint.items():
         for line in lines:
-            call.output.line(safe_text(line))
+            call.output.say(line)
         if hint:
             call.output.rule(f"    {hint}")
 

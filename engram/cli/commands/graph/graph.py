@@ -53,7 +53,7 @@ def run(call: Call) -> int:
     if is_dot:
         from engram.domain.graph.graph_drawing import dot
 
-        call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
+        call.output.say(dot(around.nodes(), around.edges), lines=True)
     elif around.start is None and not around.entities:
         call.output.line("No entry names an entity yet.")
         call.output.rule(

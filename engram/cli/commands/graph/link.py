@@ -100,7 +100,7 @@ def _list(call: Call, kind: str) -> int:
 
 
 def _show(call: Call, done: Linked) -> None:
-    call.output.line(safe_text(f"{done.status}  {done.entity.slug}  {done.entity.type}  {done.entity.name}"))
+    call.output.say(f"{done.status}  {done.entity.slug}  {done.entity.type}  {done.entity.name}")
     if done.status != "removed":
         _relationships(call, done.entity)
     if done.made_other:
@@ -113,4 +113,4 @@ def _show(call: Call, done: Linked) -> None:
 def _relationships(call: Call, entity: Entity) -> None:
     for way in entity.relationships:
         since = f" since {way.since}" if way.since else ""
-        call.output.line(safe_text(f"  {way.kind} {way.to}{since}"))
+        call.output.say(f"  {way.kind} {way.to}{since}")

@@ -60,7 +60,7 @@ def run(call: Call) -> int:
         )
     for event in events:
         signed = "" if event.signature.state == NOT_SIGNED else f"  [{event.signature.sentence}]"
-        call.output.line(safe_text(_line(event) + signed))
+        call.output.say(_line(event) + signed)
     if not events:
         call.output.line("It has no history yet, since it is not committed.")
     return 0

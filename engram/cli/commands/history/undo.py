@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def report(call: Call, word: str, done: Undone) -> int:
     call.wrote = True
     call.output.document({word.lower(): list(done.operations), **_details(done)})
     for subject in done.operations:
-        call.output.line(safe_text(f"{word} {subject}"))
+        call.output.say(f"{word} {subject}")
     for note in done.kept:
         call.output.note(note)
     return 0

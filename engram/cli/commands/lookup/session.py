@@ -41,9 +41,7 @@ def run(call: Call) -> int:
     for ref in refs:
         where = f"  ({ref.scope})" if ref.scope else ""
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
-    call.output.rule(
-        safe_text(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} shown")
-    )
+    call.output.rule(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} shown")
     if syncing:
         call.output.rule("syncing in the background: engram status")
     return 0

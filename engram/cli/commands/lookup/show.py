@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_lines
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Show one entry in full, by ref (L1), id, start of an id, or words of an entry this session has seen."
@@ -47,7 +46,7 @@ def run(call: Call) -> int:
         import sys
 
         if sys.stdout.isatty():
-            call.output.line(safe_text(raw.decode("utf-8", "replace"), lines=True))
+            call.output.say(raw.decode("utf-8", "replace"), lines=True)
         else:
             sys.stdout.buffer.write(raw)
         return 0

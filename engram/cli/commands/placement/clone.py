@@ -10,7 +10,6 @@ from engram.cli.parsing import argument
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Clone a store from a remote; `engram sync` keeps the two in sync afterwards.\n"
@@ -38,9 +37,9 @@ def run(call: Call) -> int:
         {"store": {"path": done.root, "placement": "dedicated"}, "lore_count": done.lore, "empty": done.empty}
     )
     if done.empty:
-        call.output.line(safe_text(f"The remote is empty: made a new store at {done.root}"))
+        call.output.say(f"The remote is empty: made a new store at {done.root}")
         call.output.rule("Next: engram record …, then engram sync")
     else:
-        call.output.line(safe_text(f"Cloned {counted(done.lore, 'entry', 'entries')} to {done.root}"))
+        call.output.say(f"Cloned {counted(done.lore, 'entry', 'entries')} to {done.root}")
         allow_cloned(call, done.root)
     return 0

@@ -54,7 +54,7 @@ def _open(call: Call, keep: str) -> int:
         if not keep:
             shutil.rmtree(root, ignore_errors=True)
     if keep:
-        call.output.line(safe_text(f"Look around: cd {root}/ada && engram"))
+        call.output.say(f"Look around: cd {root}/ada && engram")
     return code
 
 

@@ -8,7 +8,6 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"
@@ -45,12 +44,12 @@ def run(call: Call) -> int:
     call.output.document({"dry_run": given.dry_run, **found.as_dict()})
     moved = "Would move" if given.dry_run else "Moved"
     start, end = found.start, found.end
-    call.output.line(
-        safe_text(f"{moved} {counted(found.lore, 'entry', 'entries')} from {start.path}  ({start.placement})")
+    call.output.say(
+        f"{moved} {counted(found.lore, 'entry', 'entries')} from {start.path}  ({start.placement})"
     )
-    call.output.line(safe_text(f"to {end.path}  ({end.placement})"))
+    call.output.say(f"to {end.path}  ({end.placement})")
     if given.dry_run:
         for number, step in enumerate(found.steps, 1):
-            call.output.rule(safe_text(f"{number}. {step}"))
-    call.output.rule(safe_text(found.kept))
+            call.output.rule(f"{number}. {step}")
+    call.output.rule(found.kept)
     return 0

@@ -9,7 +9,6 @@ from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,13 +69,11 @@ def _add(call: Call) -> int:
         )
     call.output.document({"scope": done._asdict()})
     if done.existed:
-        call.output.line(safe_text(f"{done.name} is the clone that was at {done.path} already"))
+        call.output.say(f"{done.name} is the clone that was at {done.path} already")
     elif done.empty:
-        call.output.line(safe_text(f"The remote is empty: made a new store for {done.name} at {done.path}"))
+        call.output.say(f"The remote is empty: made a new store for {done.name} at {done.path}")
     else:
-        call.output.line(
-            safe_text(f"Added {done.name}: {counted(done.lore, 'entry', 'entries')} in {done.path}")
-        )
+        call.output.say(f"Added {done.name}: {counted(done.lore, 'entry', 'entries')} in {done.path}")
     if not (done.existed or done.empty):
         allow_cloned(call, done.path)
     call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
@@ -97,7 +94,7 @@ def _remove(call: Call) -> int:
     path = remove_scope(given.name, delete=given.delete)
     call.output.document({"removed": given.name, "path": path, "deleted": given.delete})
     call.output.line(f"Forgot the scope {given.name}")
-    call.output.rule(safe_text(f"{'Deleted' if given.delete else 'Its clone is still at'} {path}"))
+    call.output.rule(f"{'Deleted' if given.delete else 'Its clone is still at'} {path}")
     return 0
 
 
@@ -108,7 +105,7 @@ def _list(call: Call) -> int:
     call.output.document({"scopes": [one._asdict() for one in found]})
     for one in found:
         for line in _lines(one):
-            call.output.line(safe_text(line))
+            call.output.say(line)
     return 0
 
 

@@ -10,7 +10,6 @@ from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.recall.budget_packing import fill
 from engram.domain.recall.ranking import WEAK
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import QUERY
 
@@ -107,6 +106,4 @@ def _closing(call: Call, answer: Answer) -> None:
         near = has_rivals(answer.lore)
         note = " · several match about equally well" if near else " · the best of it is only weakly related"
     found = counted(len(answer.lore), "entry", "entries")
-    call.output.rule(
-        safe_text(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")
-    )
+    call.output.rule(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN, DIM, bar
+from engram.cli.output import BOLD, CYAN, bar
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import confidence
 from engram.domain.entry.people import byline
@@ -46,7 +46,7 @@ def run(call: Call) -> int:
         call.output.line(head + styled(safe_text(lore.title), BOLD))
         by = byline(lore.agent, lore.author)
         facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
-        call.output.line(styled(safe_text(facts), DIM))
+        call.output.rule(facts)
     call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No entry matches.")
     for note in found.notes:
         call.output.note(note)

@@ -8,7 +8,6 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Add the missing fields (id, category, …) to markdown files that people put into the lore folder.\n"
@@ -56,7 +55,7 @@ def run(call: Call) -> int:
     call.wrote = bool(adopted)
     call.output.document({"adopted": [lore_json(call, one.lore, one.path) for one in adopted]})
     for one in adopted:
-        call.output.line(safe_text(f"Adopted {one.path}  {one.lore.title}"))
+        call.output.say(f"Adopted {one.path}  {one.lore.title}")
     if not adopted:
         call.output.line("Every file has its fields.")
     return 0

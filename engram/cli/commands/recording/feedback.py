@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.parsing import declare, values_of
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.feedback import FEEDBACK
 
@@ -32,5 +31,5 @@ def run(call: Call) -> int:
     call.wrote = True
     call.output.document({"updated": [one._asdict() for one in judged]})
     for one in judged:
-        call.output.line(safe_text(describe(one)))
+        call.output.say(describe(one))
     return 0

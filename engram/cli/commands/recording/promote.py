@@ -6,7 +6,6 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Copy lore to another scope: your own, a team's, or out of the session into the project.\n"
@@ -43,9 +42,7 @@ def run(call: Call) -> int:
     for one in done:
         what = f"{would}{one.status}" if would else one.status.capitalize()
         more = f" ({', '.join(one.fields)})" if one.status == MERGED and one.fields else ""
-        call.output.line(
-            safe_text(f"{what}{more}: {one.lore.id}  {one.lore.title}  {one.came_from} → {one.to}")
-        )
+        call.output.say(f"{what}{more}: {one.lore.id}  {one.lore.title}  {one.came_from} → {one.to}")
         if one.conflicts:
             call.output.rule(f"    {counted(one.conflicts, 'conflict')}: both versions are in its file")
     if all(one.status == UNCHANGED for one in done):

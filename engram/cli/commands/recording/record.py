@@ -65,7 +65,7 @@ def run(call: Call) -> int:
     if done.why:
         call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
-        call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
+        call.output.say(f"It speaks against {found.id}, {found.why}: {found.title}")
     _name_twins(call, done)
     return 0
 
@@ -75,7 +75,7 @@ def _name_twins(call: Call, done: Recorded) -> None:
     from engram.usecases.similarity.near_duplicates import describe
 
     for twin in done.similar:
-        call.output.line(safe_text(f"{describe(twin)}:"))
+        call.output.say(f"{describe(twin)}:")
         call.output.rule(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(

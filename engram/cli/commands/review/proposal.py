@@ -54,9 +54,7 @@ def _finish(call: Call, found: Proposal) -> int:
         done = finish(call.store, found.about.name, Options(), step)
     call.wrote = True
     call.output.document({"proposal": _json(found), "finished": _finished_json(done)})
-    call.output.line(
-        safe_text(f"{found.about.title}: {done.accepted:,} accepted, {done.rejected:,} rejected.")
-    )
+    call.output.say(f"{found.about.title}: {done.accepted:,} accepted, {done.rejected:,} rejected.")
     if done.held:
         call.output.rule(
             f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
@@ -76,7 +74,7 @@ def _show(call: Call, found: Proposal) -> None:
     about = found.about
     call.output.document({"proposal": _json(found), "finished": None})
     call.output.line(call.output.styled(safe_text(about.title), BOLD))
-    call.output.line(safe_text(f"{about.author} · {counted(len(found.entries), 'entry', 'entries')}"))
+    call.output.say(f"{about.author} · {counted(len(found.entries), 'entry', 'entries')}")
     for one in found.entries:
         for line in _lines(call, one):
             call.output.line(line)

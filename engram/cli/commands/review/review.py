@@ -252,16 +252,16 @@ def _decided_json(call: Call, done: Decided) -> dict[str, object]:
 def _print_result(call: Call, done: Decided, *, dry: bool) -> None:
     what = done.item.decisions[done.decision]
     would = "would " if dry else ""
-    call.output.line(safe_text(f"{done.item.id} {would}{done.decision} “{done.item.title}”: {what}."))
+    call.output.say(f"{done.item.id} {would}{done.decision} “{done.item.title}”: {what}.")
     if done.item.kind == CONFLICT and not dry:
         for lore in done.lore.values():
             if lore is not None:
                 call.output.line("The text is now:")
-                call.output.line(safe_text(lore.content, lines=True))
+                call.output.say(lore.content, lines=True)
     if dry and done.decision == MERGE:
         kept = next(lore for lore in done.lore.values() if lore is not None)
         call.output.line()
-        call.output.line(safe_text(kept.content, lines=True))
+        call.output.say(kept.content, lines=True)
         call.output.rule(
             f"confidence {kept.confidence:.2f} · tags {', '.join(kept.tags)} · context {' / '.join(kept.context)}"
         )

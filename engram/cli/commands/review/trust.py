@@ -9,7 +9,6 @@ from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def run(call: Call) -> int:
         word, call.wrote = "rejected", True
     call.output.document({word: [{"id": one.lore.id, "title": one.lore.title} for one in done]})
     for one in done:
-        call.output.line(safe_text(f"{word}  {one.lore.id}  {one.lore.title}"))
+        call.output.say(f"{word}  {one.lore.id}  {one.lore.title}")
     if not done:
         call.output.line("Nothing waits.")
     return 0
@@ -103,7 +102,7 @@ def _set_aside(call: Call) -> int:
     call.output.document({"ignored": [one._asdict() for one in listed]})
     for one in listed if not names else ():
         number = counted(one.judgements, "judgement")
-        call.output.line(safe_text(f"{one.source}  {one.name or 'no name'}  {number}"))
+        call.output.say(f"{one.source}  {one.name or 'no name'}  {number}")
     if not listed and not names:
         call.output.line("No source is set aside.")
     return 0
@@ -116,12 +115,10 @@ def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
     call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
     for one in waiting:
         lore = one.lore
-        call.output.line(safe_text(f"{lore.id}  {lore.title}"))
+        call.output.say(f"{lore.id}  {lore.title}")
         machine = people.machine_name(call.store, lore.source_id) or "an unknown machine"
         who = f"{byline(lore.agent, lore.author)}, on {machine}"
-        call.output.rule(
-            safe_text(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
-        )
+        call.output.rule(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
     if hold == "none":
         call.output.line("Nothing is quarantined: trust.hold is none.")
     else:

@@ -46,7 +46,7 @@ def run(call: Call) -> int:
     if given.value is None and not given.unset:
         value = key.shown(call.store.settings.get(key.name))
         call.output.document({"name": key.name, "value": value, "doc": key.doc})
-        call.output.line(safe_text(_plain(value)))
+        call.output.say(_plain(value))
         return 0
     return _change(call, key)
 
@@ -72,7 +72,7 @@ def _show_all(call: Call) -> int:
         call.output.rule(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
     call.output.line(f"Categories: {', '.join(call.store.categories.names)}")
     for one in call.store.held_back:
-        call.output.line(safe_text(f"Not accepted here: {one.message}"))
+        call.output.say(f"Not accepted here: {one.message}")
         call.output.rule(f"    {accepted_settings.ACCEPT}")
     return 0
 
@@ -86,7 +86,7 @@ def _accept(call: Call) -> int:
         accepted = accepted_settings.accept(where.root, where.state)
     call.output.document({"accepted": [one._asdict() for one in accepted]})
     for one in accepted:
-        call.output.line(safe_text(f"{one.key} = {_plain(one.wanted)}"))
+        call.output.say(f"{one.key} = {_plain(one.wanted)}")
     if not accepted:
         call.output.line("Nothing waits to be accepted.")
     return 0
@@ -108,7 +108,7 @@ def _change(call: Call, key: settings.Key) -> int:
     if not given.user and call.store.places.repository is not None:
         accepted_settings.accept(call.store.places.root, call.store.places.state, [key.name])
     call.output.document({"name": key.name, "value": value, "file": path})
-    call.output.line(safe_text(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}"))
+    call.output.say(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}")
     own = places.user_config_file()
     mine = config_file.read(own).get(key.name)
     if not given.user and mine not in (None, value):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
 from engram.cli.invocation import Call
-from engram.cli.output import DIM, age
+from engram.cli.output import age
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"
@@ -39,14 +38,12 @@ def run(call: Call) -> int:
         done = propose(call.store, given.message, Options(timeout=given.timeout), step)
     call.wrote = True
     call.output.document({"proposal": done._asdict()})
-    call.output.line(
-        safe_text(f"Proposed {counted(done.entries, 'entry', 'entries')} as {done.name}: {done.title}")
-    )
+    call.output.say(f"Proposed {counted(done.entries, 'entry', 'entries')} as {done.name}: {done.title}")
     if done.url:
-        call.output.line(safe_text(f"Open a pull request: {done.url}"))
+        call.output.say(f"Open a pull request: {done.url}")
     else:
-        call.output.line(safe_text(f"Branch: {done.remote}/{done.branch}"))
-    call.output.rule(safe_text(f"To review it: engram review --proposal {done.name}"))
+        call.output.say(f"Branch: {done.remote}/{done.branch}")
+    call.output.rule(f"To review it: engram review --proposal {done.name}")
     for note in done.notes:
         call.output.note(note)
     return 0
@@ -62,9 +59,9 @@ def _list(call: Call) -> int:
     now = call.store.clock.now().timestamp()
     for one in found:
         mine = ", yours" if one.is_own else ""
-        call.output.line(safe_text(f"{one.name}  {one.title}"))
+        call.output.say(f"{one.name}  {one.title}")
         facts = f"    {counted(one.entries, 'entry', 'entries')} · {one.author}{mine} · {age(now - one.at).strip()}"
-        call.output.line(call.output.styled(safe_text(facts), DIM))
+        call.output.rule(facts)
     if not found:
         call.output.line("No proposal is open.")
     for line in last.lines() if last else ():

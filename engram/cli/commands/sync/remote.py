@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = "List, add or remove the repositories that this store is synced with."
 EXAMPLES = (
@@ -38,7 +37,7 @@ def run(call: Call) -> int:
     found = remote.list_remotes(call.store)
     call.output.document({"remotes": [one._asdict() for one in found]})
     for one in found:
-        call.output.line(safe_text(f"{one.name}  {one.url}"))
+        call.output.say(f"{one.name}  {one.url}")
     if not found:
         call.output.line("No remotes.")
         call.output.rule(f"Next: {remote.how_to_add(call.store.places.placement)}")

@@ -10,7 +10,6 @@ from engram.cli.parsing import declare, described, switch, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.sync import SYNC, TIMEOUT
 
@@ -87,11 +86,11 @@ def _report(call: Call, options: Options, done: Synced) -> int:
         allow(call.store, done.remote)
     call.wrote = call.synced = True
     call.output.document(done.as_dict())
-    call.output.line(safe_text(_summary(done)))
+    call.output.say(_summary(done))
     if done.conflicts:
         call.output.rule("Both versions of each are in its file; `engram review` shows them.")
     for pair in done.alike[:_SHOWN]:
-        call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
+        call.output.rule(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}")
     if done.held:
         call.output.rule(_quarantine_line(done))
     for note in done.notes:
@@ -115,7 +114,7 @@ def _all(call: Call, options: Options) -> int:
     errors = [{"scope": one.scope, **error.as_dict()} for one in found for error in one.done.errors]
     call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})
     for one in found:
-        call.output.line(safe_text(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}"))
+        call.output.say(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}")
         if one.done.held:
             call.output.rule(f"{one.scope}: {_quarantine_line(one.done)}")
         for note in one.done.notes:
@@ -186,7 +185,7 @@ def _show_plan(call: Call, found: Planned) -> int:
     ):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
         for path in paths[:_SHOWN]:
-            call.output.rule(safe_text(f"  {titles.get(path, path)}"))
+            call.output.rule(f"  {titles.get(path, path)}")
         if len(paths) > _SHOWN:
             call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
     if found.waiting:

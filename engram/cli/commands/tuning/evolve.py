@@ -6,7 +6,6 @@ from engram.cli.invocation import Call
 from engram.cli.output import BOLD
 from engram.cli.parsing import switch
 from engram.cli.tables import show_table
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Show what helped and what did not, counted from the queries that were judged on this machine. With 30 or more\n"
@@ -34,7 +33,7 @@ def run(call: Call) -> int:
         call.output.line(call.output.styled(table.name, BOLD))
         show_table(call.output, table)
         call.output.line()
-    call.output.line(safe_text(verdict(found)))
+    call.output.say(verdict(found))
     if any(not is_of_scope(one.key) for one in found.proposals) and not found.file:
         call.output.rule("engram evolve --apply writes that, engram evolve --revert takes it back")
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.parsing import switch
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Check everything: files that cannot be recalled or were not merged, a damaged index, failed syncs, changes\n"
@@ -41,9 +40,9 @@ def run(call: Call) -> int:
     )
     for one in found:
         mark = "repaired" if one.fixed else one.kind
-        call.output.line(safe_text(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}"))
+        call.output.say(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}")
         if one.hint and not one.fixed:
-            call.output.rule(safe_text(f"          {one.hint}"))
+            call.output.rule(f"          {one.hint}")
     if not found:
         call.output.line("All is well.")
     if provider != "bundled":
@@ -60,7 +59,7 @@ def _poison(call: Call) -> int:
         {"ok": not findings, "lore": report.lore, "texts": report.texts, "findings": findings}
     )
     for one in report.findings:
-        call.output.line(safe_text(f"{one.leak:<16} {one.way}: {one.name or 'several entries'}"))
+        call.output.say(f"{one.leak:<16} {one.way}: {one.name or 'several entries'}")
         call.output.rule(f"          {one.line}")
     by_way = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
     if not findings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.parsing import switch
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Do the work that is due: turn observations into pending lore, move votes of an earlier format to the ledger,\n"
@@ -35,7 +34,7 @@ def run(call: Call) -> int:
     call.output.document(done.as_dict())
     for step in done.steps:
         if step.error:
-            call.output.note(safe_text(f"{step.step}: {step.error}"))
+            call.output.note(f"{step.step}: {step.error}")
         else:
             call.output.line(f"{step.number:>7,} {SAYS.get(step.step, step.step)}")
     if done.dry_run:

@@ -6,7 +6,6 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import switch
 from engram.cli.progress import progress
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."
@@ -38,5 +37,5 @@ def run(call: Call) -> int:
     if filled.done or filled.left:
         call.output.line(f"Vectors: {filled.done:,} made, {filled.left:,} still to be made")
     if filled.trouble:
-        call.output.note(safe_text(filled.trouble))
+        call.output.note(filled.trouble)
     return 0

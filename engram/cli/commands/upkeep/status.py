@@ -6,7 +6,6 @@ from engram.cli.invocation import Call
 from engram.cli.output import age
 from engram.domain.entry.times import parse
 from engram.domain.text.counted_nouns import counted
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED
 
@@ -30,7 +29,7 @@ def run(call: Call) -> int:
     call.output.document(found)
     if not call.output.json:
         for line in _lines(found, call.store.clock.now(), min(call.output.width, _WIDTH)):
-            call.output.line(safe_text(line))
+            call.output.say(line)
         call.tell_own_store()
     return 0
 
