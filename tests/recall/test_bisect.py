@@ -54,6 +54,9 @@ def test_the_commit_that_changed_an_answer_is_found_in_few_steps(made: tuple[Pat
     said = succeed("bisect", QUESTION, "-k", "1", cwd=root).out
     for part in (marks["changed"][:7], "Engram Test", "changed", "port 9090"):
         assert part in said, part
+    coloured = succeed("bisect", QUESTION, "-k", "1", cwd=root, FORCE_COLOR="1").out
+    assert "\x1b[2m" in coloured
+    assert "␛" not in coloured
 
 
 def test_within_an_earlier_part_of_history_the_first_change_is_found(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, DIM
+from engram.cli.output import BOLD
 from engram.cli.parsing import argument
 from engram.domain.entry import times
 from engram.domain.text.counted_nouns import counted
@@ -68,15 +68,12 @@ def run(call: Call) -> int:
     if commit is None:
         out.line("The answer is the same at both ends, --from and --to.")
         return 0
-    out.line(safe_text(f"{commit.short}  {facts['at']}  {commit.author}"))
+    out.say(f"{commit.short}  {facts['at']}  {commit.author}")
     out.line(out.styled(safe_text(commit.subject), BOLD))
     for one in found.differences:
-        out.line(safe_text(_line(one)))
+        out.say(_line(one))
     out.rule(
-        out.styled(
-            f"{found.asked} of {counted(found.commits, 'commit')} queried; engram diff {commit.short}~1 {commit.short}",
-            DIM,
-        )
+        f"{found.asked} of {counted(found.commits, 'commit')} queried; engram diff {commit.short}~1 {commit.short}"
     )
     return 0
 
