@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from pydantic import BeforeValidator, Field
 
-from engram.operations.description import FLAG, MCP, NUMBER, TEXT, TEXTS, WHOLE, Operation, Parameter
+from engram.operations.description import FLAG, NUMBER, TEXT, TEXTS, WHOLE, Parameter
 from engram.operations.feedback import MOST_REFS
 
 Call = Context[Any, Any]
@@ -28,33 +28,21 @@ SomeRefs = Annotated[_Many, Field(min_length=1, max_length=MOST_REFS), BeforeVal
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _TYPES: dict[str, Any] = {TEXT: str, TEXTS: _Many, NUMBER: float, WHOLE: int, FLAG: bool}
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes(operation: Operation, **changes: dict[str, Any]) -> Callable[[F], F]:
-    """Give a tool's function, in place of its `**given`, the arguments that MCP offers of an operation.
+def signature(function: Callable[..., Any], parameters: tuple[Parameter, ...]) -> inspect.Signature:
+    """Return the arguments of a tool: those of its function but the store, with `parameters` in place of its `**given`.
 
-    `changes` say by parameter what is different for agents. What the function declares itself goes on being an
-    argument; one that stands in the operation, too, hands that over by its own name.
+    One that stands in both is as `parameters` say.
     """
-    return with_arguments(operation.offered(MCP, **changes))
-
-
-def with_arguments(parameters: tuple[Parameter, ...]) -> Callable[[F], F]:
-    """Give a tool's function these arguments in place of its `**given`."""
-
-    def sign(function: F) -> F:
-        own = inspect.signature(function, eval_str=True)
-        described = {one.name: argument(one) for one in parameters}
-        kept = [
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for one in own.parameters.values()
-            if one.name not in described and one.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        function.__signature__ = own.replace(parameters=[*kept, *described.values()])  # type: ignore[attr-defined]
-        return function
-
-    return sign
+    own = inspect.signature(function, locals={"Engram": object}, eval_str=True)  # a name for types alone
+    described = {one.name: argument(one) for one in parameters}
+    kept = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in own.parameters.values()
+        if one.name not in ("engram", *described) and one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    return own.replace(parameters=[*kept, *described.values()])
 
 
 def argument(parameter: Parameter) -> inspect.Parameter:

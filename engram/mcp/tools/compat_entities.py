@@ -12,7 +12,6 @@ from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import slug
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.entity_rules import name_of_id
-from engram.mcp.caller import use
 from engram.mcp.tools.tool import answer, lore_tool, writing
 
 if TYPE_CHECKING:
@@ -47,12 +46,14 @@ class Noted(BaseModel):
     refused: list[str] = []
 
 
-async def compat_add_observations(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
+@lore_tool("Record facts about entities", writing(), index=False)
+def compat_add_observations(engram: Engram, observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity."""
-    return await _observe([(one.name, text, ()) for one in observations for text in one.contents], {})
+    return _observe(engram, [(one.name, text, ()) for one in observations for text in one.contents], {})
 
 
-async def compat_create_entities(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
+@lore_tool("Record entities", writing())
+def compat_create_entities(engram: Engram, entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity and has its type as a tag."""
     kinds = {one.name: one.kind.strip().lower() for one in entities}
     observed = [
@@ -60,35 +61,29 @@ async def compat_create_entities(entities: list[Entity]) -> Annotated[CallToolRe
         for one in entities
         for text in one.observations
     ]
-    return await _observe(observed, kinds)
+    return _observe(engram, observed, kinds)
 
 
-async def _observe(
-    observed: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
+def _observe(
+    engram: Engram, observed: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
 ) -> CallToolResult:
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.recording.record import Draft
+    from engram.usecases.recording.record import Draft
 
-        for name, kind in types.items():
-            engram.link_entity(name, type=kind if kind in TYPES else "")
-        drafts = [
-            Draft(text, "FACT", entities=(name_of_id(name),), tags=tuple(tags))
-            for name, text, tags in observed
-        ]
-        done = engram.record_all(drafts)
-        refused = [
-            f"of {draft.entities[0]}: {one.error}"
-            for draft, one in zip(drafts, done, strict=True)
-            if one.error
-        ]
-        data = Noted(
-            ids=[one.id for one in done if one.id],
-            refused=[neutralize(one, is_checked=False) for one in refused],
-        )
-        lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {one}" for one in data.refused]]
-        return answer("\n".join(lines), data)
-
-    return await use(work, index=bool(types))
+    for name, kind in types.items():
+        engram.link_entity(name, type=kind if kind in TYPES else "")
+    drafts = [
+        Draft(text, "FACT", entities=(name_of_id(name),), tags=tuple(tags)) for name, text, tags in observed
+    ]
+    done = engram.record_all(drafts)
+    refused = [
+        f"of {draft.entities[0]}: {one.error}" for draft, one in zip(drafts, done, strict=True) if one.error
+    ]
+    data = Noted(
+        ids=[one.id for one in done if one.id],
+        refused=[neutralize(one, is_checked=False) for one in refused],
+    )
+    lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {one}" for one in data.refused]]
+    return answer("\n".join(lines), data)
 
 
 class Way(BaseModel):
@@ -117,7 +112,9 @@ class Linked(BaseModel):
     linked: dict[str, str]
 
 
-async def compat_link(
+@lore_tool("Link an entity", writing())
+def compat_link(
+    engram: Engram,
     name: str,
     entity_id: str = "",
     entity_type: str = "",
@@ -132,22 +129,20 @@ async def compat_link(
         "aliases": (alias,) if alias and alias != slug(name) else (),
         "metadata": {slug(key).replace("-", "_"): _as_text(value) for key, value in metadata.items()},
     }
-    return await _link([(name, about), *((name, way) for way in ways)])
+    return _link(engram, [(name, about), *((name, way) for way in ways)])
 
 
-async def compat_relate(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
+@lore_tool("Relate entities", writing())
+def compat_relate(engram: Engram, relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
     """Relate entities; those that are unknown are made."""
-    return await _link([(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
+    return _link(engram, [(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
 
 
-async def _link(links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
-    def work(engram: Engram) -> CallToolResult:
-        done = [engram.link_entity(name, **about) for name, about in links]
-        linked = {one.entity.slug: one.status for one in reversed(done)}
-        summary = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
-        return answer(f"Linked {summary or 'nothing'}", Linked(linked=linked))
-
-    return await use(work)
+def _link(engram: Engram, links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
+    done = [engram.link_entity(name, **about) for name, about in links]
+    linked = {one.entity.slug: one.status for one in reversed(done)}
+    summary = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
+    return answer(f"Linked {summary or 'nothing'}", Linked(linked=linked))
 
 
 def _as_text(value: object) -> str:
@@ -155,11 +150,5 @@ def _as_text(value: object) -> str:
 
 
 TOOLS = {
-    tool.name: tool
-    for tool in (
-        lore_tool(compat_add_observations, "Record facts about entities", writing()),
-        lore_tool(compat_create_entities, "Record entities", writing()),
-        lore_tool(compat_link, "Link an entity", writing()),
-        lore_tool(compat_relate, "Relate entities", writing()),
-    )
+    tool.name: tool for tool in (compat_add_observations, compat_create_entities, compat_link, compat_relate)
 }

@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field
 from engram.domain.entry import times
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
-from engram.mcp.caller import use
 from engram.mcp.tables import Tables, present_tables
 from engram.mcp.tools.compat_values import clamp_count
 from engram.mcp.tools.tool import lore_tool, reading
@@ -83,22 +82,20 @@ _LISTS: Mapping[str, Callable[[Engram], Table]] = {
 NAMES = (*_SELECTS, *_LISTS)
 
 
-async def compat_query_raw(
+@lore_tool("Query a table", reading())
+def compat_query_raw(
+    engram: Engram,
     table: Annotated[str, Field(description=", ".join(NAMES))],
     filter: Annotated[Conditions, Field(description="Values by field")] = {},  # noqa: A002, B006 - the other memory's name; copied
     sort: Annotated[str, Field(description="A field; -field: descending")] = "",
     limit: Annotated[int, BeforeValidator(lambda value: clamp_count(value, MOST))] = 20,
 ) -> Annotated[CallToolResult, Tables]:
     """Rows of a table, read-only."""
-
-    def work(engram: Engram) -> CallToolResult:
-        if table in _SELECTS:
-            return present_tables([_select_rows(engram, table, filter, sort, limit)])
-        if table in _LISTS:
-            return present_tables([_filter_rows(_LISTS[table](engram), filter, sort, limit)])
-        raise UsageError(f"There is no table '{table}'.", f"Tables: {', '.join(NAMES)}.")
-
-    return await use(work)
+    if table in _SELECTS:
+        return present_tables([_select_rows(engram, table, filter, sort, limit)])
+    if table in _LISTS:
+        return present_tables([_filter_rows(_LISTS[table](engram), filter, sort, limit)])
+    raise UsageError(f"There is no table '{table}'.", f"Tables: {', '.join(NAMES)}.")
 
 
 def _select_rows(engram: Engram, name: str, conditions: Conditions, sort: str, limit: int) -> Table:
@@ -154,6 +151,3 @@ def _check(table: str, field: str, columns: Sequence[str]) -> str:
     if field not in columns:
         raise UsageError(f"{table} has no field '{field}'.", f"Fields: {', '.join(columns)}.")
     return field
-
-
-TOOL = lore_tool(compat_query_raw, "Query a table", reading())

@@ -20,10 +20,9 @@ from engram.domain.graph.entity_rules import name_of_id
 from engram.domain.recall.ranking import DEFAULT_IMPORTANCE, importance_of
 from engram.domain.scopes import PROJECT, TEAM, USER
 from engram.mcp import present, results
-from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
-from engram.mcp.tools.compat_raw import TOOL as QUERY_RAW
+from engram.mcp.tools.compat_raw import compat_query_raw
 from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.team import Agent, Kept, Prepared, present_context
@@ -41,7 +40,9 @@ _OTHER_SKILL = "surql-skill"
 _DEFAULT_SCOPES = {"private": USER, "personal": USER, "local": USER, "team": PROJECT, "public": PROJECT}
 
 
-async def compat_record(
+@lore_tool("Record", writing(), index=False)
+def compat_record(
+    engram: Engram,
     content: Annotated[str, Field(description="Markdown, at most 4000 characters")],
     category: str = "",
     title: str = "",
@@ -63,27 +64,25 @@ async def compat_record(
         if title.strip() and not content.lstrip().startswith("#")
         else content
     )
+    from engram.usecases.opening.scopes import reach
+    from engram.usecases.recording.record import Draft, record
 
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.opening.scopes import reach
-        from engram.usecases.recording.record import Draft, record
-
-        where = reach(engram.store, scope, make=True)
-        known = where.categories.near(category) if category else ""  # without one it is guessed
-        kind = category.lower() if category.lower() in TYPES else ""
-        tagged = (*tags, *((slug(category),) if category and not known else ()))
-        draft = Draft(
-            whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
-            tuple(name_of_id(one) for one in entities), type=kind, importance=importance, redact=redact,
-        )  # fmt: skip
-        done = record(where, draft)
-        engram.edited()
-        return present.present_recorded(engram, done)
-
-    return await use(work, index=False)
+    where = reach(engram.store, scope, make=True)
+    known = where.categories.near(category) if category else ""  # without one it is guessed
+    kind = category.lower() if category.lower() in TYPES else ""
+    tagged = (*tags, *((slug(category),) if category and not known else ()))
+    draft = Draft(
+        whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
+        tuple(name_of_id(one) for one in entities), type=kind, importance=importance, redact=redact,
+    )  # fmt: skip
+    done = record(where, draft)
+    engram.edited()
+    return present.present_recorded(engram, done)
 
 
-async def compat_recall(
+@lore_tool("Recall", reading())
+def compat_recall(
+    engram: Engram,
     query: str,
     k: Count = 5,
     category: str = "",
@@ -94,24 +93,22 @@ async def compat_recall(
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Found]:
     """Recall lore; a category that is none here is looked for among the tags."""
-
-    def work(engram: Engram) -> CallToolResult:
-        kind, known, tagged = _filters(engram, category, tags)
-        budget = int(engram.store.settings.number("recall.budget"))
-        found = engram.query(
-            query, k if min_importance is None else MOST, min_confidence, known, types=kind, tags=tagged, files=files,
-            budget=budget, scopes=scope or (),
-        )  # fmt: skip
-        if min_importance is not None:
-            found = found._replace(
-                lore=tuple(hit for hit in found.lore if _importance(engram, hit) >= min_importance)[:k]
-            )
-        return present.present_answer(engram, found)
-
-    return await use(work)
+    kind, known, tagged = _filters(engram, category, tags)
+    budget = int(engram.store.settings.number("recall.budget"))
+    found = engram.query(
+        query, k if min_importance is None else MOST, min_confidence, known, types=kind, tags=tagged, files=files,
+        budget=budget, scopes=scope or (),
+    )  # fmt: skip
+    if min_importance is not None:
+        found = found._replace(
+            lore=tuple(hit for hit in found.lore if _importance(engram, hit) >= min_importance)[:k]
+        )
+    return present.present_answer(engram, found)
 
 
-async def compat_search(
+@lore_tool("Search", reading())
+def compat_search(
+    engram: Engram,
     text: str = "",
     limit: Count = 10,
     category: str = "",
@@ -121,28 +118,26 @@ async def compat_search(
     scope: str = "",
 ) -> Annotated[CallToolResult, results.Found]:
     """Lore that matches every filter; a category that is none here is looked for among the tags."""
-
-    def work(engram: Engram) -> CallToolResult:
-        kind, known, tagged = _filters(engram, category, tags)
-        every = engram.store.categories
-        categories = known or [name for name in every.names if kind and every.type_of(name) in kind]
-        since, until = span(date_range)
-        found = engram.search(
-            text,
-            tags=tagged,
-            categories=categories,
-            agents=agents,
-            since=since,
-            until=until,
-            scope=scope,
-            limit=limit,
-        )
-        return present.present_entries(engram, found, found.notes, "No entry matches.", text)
-
-    return await use(work)
+    kind, known, tagged = _filters(engram, category, tags)
+    every = engram.store.categories
+    categories = known or [name for name in every.names if kind and every.type_of(name) in kind]
+    since, until = span(date_range)
+    found = engram.search(
+        text,
+        tags=tagged,
+        categories=categories,
+        agents=agents,
+        since=since,
+        until=until,
+        scope=scope,
+        limit=limit,
+    )
+    return present.present_entries(engram, found, found.notes, "No entry matches.", text)
 
 
-async def compat_context(
+@lore_tool("Context for a topic", writing())
+def compat_context(
+    engram: Engram,
     topic: str,
     max_tokens: int = 1000,
     most: Count = 8,
@@ -151,15 +146,9 @@ async def compat_context(
     scope: str = "",
 ) -> Annotated[CallToolResult, Prepared]:
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
-
-    def work(engram: Engram) -> CallToolResult:
-        return present_context(
-            engram.get_context(
-                topic, max_tokens, scope=scope, most=most, sessions=sessions, entities=entities
-            )
-        )
-
-    return await use(work)
+    return present_context(
+        engram.get_context(topic, max_tokens, scope=scope, most=most, sessions=sessions, entities=entities)
+    )
 
 
 class Registered(Agent):
@@ -168,33 +157,29 @@ class Registered(Agent):
     scopes: list[str]
 
 
-async def compat_register(
+@lore_tool("Register an agent", writing(idempotent=True), index=False)
+def compat_register(
+    engram: Engram,
     id: str,  # noqa: A002 - the tool's argument
     name: str = "",
     capabilities: Words = (),
     default_scope: str = "",
 ) -> Annotated[CallToolResult, Registered]:
     """Say who you are and what you can do; again: what changed."""
+    from engram.usecases.opening.scopes import reachable_scopes
 
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.opening.scopes import reachable_scopes
-
-        teams = engram.store.settings.teams()
-        own = (
-            teams[0]
-            if default_scope == TEAM and len(teams) == 1
-            else _DEFAULT_SCOPES.get(default_scope, default_scope)
-        )
-        done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
-        facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-        harmless = neutralize_data(
-            {**facts, "scopes": list(reachable_scopes(engram.store))}, is_checked=False
-        )
-        data = Registered.model_validate(harmless)
-        text = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
-        return answer(f"{text}\nScopes: {', '.join(data.scopes)}", data)
-
-    return await use(work, index=False)
+    teams = engram.store.settings.teams()
+    own = (
+        teams[0]
+        if default_scope == TEAM and len(teams) == 1
+        else _DEFAULT_SCOPES.get(default_scope, default_scope)
+    )
+    done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
+    facts = {key: value for key, value in done.as_dict().items() if key != "text"}
+    harmless = neutralize_data({**facts, "scopes": list(reachable_scopes(engram.store))}, is_checked=False)
+    data = Registered.model_validate(harmless)
+    text = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
+    return answer(f"{text}\nScopes: {', '.join(data.scopes)}", data)
 
 
 def _plain_tags(tags: Sequence[str]) -> tuple[str, ...]:
@@ -221,63 +206,56 @@ def _importance(engram: Engram, hit: Recalled) -> float:
     return DEFAULT_IMPORTANCE if stated is None else stated
 
 
-async def compat_list(
-    limit: Count = 10, tags: Names = (), match_all: bool = True, scope: str = ""
+@lore_tool("List", reading())
+def compat_list(
+    engram: Engram, limit: Count = 10, tags: Names = (), match_all: bool = True, scope: str = ""
 ) -> Annotated[CallToolResult, results.Whole]:
     """The newest lore, of those with all these tags, or with one of them."""
     wanted: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
+    from engram.usecases.lookup.listing import list_lore
+    from engram.usecases.opening.scopes import reach
 
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.lookup.listing import list_lore
-        from engram.usecases.opening.scopes import reach
-
-        where = reach(engram.store, scope)
-        found = [
-            one
-            for those in wanted
-            for one in list_lore(where, limit=2 * MOST, tags=those, status=ACTIVE).lore
-        ]
-        each = {one.lore.id: one for one in found if present.is_readable(engram, one)}
-        newest = sorted(each.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
-        return present.wholes(engram, newest[:limit])
-
-    return await use(work)
+    where = reach(engram.store, scope)
+    found = [
+        one for those in wanted for one in list_lore(where, limit=2 * MOST, tags=those, status=ACTIVE).lore
+    ]
+    each = {one.lore.id: one for one in found if present.is_readable(engram, one)}
+    newest = sorted(each.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
+    return present.wholes(engram, newest[:limit])
 
 
-async def compat_read(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
+@lore_tool("Read", reading())
+def compat_read(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Lore whole, by ref, id, title, or the name of its file."""
-    return await use(
-        lambda engram: present.wholes(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
-    )
+    return present.wholes(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
 
 
-async def compat_observe(
-    text: Annotated[str, Field(max_length=8000)], files: Words = (), agent: str = "", scope: str = ""
+@lore_tool("Observe", writing(), index=False)
+def compat_observe(
+    engram: Engram,
+    text: Annotated[str, Field(max_length=8000)],
+    files: Words = (),
+    agent: str = "",
+    scope: str = "",
 ) -> Annotated[CallToolResult, Kept]:
     """Note something in passing; later it becomes lore, if there is something in it."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.observe(text, files=files, agent=agent, scope=scope)
-        return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
-
-    return await use(work, index=False)
+    done = engram.observe(text, files=files, agent=agent, scope=scope)
+    return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
 
 
-async def compat_judge(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
+@lore_tool("Judge", writing(idempotent=True))
+def compat_judge(engram: Engram, ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
     """Say of one entry whether it helped."""
-    return await use(lambda engram: present.present_feedback(_judge(engram, [ref], helpful=helpful)))
+    return present.present_feedback(_judge(engram, [ref], helpful=helpful))
 
 
-async def compat_judge_answer(
-    query: str, was_useful: bool, refs: Refs = ()
+@lore_tool("Judge an answer", writing(idempotent=True), index=False)
+def compat_judge_answer(
+    engram: Engram, query: str, was_useful: bool, refs: Refs = ()
 ) -> Annotated[CallToolResult, results.Judged]:
     """Say whether the answer to an earlier query helped: of it the best lore if it did, all of it if not; or these refs."""
-
-    def work(engram: Engram) -> CallToolResult:
-        names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
-        return present.present_feedback(_judge(engram, names, helpful=was_useful))
-
-    return await use(work, index=False)
+    names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
+    return present.present_feedback(_judge(engram, names, helpful=was_useful))
 
 
 def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> Any:
@@ -319,21 +297,21 @@ def _find_entry(engram: Engram, name: str) -> Shown:
 
 TOOLS: dict[str, LoreTool] = {
     **ENTITIES,
-    QUERY_RAW.name: QUERY_RAW,
+    compat_query_raw.name: compat_query_raw,
     **{name: CORE[name] for name in ("recall_get", "recall_forget", "recall_feedback", "recall_status")},
     **{
         tool.name: tool
         for tool in (
-            lore_tool(compat_record, "Record", writing()),
-            lore_tool(compat_recall, "Recall", reading()),
-            lore_tool(compat_search, "Search", reading()),
-            lore_tool(compat_context, "Context for a topic", writing()),
-            lore_tool(compat_register, "Register an agent", writing(idempotent=True)),
-            lore_tool(compat_list, "List", reading()),
-            lore_tool(compat_read, "Read", reading()),
-            lore_tool(compat_observe, "Observe", writing()),
-            lore_tool(compat_judge, "Judge", writing(idempotent=True)),
-            lore_tool(compat_judge_answer, "Judge an answer", writing(idempotent=True)),
+            compat_record,
+            compat_recall,
+            compat_search,
+            compat_context,
+            compat_register,
+            compat_list,
+            compat_read,
+            compat_observe,
+            compat_judge,
+            compat_judge_answer,
         )
     },
 }

@@ -8,9 +8,8 @@ from mcp_types import CallToolResult
 
 from engram.domain.entry.categories import Categories
 from engram.mcp import present, results
-from engram.mcp.caller import use
 from engram.mcp.captured_entries import with_captured
-from engram.mcp.tools.arguments import SomeRefs, takes
+from engram.mcp.tools.arguments import SomeRefs
 from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
@@ -26,66 +25,63 @@ if TYPE_CHECKING:
 _SCOPED = {"scope": SCOPE}
 
 
-@takes(
+@lore_tool(
+    "Recall lore",
+    reading(),
     QUERY,
+    scoping=_SCOPED,
     text={"name": "query"},
     limit={"name": "k", "default": 5, "high": 20},
     scopes={"name": "scope", "type": TEXT, "default": ""},
 )
-async def recall_query(query: str, k: int, **given: Any) -> Annotated[CallToolResult, results.Found]:
+def recall_query(
+    engram: Engram, query: str, k: int, **given: Any
+) -> Annotated[CallToolResult, results.Found]:
     """Recall lore of earlier sessions and other people. Call before you start, and when something surprises you."""
-
-    def work(engram: Engram) -> CallToolResult:
-        budget = int(engram.store.settings.number("recall.budget"))
-        scope = given.pop("scope", "")
-        answer = present.present_answer(
-            engram, engram.query(query, k, **given, scopes=scope or (), budget=budget)
-        )
-        narrows = scope or any(value for name, value in given.items() if name != "files")
-        return answer if narrows else with_captured(engram, answer, query)
-
-    return await use(work)
+    budget = int(engram.store.settings.number("recall.budget"))
+    scope = given.pop("scope", "")
+    answer = present.present_answer(
+        engram, engram.query(query, k, **given, scopes=scope or (), budget=budget)
+    )
+    narrows = scope or any(value for name, value in given.items() if name != "files")
+    return answer if narrows else with_captured(engram, answer, query)
 
 
-@takes(
+@lore_tool(
+    "Record lore",
+    writing(),
     RECORD,
+    index=False,
+    scoping=_SCOPED,
     category={"usual": Categories().names, "agents": "By default guessed"},
     context={"type": TEXT, "default": ""},
 )
-async def recall_record(**given: Any) -> Annotated[CallToolResult, results.Recorded]:
+def recall_record(engram: Engram, **given: Any) -> Annotated[CallToolResult, results.Recorded]:
     """Write down one durable lesson for later sessions: decision, cause, gotcha, outcome. A known one is confirmed."""
-    return await use(lambda engram: present.present_recorded(engram, engram.record(**given)), index=False)
+    return present.present_recorded(engram, engram.record(**given))
 
 
-@takes(FEEDBACK)
-async def recall_feedback(**given: Any) -> Annotated[CallToolResult, results.Judged]:
+@lore_tool("Judge lore", writing(idempotent=True), FEEDBACK, scoping=_SCOPED)
+def recall_feedback(engram: Engram, **given: Any) -> Annotated[CallToolResult, results.Judged]:
     """Judge lore you were shown, by ref (L1), id or its start: it sets what is recalled next time."""
-    return await use(lambda engram: present.present_feedback(engram.feedback(**given)))
+    return present.present_feedback(engram.feedback(**given))
 
 
-async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
+@lore_tool("Read lore", reading())
+def recall_get(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Show lore in full, with all fields, by ref (L1), id or its start."""
-
-    return await use(
-        lambda engram: present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
-    )
+    return present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
 
 
-async def recall_status() -> Annotated[CallToolResult, results.Status]:
+@lore_tool("Memory status", reading())
+def recall_status(engram: Engram) -> Annotated[CallToolResult, results.Status]:
     """Report which store is used, what it holds, and whether search and git work."""
-    return await use(lambda engram: present.status(engram.status(thorough=False)))
+    return present.status(engram.status(thorough=False))
 
 
 TOOLS = {
     tool.name: tool
-    for tool in (
-        lore_tool(recall_query, "Recall lore", reading(), scoping=_SCOPED),
-        lore_tool(recall_record, "Record lore", writing(), scoping=_SCOPED),
-        lore_tool(recall_feedback, "Judge lore", writing(idempotent=True), scoping=_SCOPED),
-        lore_tool(recall_get, "Read lore", reading()),
-        lore_tool(recall_forget, "Forget lore", writing(destructive=True)),
-        lore_tool(recall_status, "Memory status", reading()),
-    )
+    for tool in (recall_query, recall_record, recall_feedback, recall_get, recall_forget, recall_status)
 }
 
 

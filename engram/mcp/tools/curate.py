@@ -10,10 +10,9 @@ from pydantic import Field
 
 from engram.domain.review.review import REJECT
 from engram.mcp import curation, present
-from engram.mcp.caller import use
 from engram.mcp.tools import evolve
 from engram.mcp.tools.aliases import Alias, alias_tool
-from engram.mcp.tools.arguments import Call, SomeRefs, Words, takes
+from engram.mcp.tools.arguments import Call, SomeRefs, Words
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.scope_arguments import SCOPE
@@ -43,7 +42,9 @@ async def _ask_to_tidy(
     return await agreement(question, ctx, is_given=confirm or dry_run)
 
 
-async def reflect_and_consolidate(
+@lore_tool("Tidy up", writing(destructive=True), scoping={"scope": SCOPE})
+def reflect_and_consolidate(
+    engram: Engram,
     consent: Annotated[Consent, Resolve(_ask_to_tidy)],
     dry_run: bool = True,
     kinds: Kinds = (),
@@ -51,16 +52,12 @@ async def reflect_and_consolidate(
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_tidy`
 ) -> Annotated[CallToolResult, curation.Tidied]:
     """Tidy up: merge what says the same, archive stale lore. Look (dry_run) before you do it."""
-
-    def work(engram: Engram) -> CallToolResult:
-        plan = engram.consolidate(kinds=kinds, skip=skip)
-        if dry_run or not plan.selected:
-            return curation.present_plan(plan)
-        if not is_agreed(consent, curation.would(plan), reflect_and_consolidate.__name__):
-            return curation.present_plan(plan, declined=True)
-        return curation.apply_plan(engram, plan)
-
-    return await use(work)
+    plan = engram.consolidate(kinds=kinds, skip=skip)
+    if dry_run or not plan.selected:
+        return curation.present_plan(plan)
+    if not is_agreed(consent, curation.would(plan), reflect_and_consolidate.name):
+        return curation.present_plan(plan, declined=True)
+    return curation.apply_plan(engram, plan)
 
 
 async def _ask_to_promote(
@@ -73,50 +70,49 @@ async def _ask_to_promote(
     return await agreement(question, ctx, is_given=confirm or target_scope == _OPEN)
 
 
-async def promote_memory(
+@lore_tool("Promote lore", writing())
+def promote_memory(
+    engram: Engram,
     memory_id: SomeRefs,
     consent: Annotated[Consent, Resolve(_ask_to_promote)],
     target_scope: Scope = "user",
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_promote`
 ) -> Annotated[CallToolResult, curation.Promotion]:
     """Copy lore to a scope that more people or projects see."""
-
-    def work(engram: Engram) -> CallToolResult:
-        shown = [present.readable(engram, name) for name in memory_id]
-        what = f"copy {present.format_titles([one.lore for one in shown])} to the scope {target_scope}"
-        if not is_agreed(consent, what, promote_memory.__name__):
-            return answer("Nothing was copied: the user does not want it.", curation.Promotion())
-        return curation.present_promotion(engram.promote(*[one.lore.id for one in shown], to=target_scope))
-
-    return await use(work)
+    shown = [present.readable(engram, name) for name in memory_id]
+    what = f"copy {present.format_titles([one.lore for one in shown])} to the scope {target_scope}"
+    if not is_agreed(consent, what, promote_memory.name):
+        return answer("Nothing was copied: the user does not want it.", curation.Promotion())
+    return curation.present_promotion(engram.promote(*[one.lore.id for one in shown], to=target_scope))
 
 
-@takes(EDIT, status={"choices": ("active", "archived", "superseded")})
-async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResult, curation.Changed]:
+@lore_tool(
+    "Correct lore",
+    writing(destructive=True, idempotent=True),
+    EDIT,
+    index=False,
+    also={"text": "content"},
+    unused=("metadata",),
+    status={"choices": ("active", "archived", "superseded")},
+)
+def update_memory(
+    engram: Engram, memory_id: Name, **given: Any
+) -> Annotated[CallToolResult, curation.Changed]:
     """Correct lore; what is not given stays."""
+    from engram.usecases.recording.edit import Edit
 
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.recording.edit import Edit
-
-        return curation.present_change(
-            engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given))
-        )
-
-    return await use(work, index=False)
+    return curation.present_change(engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given)))
 
 
-async def tag_memory(
-    memory_id: Name, tags: Words = (), remove: Words = ()
+@lore_tool("Tag lore", writing(idempotent=True), index=False)
+def tag_memory(
+    engram: Engram, memory_id: Name, tags: Words = (), remove: Words = ()
 ) -> Annotated[CallToolResult, curation.Changed]:
     """Add tags to lore, or remove some."""
+    from engram.usecases.recording.edit import Edit
 
-    def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.recording.edit import Edit
-
-        lore_id = present.readable(engram, memory_id).lore.id
-        return curation.present_change(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
-
-    return await use(work, index=False)
+    lore_id = present.readable(engram, memory_id).lore.id
+    return curation.present_change(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
 
 
 async def _ask_to_forget(
@@ -128,7 +124,9 @@ async def _ask_to_forget(
     return await agreement(question, ctx, is_given=confirm or decision != REJECT)
 
 
-async def review_memories(
+@lore_tool("Review lore", writing(destructive=True))
+def review_memories(
+    engram: Engram,
     consent: Annotated[Consent, Resolve(_ask_to_forget)],
     item: Annotated[str, Field(description="Decide about this one; none: list them")] = "",
     decision: Annotated[str, Field(description="One that the item allows")] = "",
@@ -137,32 +135,17 @@ async def review_memories(
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_forget`
 ) -> Annotated[CallToolResult, curation.Reviewed]:
     """List doubtful lore, the most urgent first, each with its possible decisions; or decide about one."""
-
-    def work(engram: Engram) -> CallToolResult:
-        if not item:
-            return curation.waiting(engram, kinds, limit)
-        what = curation.decision_of(engram, item, decision)
-        if not is_agreed(consent, what, review_memories.__name__):
-            return answer("Nothing was changed: the user does not want it.", curation.Reviewed())
-        return curation.apply_decision(engram, item, decision)
-
-    return await use(work)
+    if not item:
+        return curation.waiting(engram, kinds, limit)
+    what = curation.decision_of(engram, item, decision)
+    if not is_agreed(consent, what, review_memories.name):
+        return answer("Nothing was changed: the user does not want it.", curation.Reviewed())
+    return curation.apply_decision(engram, item, decision)
 
 
 TOOLS = {
     tool.name: tool
-    for tool in (
-        lore_tool(
-            reflect_and_consolidate, "Tidy up", writing(destructive=True), scoping={"scope": SCOPE}
-        ),
-        lore_tool(promote_memory, "Promote lore", writing()),
-        lore_tool(
-            update_memory, "Correct lore", writing(destructive=True, idempotent=True),
-            also={"text": "content"}, unused=("metadata",),
-        ),
-        lore_tool(tag_memory, "Tag lore", writing(idempotent=True)),
-        lore_tool(review_memories, "Review lore", writing(destructive=True)),
-    )
+    for tool in (reflect_and_consolidate, promote_memory, update_memory, tag_memory, review_memories)
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -10,20 +10,24 @@ from pydantic import Field
 from engram.domain.errors import UsageError
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, present_tables
-from engram.mcp.tools.arguments import Words, takes
+from engram.mcp.tools.arguments import Words
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading
 from engram.operations.explore import AGGREGATE, EXPLORE, PARTITION
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 Answer = Annotated[CallToolResult, Tables]
 Values = dict[str, str | int | float | bool | None]
 
 
-@takes(EXPLORE)
-async def engram_explore(**given: Any) -> Answer:
+@lore_tool("Explore the memory", reading(), EXPLORE)
+def engram_explore(engram: Engram, **given: Any) -> Answer:
     """Find your way in the memory. Depth 0: scopes; 1: kinds, tables; 2: fields (of `table`); 3: sample rows."""
-    return await use(lambda engram: present_tables(engram.explore(**given, waiting=False).tables))
+    return present_tables(engram.explore(**given, waiting=False).tables)
 
 
+@lore_tool("Ask in SQL", reading(), also={"surql": "sql"})
 async def engram_execute(
     sql: Annotated[str, Field(description="One SELECT. Tables: engram_explore depth 2")],
     scope: str = "",
@@ -43,32 +47,28 @@ async def engram_execute(
     return await use(lambda _: present_tables([answer(guarded, sql, parameters)]), apart=True)
 
 
-async def memory_peek(scope: str = "") -> Answer:
+@lore_tool("First look", reading())
+def memory_peek(engram: Engram, scope: str = "") -> Answer:
     """Take a first look: counts by type and status, top tags, dates, the best lore."""
-    return await use(lambda engram: present_tables(engram.peek(scope=scope, waiting=False)))
+    return present_tables(engram.peek(scope=scope, waiting=False))
 
 
-@takes(PARTITION)
-async def memory_partition(**given: Any) -> Answer:
+@lore_tool("Group lore", reading(), PARTITION)
+def memory_partition(engram: Engram, **given: Any) -> Answer:
     """Group the memory and describe each group: count, confidence, dates, tags, the best lore."""
-    return await use(lambda engram: present_tables([engram.partition(**given, waiting=False)]))
+    return present_tables([engram.partition(**given, waiting=False)])
 
 
-@takes(AGGREGATE)
-async def memory_aggregate(
+@lore_tool("Join results", reading(), AGGREGATE)
+def memory_aggregate(
+    engram: Engram,
     lists: Annotated[list[Words], Field(description="Lists of ids or refs, each the best first")],
     **given: Any,
 ) -> Answer:
     """Merge several results into one ranking, by reciprocal rank fusion."""
-    return await use(lambda engram: present_tables([engram.aggregate(lists, **given, waiting=False)]))
+    return present_tables([engram.aggregate(lists, **given, waiting=False)])
 
 
 def tools() -> list[LoreTool]:
     """The tools of this set."""
-    return [
-        lore_tool(engram_explore, "Explore the memory", reading()),
-        lore_tool(engram_execute, "Ask in SQL", reading(), also={"surql": "sql"}),
-        lore_tool(memory_peek, "First look", reading()),
-        lore_tool(memory_partition, "Group lore", reading()),
-        lore_tool(memory_aggregate, "Join results", reading()),
-    ]
+    return [engram_explore, engram_execute, memory_peek, memory_partition, memory_aggregate]

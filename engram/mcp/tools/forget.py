@@ -11,10 +11,9 @@ from pydantic import Field
 
 from engram.domain.agents.framing import quote
 from engram.mcp import present, results
-from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
-from engram.mcp.tools.tool import answer
+from engram.mcp.tools.tool import answer, lore_tool, writing
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -29,19 +28,17 @@ async def _ask_to_forget(
     return await agreement(question, ctx, is_given=confirm)
 
 
-async def recall_forget(
+@lore_tool("Forget lore", writing(destructive=True))
+def recall_forget(
+    engram: Engram,
     refs: SomeRefs,
     consent: Annotated[ElicitationResult[Agreement], Resolve(_ask_to_forget)],
     confirm: Annotated[bool, Field(description="true once the user agreed")] = False,  # noqa: ARG001 - read by `_ask_to_forget`
 ) -> Annotated[CallToolResult, results.Forgotten]:
     """Delete lore that must not stay. For what is merely wrong, recall_feedback incorrect is better."""
-
-    def work(engram: Engram) -> CallToolResult:
-        if not is_agreed(consent, f"delete {_describe_entries(engram, refs)}", recall_forget.__name__):
-            return answer("Nothing was deleted: the user does not want it.", results.Forgotten(deleted=False))
-        return _forget(engram, refs)
-
-    return await use(work)
+    if not is_agreed(consent, f"delete {_describe_entries(engram, refs)}", recall_forget.name):
+        return answer("Nothing was deleted: the user does not want it.", results.Forgotten(deleted=False))
+    return _forget(engram, refs)
 
 
 def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:

@@ -8,14 +8,13 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel
 
 from engram.domain.agents.neutralization import neutralize
-from engram.mcp.caller import use
 from engram.mcp.tables import Tables, present_tables
-from engram.mcp.tools.arguments import takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 from engram.operations.graph import GRAPH, LINK
 from engram.usecases.graph.neighbourhood import graph_tables
 
 if TYPE_CHECKING:
+    from engram.app import Engram
     from engram.usecases.graph.link_entity import Linked
 
 
@@ -39,11 +38,11 @@ class EntityLinked(BaseModel):
     lore: str = ""
 
 
-@takes(LINK, type={"default": None})
-async def link_entity(**given: Any) -> Annotated[CallToolResult, EntityLinked]:
+@lore_tool("Link an entity", writing(destructive=True), LINK, type={"default": None})
+def link_entity(engram: Engram, **given: Any) -> Annotated[CallToolResult, EntityLinked]:
     """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in lore."""
     given["type"] = given["type"] or ""
-    return await use(lambda engram: _present_link(engram.link_entity(**given)))
+    return _present_link(engram.link_entity(**given))
 
 
 def _present_link(done: Linked) -> CallToolResult:
@@ -61,15 +60,12 @@ def _present_link(done: Linked) -> CallToolResult:
     return answer("\n".join(lines), data)
 
 
-@takes(GRAPH)
-async def search_graph(**given: Any) -> Annotated[CallToolResult, Tables]:
+@lore_tool("Walk the graph", reading(), GRAPH)
+def search_graph(engram: Engram, **given: Any) -> Annotated[CallToolResult, Tables]:
     """Find who and what is related to an entity, how and since when, and the lore about them, best first."""
-    return await use(lambda engram: present_tables(graph_tables(engram.search_graph(**given))))
+    return present_tables(graph_tables(engram.search_graph(**given)))
 
 
 def tools() -> list[LoreTool]:
     """The tools of this set."""
-    return [
-        lore_tool(link_entity, "Link an entity", writing(destructive=True)),
-        lore_tool(search_graph, "Walk the graph", reading()),
-    ]
+    return [link_entity, search_graph]

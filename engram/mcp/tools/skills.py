@@ -40,6 +40,7 @@ class Found(BaseModel):
     error: str = ""
 
 
+@lore_tool("Recall a skill", reading(), also={"task_description": "task"}, scoping={"scope": SCOPE})
 async def recall_skill(
     task: Annotated[str, Field(description="What you want to do")],
     execute: Annotated[bool, Field(description="Run its query, which only reads")] = False,
@@ -83,12 +84,4 @@ def _frame_skill(engram: Engram, skill: Skill) -> Framed:
 
 def tools() -> list[LoreTool]:
     """The tools of this set."""
-    return [
-        lore_tool(
-            recall_skill,
-            "Recall a skill",
-            reading(),
-            also={"task_description": "task"},
-            scoping={"scope": SCOPE},
-        )
-    ]
+    return [recall_skill]

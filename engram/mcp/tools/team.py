@@ -11,8 +11,6 @@ from engram.domain.agents.framing import NOTICE
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
-from engram.mcp.caller import use
-from engram.mcp.tools.arguments import takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 from engram.operations.recall import SEARCH
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
@@ -79,94 +77,70 @@ class Prepared(BaseModel):
     notes: list[str] = []
 
 
-@takes(REGISTER)
-async def register_agent(
+@lore_tool("Register an agent", writing(idempotent=True), REGISTER, index=False)
+def register_agent(
+    engram: Engram,
     id: str,  # noqa: A002 - the tool's argument
     settings: dict[str, str] = {},  # noqa: B006 - pydantic copies it
     **given: Any,
 ) -> Annotated[CallToolResult, Agent]:
     """Say who you are and what you can do; call again to change it."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.register_agent(id, settings=settings, **given)
-        facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-        data = Agent.model_validate(neutralize_data(facts, is_checked=False))
-        return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
-
-    return await use(work, index=False)
+    done = engram.register_agent(id, settings=settings, **given)
+    facts = {key: value for key, value in done.as_dict().items() if key != "text"}
+    data = Agent.model_validate(neutralize_data(facts, is_checked=False))
+    return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
 
 
-@takes(HANDOFF)
-async def handoff(**given: Any) -> Annotated[CallToolResult, Written]:
+@lore_tool("Hand over", writing(), HANDOFF)
+def handoff(engram: Engram, **given: Any) -> Annotated[CallToolResult, Written]:
     """Hand your work over: the other agent sees it first, once, in its next session or get_context."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.handoff(**given)
-        pending = f" It waits for a person: {done.why}." if done.why else ""
-        return answer(f"Handed over as {done.lore.id}.{pending}", Written(id=done.lore.id, pending=done.why))
-
-    return await use(work)
+    done = engram.handoff(**given)
+    pending = f" It waits for a person: {done.why}." if done.why else ""
+    return answer(f"Handed over as {done.lore.id}.{pending}", Written(id=done.lore.id, pending=done.why))
 
 
-@takes(CONTEXT)
-async def get_context(**given: Any) -> Annotated[CallToolResult, Prepared]:
+@lore_tool("Context for a topic", writing(), CONTEXT)
+def get_context(engram: Engram, **given: Any) -> Annotated[CallToolResult, Prepared]:
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
+    return present_context(engram.get_context(**given))
 
-    return await use(lambda engram: present_context(engram.get_context(**given)))
 
-
-@takes(SUMMARY)
-async def summarize_session(**given: Any) -> Annotated[CallToolResult, Written]:
+@lore_tool("Summarize the session", writing(), SUMMARY)
+def summarize_session(engram: Engram, **given: Any) -> Annotated[CallToolResult, Written]:
     """Keep the summary of this conversation for later sessions; a second call replaces it."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.summarize(**given)
-        waits = f" It waits for a person: {done.pending}." if done.pending else ""
-        summary = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
-        return answer(summary, Written(id=done.lore.id, pending=done.pending, new=done.new))
-
-    return await use(work)
+    done = engram.summarize(**given)
+    waits = f" It waits for a person: {done.pending}." if done.pending else ""
+    summary = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
+    return answer(summary, Written(id=done.lore.id, pending=done.pending, new=done.new))
 
 
-@takes(OBSERVE)
-async def observe(**given: Any) -> Annotated[CallToolResult, Kept]:
+@lore_tool("Observe", writing(), OBSERVE, index=False)
+def observe(engram: Engram, **given: Any) -> Annotated[CallToolResult, Kept]:
     """Note something in passing; what is worth keeping becomes lore later."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.observe(**given)
-        return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
-
-    return await use(work, index=False)
+    done = engram.observe(**given)
+    return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
 
 
-async def maintain(
+@lore_tool("Maintain", writing(destructive=True, idempotent=True))
+def maintain(
+    engram: Engram,
     dry_run: Annotated[bool, Field(description="Only say what is due")] = False,
 ) -> Annotated[CallToolResult, Maintenance]:
     """Do the periodic work that is due: observations, importance, archive, garbage."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.maintain(dry_run=dry_run)
-        steps = [WorkStep(**{**step._asdict(), "error": safe_text(step.error)}) for step in done.steps]
-        parts = [f"{step.step}: {step.error or step.number}" for step in steps if step.error or step.number]
-        summary = ", ".join(parts) or "nothing was due"
-        return answer(
-            f"{'Would do' if dry_run else 'Done'}: {summary}.", Maintenance(dry_run=dry_run, steps=steps)
-        )
-
-    return await use(work)
+    done = engram.maintain(dry_run=dry_run)
+    steps = [WorkStep(**{**step._asdict(), "error": safe_text(step.error)}) for step in done.steps]
+    parts = [f"{step.step}: {step.error or step.number}" for step in steps if step.error or step.number]
+    summary = ", ".join(parts) or "nothing was due"
+    return answer(
+        f"{'Would do' if dry_run else 'Done'}: {summary}.", Maintenance(dry_run=dry_run, steps=steps)
+    )
 
 
-@takes(SEARCH)
-async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
+@lore_tool("Search lore", reading(), SEARCH)
+def search(engram: Engram, **given: Any) -> Annotated[CallToolResult, results.Found]:
     """Find lore that matches every filter; without text, the newest."""
-
-    def work(engram: Engram) -> CallToolResult:
-        found = engram.search(**given)
-        return present.present_entries(
-            engram, found, found.notes, "No entry matches.", given.get("text") or ""
-        )
-
-    return await use(work)
+    found = engram.search(**given)
+    return present.present_entries(engram, found, found.notes, "No entry matches.", given.get("text") or "")
 
 
 def present_context(found: Context) -> CallToolResult:
@@ -187,12 +161,4 @@ def present_context(found: Context) -> CallToolResult:
 
 def tools() -> list[LoreTool]:
     """The tools of this set."""
-    return [
-        lore_tool(get_context, "Context for a topic", writing()),
-        lore_tool(handoff, "Hand over", writing()),
-        lore_tool(summarize_session, "Summarize the session", writing()),
-        lore_tool(observe, "Observe", writing()),
-        lore_tool(search, "Search lore", reading()),
-        lore_tool(maintain, "Maintain", writing(destructive=True, idempotent=True)),
-        lore_tool(register_agent, "Register an agent", writing(idempotent=True)),
-    ]
+    return [get_context, handoff, summarize_session, observe, search, maintain, register_agent]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,9 +15,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
+from engram.mcp.caller import use
+from engram.mcp.tools.arguments import signature
 from engram.mcp.tools.schema import compact
 from engram.mcp.tools.scope_arguments import SCOPE as _SCOPE
 from engram.mcp.tools.scope_arguments import Asked, scope_of, unusual_arguments
+from engram.operations.description import MCP, Operation
 
 LONGEST_ERROR = 1200
 _SPOKEN = (
@@ -62,8 +66,6 @@ class LoreTool(Tool):
 
     async def _scope(self, wanted: list[Asked]) -> dict[str, Any]:
         """The argument `scope` for what these ask. Raises ToolError where it cannot be honoured."""
-        from engram.mcp.caller import use
-
         takes = _SCOPE in self.fn_metadata.arg_model.model_fields
         try:
             scope = await use(
@@ -123,24 +125,42 @@ class LoreTool(Tool):
 
 
 def lore_tool(
-    function: Callable[..., Any],
     title: str,
     annotations: ToolAnnotations,
+    operation: Operation | None = None,
     *,
+    index: bool = True,
     also: dict[str, str] | None = None,
     unused: Iterable[str] = (),
     scoping: dict[str, str] | None = None,
-) -> LoreTool:
-    """The tool that a function is; its docstring is what an agent reads. See `LoreTool` for the rest."""
-    made = LoreTool.from_function(
-        function, title=title, annotations=annotations, description=" ".join((function.__doc__ or "").split())
-    )
-    assert isinstance(made, LoreTool)
-    made.also, made.unused, made.scoping = also or {}, frozenset(unused), scoping or {}
-    made.parameters = compact(made.parameters)
-    if made.fn_metadata.output_schema is not None:
-        made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)
-    return made
+    **changes: dict[str, Any],
+) -> Callable[[Callable[..., Any]], LoreTool]:
+    """Make a function a tool; its docstring is what an agent reads. For `also`, `unused` and `scoping` see `LoreTool`.
+
+    It works on the open store, its first argument, in a thread; for `index` see `Memory.run`. In place of its `**given`
+    a tool takes the arguments that MCP offers of the operation, and `changes` say by parameter what is different for
+    agents. An async function gets no store and runs as it is.
+    """
+
+    def make(function: Callable[..., Any]) -> LoreTool:
+        async def run(**arguments: Any) -> Any:
+            return await use(lambda engram: function(engram, **arguments), index=index)
+
+        own = signature(function, operation.offered(MCP, **changes) if operation else ())
+        called: Any = function if inspect.iscoroutinefunction(function) else run
+        called.__name__, called.__doc__ = function.__name__, function.__doc__
+        called.__signature__ = own
+        called.__annotations__ = {name: one.annotation for name, one in own.parameters.items()}
+        description = " ".join((function.__doc__ or "").split())
+        made = LoreTool.from_function(called, title=title, annotations=annotations, description=description)
+        assert isinstance(made, LoreTool)
+        made.also, made.unused, made.scoping = also or {}, frozenset(unused), scoping or {}
+        made.parameters = compact(made.parameters)
+        if made.fn_metadata.output_schema is not None:
+            made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)
+        return made
+
+    return make
 
 
 def answer(text: str, data: BaseModel) -> CallToolResult:
