@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.output import Output
-    from engram.usecases.store.store import Store
+    from engram.usecases.store.store import Caller, Store
 
 
 class Call:
@@ -33,16 +33,13 @@ class Call:
     def store(self) -> Store:
         """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
         if self._store is None:
-            from engram.adapters.agents.session import agent_name, session_name
             from engram.usecases.opening.open_store import open_store, own_store_notice
-            from engram.usecases.store.store import Caller
 
-            caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
             path = self.arguments.store
             path = None if path is None else os.path.expanduser(path)
             start = os.environ.get("ENGRAM_STORE") or None
             start = None if start is None else os.path.expanduser(start)
-            self._store = open_store(path, caller, scope=self.scope, start=start)
+            self._store = open_store(path, caller_here(), scope=self.scope, start=start)
             for note in (*self._store.notes, own_store_notice(self._store, os.getcwd())):
                 if note:
                     self.output.note(note)
@@ -109,6 +106,14 @@ class Call:
                 self.output.note(f"Not in git yet: {error.message} {error.hint}")
             finally:
                 self._store.close()
+
+
+def caller_here() -> Caller:
+    """Return who calls the command line, as the environment says."""
+    from engram.adapters.agents.session import agent_name, session_name
+    from engram.usecases.store.store import Caller
+
+    return Caller(session_name(os.environ), agent_name(os.environ), "cli")
 
 
 def text_or_stdin(given: str | None, what: str) -> str:

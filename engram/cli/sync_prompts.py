@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, caller_here
 from engram.domain.errors import EngramError
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
-
-_TURN_OFF = "engram config sync.auto false --user"
 
 
 def ask_to_sync(call: Call, path: str | None = None) -> None:
@@ -38,10 +35,7 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
             " there at the end of sessions and after changes."
         )
         if call.arguments.yes or call.confirm(question):
-            sync_consent.give(store, remote.name)
-            call.output.rule(
-                f"It syncs with {safe_text(remote.name)} by itself from now on. Off: {_TURN_OFF}"
-            )
+            _allow(call, store, remote.name)
             sync_apart(store)
         else:
             sync_consent.refuse(store, remote.name)
@@ -63,25 +57,29 @@ def allow_cloned(call: Call, path: str) -> None:
     try:
         remote = remote_of_store(store)
         if remote is not None and sync_consent.is_person(store):
-            sync_consent.give(store, remote.name)
-            call.output.rule(
-                f"It syncs with {safe_text(remote.name)} by itself from now on. Off: {_TURN_OFF}"
-            )
+            _allow(call, store, remote.name)
     except EngramError as error:
         call.output.note(f"It does not sync by itself yet: {error.message}")
     finally:
         store.close()
 
 
+def _allow(call: Call, store: Store, remote: str) -> None:
+    from engram.usecases.store import sync_consent
+
+    sync_consent.give(store, remote)
+    call.output.rule(
+        f"It syncs with {remote} by itself from now on. Off: engram config sync.auto false --user"
+    )
+
+
 def _open_store(path: str | None) -> Store | None:
     """Return the store at a path, or the one around here; None where there is none yet, or it cannot be opened."""
-    from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.opening.open_store import is_first_run, open_store
-    from engram.usecases.store.store import Caller
 
     try:
         if path is None and is_first_run(os.getcwd()):
             return None
-        return open_store(path, Caller(session_name(os.environ), agent_name(os.environ), "cli"))
+        return open_store(path, caller_here())
     except EngramError:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, caller_here
 from engram.cli.parsing import argument, switch
 from engram.domain.typed import TYPE_CHECKING
 
@@ -61,17 +61,14 @@ def run(call: Call) -> int:
 
 def _run_check(call: Call) -> CheckReport:
     """Check with the caller's own store where it is ready to be asked, else with one made for the checkout."""
-    from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.review.check import check
     from engram.usecases.review.check_checkout import has_index, open_checkout
-    from engram.usecases.store.store import Caller
 
     given = call.arguments
     start = os.path.expanduser(given.store or os.environ.get("ENGRAM_STORE") or os.getcwd())
     if call.scope or has_index(start):
         return check(call.store, given.paths, given.since)
-    caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
-    with open_checkout(start, caller, given.since) as store:
+    with open_checkout(start, caller_here(), given.since) as store:
         return check(store, given.paths, given.since)
 
 
