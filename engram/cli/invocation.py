@@ -116,6 +116,14 @@ def caller_here() -> Caller:
     return Caller(session_name(os.environ), agent_name(os.environ), "cli")
 
 
+def split_pair(given: str, what: str, hint: str) -> tuple[str, str]:
+    """Return the name and the value of `name=value`. Raises UsageError, which says that it is not `what`."""
+    name, sign, value = given.partition("=")
+    if not sign or not name.strip():
+        raise UsageError(f"'{given[:60]}' is not {what}.", hint)
+    return name, value
+
+
 def text_or_stdin(given: str | None, what: str) -> str:
     """The argument, or standard input for `-` (or for nothing, in a pipe). Raises UsageError, ValidationError."""
     if given is not None and given != "-":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import split_pair
 from engram.cli.output import DIM, cells, pad, shorten
 from engram.domain.explore.tables import format_cell
 from engram.domain.text.safe_text import safe_text
@@ -96,17 +97,9 @@ def _widths(columns: tuple[str, ...], wanted: list[int], room: int) -> list[int]
 
 def pairs(given: list[str]) -> dict[str, object]:
     """`name=value` as parameters of SQL: what looks like a number is one. Raises UsageError."""
-    from engram.domain.errors import UsageError
-
-    found: dict[str, object] = {}
-    for one in given:
-        name, sign, value = one.partition("=")
-        if not sign or not name:
-            raise UsageError(
-                f"'{one[:60]}' is not a parameter.", "Write --param name=value, and :name in the SQL."
-            )
-        found[name.lstrip(":")] = _value(value)
-    return found
+    hint = "Write --param name=value, and :name in the SQL."
+    split = (split_pair(one, "a parameter", hint) for one in given)
+    return {name.lstrip(":"): _value(value) for name, value in split}
 
 
 def _value(text: str) -> object:

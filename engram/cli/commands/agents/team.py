@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, split_pair, text_or_stdin
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import argument, declare_all, switch, values_of
 from engram.domain.errors import UsageError
@@ -39,8 +39,6 @@ def run(call: Call) -> int:
 
 
 def _text(call: Call, what: str) -> str:
-    from engram.cli.invocation import text_or_stdin
-
     words = call.arguments.text
     if not words:
         raise UsageError(f"No {what} was given.", f"engram team {call.arguments.action} {what.upper()}")
@@ -65,7 +63,9 @@ def _register(call: Call) -> None:
     from engram.domain.graph.team import AgentProfile
     from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, register_agent
 
-    settings = tuple(_pair(one) for one in call.arguments.settings)
+    settings = tuple(
+        split_pair(one, "a setting", "Write --set name=value.") for one in call.arguments.settings
+    )
     profile = AgentProfile(_text(call, "id"), **values_of(call.arguments, REGISTER), settings=settings)
     done = register_agent(call.store, profile)
     call.wrote = True
@@ -221,10 +221,3 @@ def _line(call: Call, one: KnownAgent) -> None:
     facts += ["" if one.registered else "not registered", f"seen {_format_seen(one)}" if one.seen_at else ""]
     details = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
     call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {details}")
-
-
-def _pair(given: str) -> tuple[str, str]:
-    name, sign, value = given.partition("=")
-    if not sign or not name:
-        raise UsageError(f"'{given[:60]}' is not a setting.", "Write --set name=value.")
-    return name, value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import argument, declare, values_of
 from engram.cli.tables import show_table
 from engram.operations.explore import AGGREGATE
@@ -52,7 +52,6 @@ def _names(spoken: str) -> list[str]:
 
 
 def _read(path: str) -> str:
-    from engram.cli.invocation import text_or_stdin
     from engram.domain.errors import UsageError
 
     if path == "-":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, split_pair
 from engram.cli.output import CYAN
 from engram.cli.parsing import argument, declare, values_of
 from engram.domain.errors import UsageError
@@ -54,7 +54,9 @@ def run(call: Call) -> int:
     from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
     values = values_of(call.arguments, LINK)
-    wanted = LinkRequest(**values, metadata=dict(map(_pair, call.arguments.set)))
+    hint = "Write --set KEY=VALUE, or KEY= to remove it."
+    fields = (split_pair(one, "a field", hint) for one in call.arguments.set)
+    wanted = LinkRequest(**values, metadata={name.strip(): value.strip() for name, value in fields})
     if not wanted.name:
         if any(wanted._replace(type="")):
             raise UsageError("No entity was named.", 'For example: engram link "ZooKeeper" --type tool')
@@ -64,14 +66,6 @@ def run(call: Call) -> int:
     call.output.document(linked_json(done))
     _show(call, done)
     return 0
-
-
-def _pair(given: str) -> tuple[str, str]:
-    """`KEY=VALUE` in two. Raises UsageError."""
-    key, sign, value = given.partition("=")
-    if not sign or not key.strip():
-        raise UsageError(f"'{given[:60]}' is not a field.", "Write --set KEY=VALUE, or KEY= to remove it.")
-    return key.strip(), value.strip()
 
 
 def linked_json(done: Linked) -> dict[str, object]:

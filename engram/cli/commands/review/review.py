@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.invocation import Call
+from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import argument, described, repeatable, switch
 from engram.cli.present import lore_json
@@ -188,7 +188,6 @@ def _commit_settlements(call: Call, done: list[Decided]) -> None:
 
 def _with_text(call: Call, items: list[Item]) -> Decided:
     """Decide about one item, with a text of one's own in the lore that stays."""
-    from engram.cli.invocation import text_or_stdin
     from engram.usecases.recording.record import tidy
     from engram.usecases.review.decisions import decide, preview
 
