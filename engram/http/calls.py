@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 from pydantic import ValidationError as ShapeError
 from starlette.responses import JSONResponse
 
-from engram.domain.errors import ValidationError
+from engram.domain.errors import NotFoundError, ValidationError
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.http.problems import ProblemError, of_shape, refusal
 from engram.mcp.memory import Caller
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
 SESSION_HEADER, AGENT_HEADER = "engram-session", "engram-agent"
 _LONGEST_NAME = 100
+# An id, the start of one, or a session ref; words may fit another entry.
+_NAME = re.compile(r"(?:[0-9A-HJKMNP-TV-Z]{4,26}|L[1-9][0-9]{0,8})", re.IGNORECASE)
 
 
 async def work(request: Request, do: Callable[[Engram], T], *, index: bool = True) -> T:
@@ -58,6 +61,17 @@ def _plain(name: str) -> str:
 
 async def _nobody_listens(_done: float, _total: float, _message: str) -> None:
     """Progress has nowhere to go over plain HTTP."""
+
+
+def name_in_path(request: Request) -> str:
+    """The name in the path. Raises NotFoundError for what names no lore."""
+    name = str(request.path_params["id"])
+    if not _NAME.fullmatch(name):
+        raise NotFoundError(
+            f"There is no entry '{safe_text(name)[:60]}'.",
+            "Give an id, the start of one, or a session ref like L1.",
+        )
+    return name
 
 
 async def body_of(request: Request, *kinds: str) -> Any:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 
 from engram.domain.errors import UsageError
-from engram.http.calls import MERGE_PATCH, Json, body_of, parse_body, work
+from engram.http.calls import MERGE_PATCH, Json, body_of, name_in_path, parse_body, work
 from engram.http.conditions import Reply, entity_tag, expected_digest, lore_json, must_be_new, write
-from engram.http.names import name_in_path
 from engram.http.shapes import Changes, RelationTo, Syncing, Tidying, Whole
 
 if TYPE_CHECKING:

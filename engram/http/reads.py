@@ -12,9 +12,8 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.domain.explore.metrics import CONTENT_TYPE, prometheus
 from engram.domain.text.safe_text import safe_json
-from engram.http.calls import Json, arguments_of, body_of, work
+from engram.http.calls import Json, arguments_of, body_of, name_in_path, work
 from engram.http.conditions import entity_tag, is_known, lore_json
-from engram.http.names import name_in_path
 from engram.http.problems import ProblemError
 from engram.mcp.tools.core import TOOLS
 from engram.operations.description import HTTP, TEXTS, WHOLE, Operation

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, TextContent
 
 from engram.domain.admission.credit import as_dict
 from engram.domain.admission.tiers import QUARANTINED
+from engram.domain.agents.captured_notes import LEAD, as_lines, heading_of
 from engram.domain.agents.framing import (
     IN_DATA,
     NOTICE,
+    QUOTE,
     SEVERAL,
     WEAK,
     also_text,
@@ -22,13 +24,16 @@ from engram.domain.agents.framing import (
 )
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
+from engram.domain.entry.categories import short_name
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.scopes import USER
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
+from engram.usecases.agents.captured_notes import note_of
 from engram.usecases.agents.shown_entries import remember
+from engram.usecases.recall.captured_recall import matching
 from engram.usecases.recall.search import has_rivals
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram.usecases.similarity.near_duplicates import describe
@@ -67,6 +72,26 @@ def present_answer(engram: Engram, answered: Answer) -> CallToolResult:
     return present_entries(
         engram, answered, [*several, *answered.notes, *_steps(answered)], _NOTHING, answered.query
     )
+
+
+def with_captured(engram: Engram, result: CallToolResult, question: str) -> CallToolResult:
+    """Return the answer, followed by the captured entries that match the question: at most two, as confirmed by nobody."""
+    found = matching(engram.store, question)
+    if not found:
+        return result
+    notes = [note_of(engram.store, lore) for lore in found]
+    lines = [LEAD, *(line for note in notes for line in as_lines(note, QUOTE))]
+    rows = [
+        {"ref": "", "about": f"{short_name(lore.category)} · {heading_of(note)}", "text": lore.content}
+        for lore, note in zip(found, notes, strict=True)
+    ]
+    data = dict(result.structured_content or {})
+    data["lore"] = [*data.get("lore", []), *(neutralize_data(row, is_checked=False) for row in rows)]
+    data["notes"] = [*data.get("notes", []), LEAD]
+    first = result.content[0] if result.content else None
+    answer = first.text if isinstance(first, TextContent) else ""
+    text = TextContent(type="text", text="\n\n".join([answer, "\n".join(lines)]))
+    return CallToolResult(content=[text], structured_content=data)
 
 
 def without_stragglers(answered: Answer) -> Answer:

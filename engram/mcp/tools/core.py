@@ -8,7 +8,6 @@ from mcp_types import CallToolResult
 
 from engram.domain.entry.categories import Categories
 from engram.mcp import present, results
-from engram.mcp.captured_entries import with_captured
 from engram.mcp.tools.arguments import SomeRefs
 from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.scope_arguments import SCOPE
@@ -44,7 +43,7 @@ def recall_query(
         engram, engram.query(query, k, **given, scopes=scope or (), budget=budget)
     )
     narrows = scope or any(value for name, value in given.items() if name != "files")
-    return answer if narrows else with_captured(engram, answer, query)
+    return answer if narrows else present.with_captured(engram, answer, query)
 
 
 @lore_tool(
