@@ -10,7 +10,7 @@ from apikit import SECRET, dedicated, everything_on_disk, lore_files, opened, pl
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, answering, inside, ok, refused, text
 
 from engram.domain.agents.framing import IN_DATA, NOTICE
-from engram.mcp.tools.core import tools
+from engram.mcp.tools.core import TOOLS
 from engram.usecases.store.store import Clock
 
 
@@ -212,4 +212,4 @@ async def test_an_accepted_question_with_the_box_unticked_deletes_nothing(root: 
 
 
 def test_every_tool_of_the_set_is_one_that_these_tests_know() -> None:
-    assert tuple(tool.name for tool in tools()) == CORE
+    assert tuple(TOOLS) == CORE

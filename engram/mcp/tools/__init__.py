@@ -1,4 +1,4 @@
-"""The tool sets of the server by name. A set is a module here with `tools()`; an agent pays for each in context."""
+"""The tool sets of the server by name. A set is a module here with TOOLS, by name; an agent pays for each in context."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def tools_of(names: tuple[str, ...]) -> list[LoreTool]:
     found: dict[str, LoreTool] = {}
     for name in names:
         module, _, key = name.partition(":")
-        tools = import_module(SETS[module]).tools
-        for tool in tools(key) if key else tools():
+        chosen = import_module(SETS[module])
+        for tool in chosen.tools(key) if module == COMPAT else chosen.TOOLS.values():
             found.setdefault(tool.name, tool)
     return list(found.values())
 

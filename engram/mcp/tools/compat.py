@@ -193,4 +193,4 @@ def _all_tools() -> dict[str, LoreTool]:
     from engram.mcp.tools.compat_tools import TOOLS as COMPAT_TOOLS
     from engram.mcp.tools.curate import TOOLS as CURATING
 
-    return {**COMPAT_TOOLS, **CURATING, **{tool.name: tool for tool in (*graph.tools(), *team.tools())}}
+    return {**COMPAT_TOOLS, **CURATING, **graph.TOOLS, **team.TOOLS}

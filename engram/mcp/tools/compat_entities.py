@@ -12,7 +12,7 @@ from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import slug
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.entity_rules import name_of_id
-from engram.mcp.tools.tool import answer, lore_tool, writing
+from engram.mcp.tools.tool import answer, by_name, lore_tool, writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,6 +149,4 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-TOOLS = {
-    tool.name: tool for tool in (compat_add_observations, compat_create_entities, compat_link, compat_relate)
-}
+TOOLS = by_name(compat_add_observations, compat_create_entities, compat_link, compat_relate)

@@ -26,7 +26,7 @@ from engram.mcp.tools.compat_raw import compat_query_raw
 from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.team import Agent, Kept, Prepared, present_context
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.mcp.tools.tool import LoreTool, answer, by_name, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -299,22 +299,11 @@ TOOLS: dict[str, LoreTool] = {
     **ENTITIES,
     compat_query_raw.name: compat_query_raw,
     **{name: CORE[name] for name in ("recall_get", "recall_forget", "recall_feedback", "recall_status")},
-    **{
-        tool.name: tool
-        for tool in (
-            compat_record,
-            compat_recall,
-            compat_search,
-            compat_context,
-            compat_register,
-            compat_list,
-            compat_read,
-            compat_observe,
-            compat_judge,
-            compat_judge_answer,
-        )
-    },
-}
+    **by_name(
+        compat_record, compat_recall, compat_search, compat_context, compat_register, compat_list, compat_read,
+        compat_observe, compat_judge, compat_judge_answer,
+    ),
+}  # fmt: skip
 # What each of these comes nearest to, for the page about them.
 DOCUMENTED = {
     "compat_record": "recall_record",

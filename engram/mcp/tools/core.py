@@ -11,7 +11,7 @@ from engram.mcp import present, results
 from engram.mcp.tools.arguments import SomeRefs
 from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.scope_arguments import SCOPE
-from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
+from engram.mcp.tools.tool import by_name, lore_tool, reading, writing
 from engram.operations.description import TEXT
 from engram.operations.feedback import FEEDBACK
 from engram.operations.recall import QUERY
@@ -78,12 +78,4 @@ def recall_status(engram: Engram) -> Annotated[CallToolResult, results.Status]:
     return present.status(engram.status(thorough=False))
 
 
-TOOLS = {
-    tool.name: tool
-    for tool in (recall_query, recall_record, recall_feedback, recall_get, recall_forget, recall_status)
-}
-
-
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return list(TOOLS.values())
+TOOLS = by_name(recall_query, recall_record, recall_feedback, recall_get, recall_forget, recall_status)

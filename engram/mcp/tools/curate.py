@@ -8,15 +8,19 @@ from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from engram.domain.agents.framing import NOTICE
+from engram.domain.agents.neutralization import neutralize
+from engram.domain.errors import UsageError
 from engram.domain.review.review import REJECT
+from engram.domain.tuning.evolution import as_tables, verdict
 from engram.mcp import curation, present
-from engram.mcp.tools import evolve
+from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
 from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.arguments import Call, SomeRefs, Words
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.scope_arguments import SCOPE
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
+from engram.mcp.tools.tool import answer, by_name, lore_tool, writing
 from engram.operations.edit import EDIT
 
 if TYPE_CHECKING:
@@ -143,22 +147,42 @@ def review_memories(
     return curation.apply_decision(engram, item, decision)
 
 
-TOOLS = {
-    tool.name: tool
-    for tool in (reflect_and_consolidate, promote_memory, update_memory, tag_memory, review_memories)
-}  # fmt: skip
+class Evolved(Tables):
+    """What came of it, and what it rests on; `file` is what was changed."""
+
+    verdict: str
+    file: str = ""
+
+
+@lore_tool("Evolve the ranking", writing(idempotent=False))
+def evolve_memory_system(
+    engram: Engram, apply: bool = False, revert: bool = False, dry_run: bool | None = None
+) -> Annotated[CallToolResult, Evolved]:
+    """Show what helped, and ranking settings that judged queries prove better. Apply or revert only if asked to."""
+    if dry_run and (apply or revert):
+        raise UsageError(
+            "A dry run changes nothing, so it neither applies nor reverts.", "Leave one of them out."
+        )
+    found = engram.evolve(apply=apply or (dry_run is False and not revert), revert=revert)
+    safe = [harmless_table(table) for table in as_tables(found)]
+    sentence = neutralize(verdict(found))
+    data = Evolved(
+        notice=NOTICE,
+        tables=[as_rows(table) for table in safe],
+        verdict=sentence,
+        file=neutralize(found.file),
+    )
+    return answer("\n\n".join([sentence, NOTICE, *map(as_text, safe)]), data)
 
 
 _ID = {"memory_id": "refs"}
 # Names that agents know from memories that are curated by them.
-ALIASES = (
+_ALIASES = (
     Alias("memory_get", "recall_get", "Show lore in full", _ID),
     Alias("memory_forget", "recall_forget", "Delete lore", {**_ID, "confirm": "confirm"}, unused=("reason",)),
     Alias("memory_status", "recall_status", "Report the state of the memory"),
 )
-
-
-def tools() -> list[LoreTool]:
-    """Return the tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
-    aliases = [alias_tool(row, CORE[row.tool]) for row in ALIASES]
-    return [*TOOLS.values(), *evolve.tools(), *aliases]
+TOOLS = by_name(
+    reflect_and_consolidate, promote_memory, update_memory, tag_memory, review_memories, evolve_memory_system,
+    *(alias_tool(row, CORE[row.tool]) for row in _ALIASES),
+)  # fmt: skip

@@ -11,7 +11,7 @@ from engram.domain.errors import UsageError
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, present_tables
 from engram.mcp.tools.arguments import Words
-from engram.mcp.tools.tool import LoreTool, lore_tool, reading
+from engram.mcp.tools.tool import by_name, lore_tool, reading
 from engram.operations.explore import AGGREGATE, EXPLORE, PARTITION
 
 if TYPE_CHECKING:
@@ -69,6 +69,4 @@ def memory_aggregate(
     return present_tables([engram.aggregate(lists, **given, waiting=False)])
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return [engram_explore, engram_execute, memory_peek, memory_partition, memory_aggregate]
+TOOLS = by_name(engram_explore, engram_execute, memory_peek, memory_partition, memory_aggregate)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.tables import Tables, present_tables
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.mcp.tools.tool import answer, by_name, lore_tool, reading, writing
 from engram.operations.graph import GRAPH, LINK
 from engram.usecases.graph.neighbourhood import graph_tables
 
@@ -66,6 +66,4 @@ def search_graph(engram: Engram, **given: Any) -> Annotated[CallToolResult, Tabl
     return present_tables(graph_tables(engram.search_graph(**given)))
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return [link_entity, search_graph]
+TOOLS = by_name(link_entity, search_graph)

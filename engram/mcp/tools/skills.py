@@ -14,7 +14,7 @@ from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
 from engram.mcp.tools.explore import Values
 from engram.mcp.tools.scope_arguments import SCOPE
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
+from engram.mcp.tools.tool import answer, by_name, lore_tool, reading
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -82,6 +82,4 @@ def _frame_skill(engram: Engram, skill: Skill) -> Framed:
     return whole([(skill.ref, *seen)], engram.store.clock.now())[0]
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return [recall_skill]
+TOOLS = by_name(recall_skill)

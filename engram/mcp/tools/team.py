@@ -11,7 +11,7 @@ from engram.domain.agents.framing import NOTICE
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.mcp.tools.tool import answer, by_name, lore_tool, reading, writing
 from engram.operations.recall import SEARCH
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 
@@ -159,6 +159,4 @@ def present_context(found: Context) -> CallToolResult:
     return answer(found.text, data)
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return [get_context, handoff, summarize_session, observe, search, maintain, register_agent]
+TOOLS = by_name(get_context, handoff, summarize_session, observe, search, maintain, register_agent)

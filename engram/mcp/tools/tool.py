@@ -163,6 +163,11 @@ def lore_tool(
     return make
 
 
+def by_name(*tools: LoreTool) -> dict[str, LoreTool]:
+    """Return tools by their names, in their order."""
+    return {tool.name: tool for tool in tools}
+
+
 def answer(text: str, data: BaseModel) -> CallToolResult:
     """A result as text and as data. Each says everything: clients show their model one of the two."""
     structured = _harmless(data.model_dump(mode="json", exclude_defaults=True))
