@@ -25,20 +25,14 @@ COMMANDS = (
     Command("forget", "recording.forget", "delete entries (history keeps them)"),
     Command("review", "review.review", "list what waits for a person, and decide about it"),
     Command("consolidate", "consolidation.consolidate", "tidy up: merge, archive, promote; a plan first"),
-    Command(
-        "evolve", "tuning.evolve", "show what judged queries say about the ranking; find better settings"
-    ),
-    Command(
-        "worth", "consolidation.worth", "show how often entries were shown and helped, and what they cost"
-    ),
+    Command("evolve", "tuning.evolve", "show what judged queries say about the ranking; find better settings"),
+    Command("worth", "consolidation.worth", "show how often entries were shown and helped, and what they cost"),
     Command("bisect", "recall.bisect", "find the commit that changed the answer to a query"),
     Command("undo", "history.undo", "undo the last operations"),
     Command("redo", "history.redo", "redo what the last undo took back"),
     Command("log", "history.log", "show the history of an entry, from git"),
     Command("diff", "history.diff", "show what changed in an entry, or in all"),
-    Command(
-        "blame", "history.blame", "show which commit and agent last changed each field and line of an entry"
-    ),
+    Command("blame", "history.blame", "show which commit and agent last changed each field and line of an entry"),
     Command("restore", "history.restore", "restore an entry as it was at a commit or date"),
     Command("session", "lookup.session", "show what this session was shown, with its refs"),
     Command("sync", "sync.sync", "synchronize this clone with its remote"),
@@ -50,31 +44,19 @@ COMMANDS = (
     Command("move", "placement.move", "move a store: to a branch, its own repository, or your files"),
     Command("trust", "review.trust", "list, accept or reject quarantined lore from other clones"),
     Command("status", "upkeep.status", "show the state of the store, index, git and embedding"),
-    Command(
-        "insight",
-        "explore.insight",
-        "show how much lore there is, how good, how used, and which questions find nothing",
-    ),
+    Command("insight", "explore.insight", "show how much lore there is, how good, how used, and which questions find nothing"),
     Command("explore", "explore.explore", "explore a large store: scopes, categories, fields, groups"),
     Command("sql", "explore.sql", "query the store in SQL, read-only"),
     Command("aggregate", "explore.aggregate", "merge several lists of entries into one ranking"),
     Command("skill", "agents.skill", "list skills, and run the query of one"),
     Command("graph", "graph.graph", "show entities, how they are related, and the lore about them"),
     Command("search", "recall.search", "find lore by text, tags, category, agent and dates together"),
-    Command(
-        "team",
-        "agents.team",
-        "hand work over to other agents, summarize sessions, get the context for a topic",
-    ),
+    Command("team", "agents.team", "hand work over to other agents, summarize sessions, get the context for a topic"),
     Command("maintain", "upkeep.maintain", "do the periodic work: archive, delete what has expired, pack"),
     Command("live", "explore.live", "show what queries, tools and hooks do here, as it happens"),
     Command("metrics", "explore.metrics", "show counters and latencies of this store"),
     Command("import", "exchange.import_", "import notes, JSON, and what agents and other memory tools keep"),
-    Command(
-        "extract",
-        "agents.extract",
-        "extract a few candidates from a transcript or a document, as pending lore",
-    ),
+    Command("extract", "agents.extract", "extract a few candidates from a transcript or a document, as pending lore"),
     Command("export", "exchange.export", "export as JSON, JSON Lines or markdown"),
     Command("link", "graph.link", "define entities, relate them, and link entries to them"),
     Command("adopt", "recording.adopt", "add the missing fields to files that people wrote"),
@@ -91,15 +73,13 @@ COMMANDS = (
     Command("hook", "agents.hook", "answer an event of a coding agent (agents call it)"),
     Command("tui", "interfaces.tui", "open the terminal app"),
     Command("completion", "interfaces.completion", "print a shell completion script"),
-)
+)  # fmt: skip
 
 # Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what the first does.
 PLUMBING = (
     Command("merge-driver", "merge.merge_driver", "merge two versions of an entry's file; git calls it"),
-    Command(
-        "complete", "interfaces.complete", "print the values a word may become; completion scripts call it"
-    ),
-)
+    Command("complete", "interfaces.complete", "print the values a word may become; completion scripts call it"),
+)  # fmt: skip
 
 
 def find(name: str) -> Command | None:
