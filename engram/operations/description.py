@@ -42,10 +42,9 @@ class Parameter(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What can be done: its name, a sentence on what it does, and its parameters."""
+    """What can be done: its name, and its parameters."""
 
     name: str
-    purpose: str
     parameters: tuple[Parameter, ...]
 
     def offered(self, front_end: str, **changes: dict[str, Any]) -> tuple[Parameter, ...]:

@@ -19,7 +19,7 @@ from engram.operations.description import (
     texts,
 )
 
-EDIT = Operation("edit", "Change an entry.", (
+EDIT = Operation("edit", (
     text("content", "its new text; - reads standard input", default=None),
     text("category", "its new category", default=None, values=CATEGORY),
     texts("context", "context", "where and when it was learned", default=None),

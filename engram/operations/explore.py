@@ -8,20 +8,20 @@ GROUPS = ("category", "type", "tag", "agent", "month", "scope", "file")
 _SCOPE = text("scope", only=(MCP,), values=SCOPE)
 _ROWS = whole("limit", "how many", default=20, low=1, high=100)
 
-EXPLORE = Operation("explore", "Show what a store holds, level by level.", (
+EXPLORE = Operation("explore", (
     whole("depth", "0 scopes, 1 categories and tables, 2 fields, 3 rows", default=0, low=0, high=3),
     _SCOPE,
     text("table", "with --depth 2 or 3: only this table"),
     whole("sample_size", "with --depth 3: how many rows; with --peek: how many entries", default=3, low=1, high=20),
 ))  # fmt: skip
 
-PARTITION = Operation("partition", "Show the lore in groups, each described.", (
+PARTITION = Operation("partition", (
     text("key", f"group by {', '.join(GROUPS)}", required=True, choices=GROUPS),
     _SCOPE,
     _ROWS,
 ))  # fmt: skip
 
-AGGREGATE = Operation("aggregate", "Make one ranking of several lists, by reciprocal rank fusion.", (
+AGGREGATE = Operation("aggregate", (
     whole("k", "damping: the larger, the less the ranks differ", default=60, low=1, high=1000),
     _ROWS,
 ))  # fmt: skip

@@ -6,7 +6,7 @@ from engram.operations.description import CLI, MCP, REF, SCOPE, Operation, flag,
 
 MOST_REFS = 20  # in one call of an agent
 
-FEEDBACK = Operation("feedback", "Judge lore that was recalled.", (
+FEEDBACK = Operation("feedback", (
     texts("helpful", "helpful", "it helped: confidence +0.08", values=REF, high=MOST_REFS),
     texts("not_relevant", "not_relevant", "it is right, but not what was asked", values=REF, high=MOST_REFS),
     texts("incorrect", "incorrect", "it is wrong: confidence −0.15", values=REF, high=MOST_REFS),

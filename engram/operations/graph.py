@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.graph.entity import TYPES
 from engram.operations.description import ENTITY, MCP, REF, SCOPE, Operation, flag, text, texts, whole
 
-LINK = Operation("link", "Create or change an entity, relate it to another, or link it with an entry.", (
+LINK = Operation("link", (
     text("name", "the entity (default: list all)", required=True, agents="Name, slug or alias; created if unknown", values=ENTITY),
     text("type", f"{', '.join(TYPES)} (default: concept)", choices=TYPES),
     texts("aliases", "alias", "another name of it"),
@@ -18,7 +18,7 @@ LINK = Operation("link", "Create or change an entity, relate it to another, or l
     flag("remove", "remove what is given; alone: the entity", agents="Remove what is given; alone: the entity"),
 ))  # fmt: skip
 
-GRAPH = Operation("graph", "Show what is related to an entity, and the lore about all of that.", (
+GRAPH = Operation("graph", (
     text("entity", "where to start: an entity or an entry (default: the whole graph)",
          agents="Name or alias; empty: the most important", values=ENTITY),
     whole("depth", "how many steps, 1 to 3", default=1, low=1, high=3),

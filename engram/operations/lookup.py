@@ -9,7 +9,7 @@ from engram.operations.recall import FILTERS
 MOST_LISTED = 1000  # in one answer over HTTP
 SORTS = ("created", "updated", "confidence", "helpful", "title", "category")
 
-LIST = Operation("list", "List lore, newest first.", (
+LIST = Operation("list", (
     whole("limit", "how many", default=20, low=1, high=MOST_LISTED),
     whole("offset", "how many to skip", default=0, low=0, high=999_999_999, only=(HTTP,)),
     *FILTERS,
@@ -19,7 +19,7 @@ LIST = Operation("list", "List lore, newest first.", (
     text("sort", "created, updated, confidence, helpful, title or category", default="created", choices=SORTS),
 ))  # fmt: skip
 
-DELTA = Operation("delta", "Report what changed in this clone.", (
+DELTA = Operation("delta", (
     text("since", "the cursor of the previous answer, or a time (default: everything)"),
     whole("limit", "how many changes", low=1, high=MOST_LISTED),
 ))  # fmt: skip

@@ -23,7 +23,7 @@ FILTERS = (
     texts("tags", "tag", "only entries with this tag, or with all of several", values=TAG),
 )
 
-QUERY = Operation("query", "Recall the lore that answers a question, by words and by meaning, best first.", (
+QUERY = Operation("query", (
     text("text", "the question, in your own words", required=True, agents="What you are about to do, in words"),
     whole("limit", "how many entries (default: recall.limit, 5)", low=1, high=100),
     share("min_confidence", "leave out entries below this (default: recall.min_confidence, 0.50)"),
@@ -40,7 +40,7 @@ QUERY = Operation("query", "Recall the lore that answers a question, by words an
     flag("hop", "also entries one step away in the entity graph", default=None, only=(CLI,)),
 ))  # fmt: skip
 
-SEARCH = Operation("search", "Find active lore by text, tags, category, agent and dates together.", (
+SEARCH = Operation("search", (
     text("text", "words to look for"),
     whole("limit", "how many", default=10, low=1, high=50),
     *FILTERS,

@@ -21,7 +21,7 @@ from engram.operations.description import (
     texts,
 )
 
-RECORD = Operation("record", "Record something learned.", (
+RECORD = Operation("record", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
          agents="Markdown, 4000 characters at most, title first"),
     text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)", values=CATEGORY),

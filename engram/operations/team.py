@@ -7,7 +7,7 @@ from engram.operations.description import CLI, FILE, MCP, SCOPE, Operation, flag
 _AGENT = text("agent", "who hands over, observes or asks (default: the caller)", agents="Your id")
 _FILES = texts("files", "file", "a file it is about", values=FILE)
 
-HANDOFF = Operation("handoff", "Hand work over to another agent.", (
+HANDOFF = Operation("handoff", (
     text("summary", required=True, agents="What was done, what is left, what to watch", only=(MCP,)),
     text("to", "the recipient (default: anybody)", agents="An agent's id; empty: whoever comes next"),
     text("topic", "what it is about, in a few words"),
@@ -15,27 +15,27 @@ HANDOFF = Operation("handoff", "Hand work over to another agent.", (
     _AGENT,
 ))  # fmt: skip
 
-SUMMARY = Operation("summary", "Record the summary of a session.", (
+SUMMARY = Operation("summary", (
     text("summary", required=True, agents="Asked, decided, done, left open", only=(MCP,)),
     texts("participants", "with", "who took part", agents="Others who took part"),
     _FILES,
     flag("new", "start a new conversation", agents="Start a new conversation"),
 ))  # fmt: skip
 
-CONTEXT = Operation("context", "Prepare the context for a topic.", (
+CONTEXT = Operation("context", (
     text("topic", required=True, agents="What you are about to work on", only=(MCP,)),
     whole("max_tokens", "the most tokens", default=1000, low=200, high=20_000),
     _AGENT,
     text("scope", values=SCOPE, only=(MCP,)),
 ))  # fmt: skip
 
-OBSERVE = Operation("observe", "Keep a text at once, to become pending lore later.", (
+OBSERVE = Operation("observe", (
     text("text", required=True, high=8000, only=(MCP,)),
     _FILES,
     _AGENT,
 ))  # fmt: skip
 
-REGISTER = Operation("register", "Say who an agent is and what it can do.", (
+REGISTER = Operation("register", (
     text("id", required=True, agents="Lower-case words with -", only=(MCP,)),
     text("name", "its name"),
     texts("capabilities", "capability", "what it can do"),

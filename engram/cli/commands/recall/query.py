@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
     from engram.usecases.recall.query import Answer
 
-DESCRIPTION = QUERY.purpose
+DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
 EXAMPLES = (
     'engram query "implementing message consumers"',
     'engram query "flaky test" --category testing-strategy -k 3 --explain',

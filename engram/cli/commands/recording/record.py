@@ -13,7 +13,9 @@ from engram.operations.record import RECORD
 if TYPE_CHECKING:
     from engram.usecases.recording.record import Recorded
 
-DESCRIPTION = f"{RECORD.purpose} The entry is on disk when the command returns, and committed shortly after."
+DESCRIPTION = (
+    "Record something learned. The entry is on disk when the command returns, and committed shortly after."
+)
 EXAMPLES = (
     'engram record "Staging rejects uploads of more than 1 MB, because its nginx has the default limit"',
     'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
