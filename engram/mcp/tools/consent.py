@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from mcp.server.mcpserver import AcceptedElicitation, Elicit, ElicitationResult
 from pydantic import BaseModel, Field
@@ -23,15 +23,18 @@ class Agreement(BaseModel):
     agreed: bool = Field(default=True, title="Agreed", description="Do it")
 
 
+Asking = Agreement | Elicit[Agreement] | None  # what a function that asks comes to
+Consent = ElicitationResult[Agreement]
+Confirm = Annotated[bool, Field(description="true once the user agreed")]
+
+
 def _can_be_asked(ctx: Call) -> bool:
     """Whether the client can put a question to a person."""
     elicitation = ctx.client_capabilities.elicitation if ctx.client_capabilities else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-async def agreement(
-    question: Callable[[Engram], str], ctx: Call, *, is_given: bool
-) -> Agreement | Elicit[Agreement] | None:
+async def agreement(question: Callable[[Engram], str], ctx: Call, *, is_given: bool) -> Asking:
     """The consent: an argument's, a person's where the client can ask one (a question of "" needs none), else None."""
     if is_given:
         return Agreement()
@@ -41,7 +44,7 @@ async def agreement(
     return Elicit(asked, Agreement) if asked else Agreement()
 
 
-def is_agreed(consent: ElicitationResult[Agreement], what: str, tool: str) -> bool:
+def is_agreed(consent: Consent, what: str, tool: str) -> bool:
     """Whether it may be done. Raises EngramError that says what would be done, where nobody could be asked."""
     given = consent.data if isinstance(consent, AcceptedElicitation) else Agreement(agreed=False)
     if given is None:

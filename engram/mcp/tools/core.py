@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from mcp.server.mcpserver import Resolve
 from mcp_types import CallToolResult
 
+from engram.domain.agents.framing import quote
 from engram.domain.entry.categories import Categories
 from engram.mcp import present, results
-from engram.mcp.tools.arguments import SomeRefs
-from engram.mcp.tools.forget import recall_forget
+from engram.mcp.tools.arguments import Call, SomeRefs
+from engram.mcp.tools.consent import Asking, Confirm, Consent, agreement, is_agreed
 from engram.mcp.tools.scope_arguments import SCOPE
-from engram.mcp.tools.tool import by_name, lore_tool, reading, writing
+from engram.mcp.tools.tool import answer, by_name, lore_tool, reading, writing
 from engram.operations.description import TEXT
 from engram.operations.feedback import FEEDBACK
 from engram.operations.recall import QUERY
 from engram.operations.record import RECORD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.app import Engram
 
 
@@ -39,11 +43,10 @@ def recall_query(
     """Recall lore of earlier sessions and other people. Call before you start, and when something surprises you."""
     budget = int(engram.store.settings.number("recall.budget"))
     scope = given.pop("scope", "")
-    answer = present.present_answer(
-        engram, engram.query(query, k, **given, scopes=scope or (), budget=budget)
-    )
+    found = engram.query(query, k, **given, scopes=scope or (), budget=budget)
+    shown = present.present_answer(engram, found)
     narrows = scope or any(value for name, value in given.items() if name != "files")
-    return answer if narrows else present.with_captured(engram, answer, query)
+    return shown if narrows else present.with_captured(engram, shown, query)
 
 
 @lore_tool(
@@ -70,6 +73,40 @@ def recall_feedback(engram: Engram, **given: Any) -> Annotated[CallToolResult, r
 def recall_get(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Show lore in full, with all fields, by ref (L1), id or its start."""
     return present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
+
+
+async def _ask_to_forget(refs: tuple[str, ...], confirm: bool, ctx: Call) -> Asking:
+    def question(engram: Engram) -> str:
+        return f"Delete {_describe_entries(engram, refs)} from the shared memory?"
+
+    return await agreement(question, ctx, is_given=confirm)
+
+
+@lore_tool("Forget lore", writing(destructive=True))
+def recall_forget(
+    engram: Engram,
+    refs: SomeRefs,
+    consent: Annotated[Consent, Resolve(_ask_to_forget)],
+    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_forget`
+) -> Annotated[CallToolResult, results.Forgotten]:
+    """Delete lore that must not stay. For what is merely wrong, recall_feedback incorrect is better."""
+    if not is_agreed(consent, f"delete {_describe_entries(engram, refs)}", recall_forget.name):
+        return answer("Nothing was deleted: the user does not want it.", results.Forgotten(deleted=False))
+    return _forget(engram, refs)
+
+
+def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
+    gone = engram.forget(*refs)
+    undo = "engram undo" if engram.store.places.owns_branch else ""
+    lines = [f"Forgot {one.lore.id}\n{quote(one.lore.title)}" for one in gone]
+    lines += [f"`{undo}` brings it back."] if undo else []
+    data = results.Forgotten(deleted=True, ids=[one.lore.id for one in gone], undo=undo)
+    return answer("\n".join(lines), data)
+
+
+def _describe_entries(engram: Engram, refs: Sequence[str]) -> str:
+    """The entries that are meant, for a question. Raises NotFoundError, AmbiguousError."""
+    return present.format_titles([engram.get(name).lore for name in dict.fromkeys(refs)])
 
 
 @lore_tool("Memory status", reading())

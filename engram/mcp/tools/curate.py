@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from engram.mcp import curation, present
 from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
 from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.arguments import Call, SomeRefs, Words
-from engram.mcp.tools.consent import Agreement, agreement, is_agreed
+from engram.mcp.tools.consent import Asking, Confirm, Consent, agreement, is_agreed
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.scope_arguments import SCOPE
 from engram.mcp.tools.tool import answer, by_name, lore_tool, writing
@@ -26,19 +26,15 @@ from engram.operations.edit import EDIT
 if TYPE_CHECKING:
     from engram.app import Engram
 
-Consent = ElicitationResult[Agreement]
 Kinds = Annotated[Words, Field(description="merge, supersede, archive, promote, decay; none: all")]
 Skipped = Annotated[Words, Field(description="Steps by id")]
-Confirm = Annotated[bool, Field(description="true once the user agreed")]
 Name = Annotated[str, Field(description="Ref (L1), id or its start")]
 Scope = Annotated[str, Field(description="project, user or a team's")]
 ReviewKinds = Annotated[Words, Field(description=", ".join(curation.REVIEWED))]
 _OPEN = "project"  # where an entry out of a session may go without a person
 
 
-async def _ask_to_tidy(
-    dry_run: bool, kinds: Words, skip: Words, confirm: bool, ctx: Call
-) -> Agreement | Elicit[Agreement] | None:
+async def _ask_to_tidy(dry_run: bool, kinds: Words, skip: Words, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
         what = curation.would(engram.consolidate(kinds=kinds, skip=skip))
         return what and f"Tidy up the shared memory: {what}?"
@@ -64,9 +60,7 @@ def reflect_and_consolidate(
     return curation.apply_plan(engram, plan)
 
 
-async def _ask_to_promote(
-    memory_id: SomeRefs, target_scope: str, confirm: bool, ctx: Call
-) -> Agreement | Elicit[Agreement] | None:
+async def _ask_to_promote(memory_id: SomeRefs, target_scope: str, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
         named = present.format_titles([present.readable(engram, name).lore for name in memory_id])
         return f"Copy {named} to the scope {target_scope}?"
@@ -119,9 +113,7 @@ def tag_memory(
     return curation.present_change(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
 
 
-async def _ask_to_forget(
-    item: str, decision: str, confirm: bool, ctx: Call
-) -> Agreement | Elicit[Agreement] | None:
+async def _ask_to_forget(item: str, decision: str, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
         return f"{curation.decision_of(engram, item, decision).capitalize()}?"
 
