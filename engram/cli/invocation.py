@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.cli.output import at_terminal
 from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -66,7 +67,7 @@ class Call:
     def is_interactive(self) -> bool:
         """Whether a question may be asked."""
         arguments = self.arguments
-        return sys.stdin.isatty() and sys.stdout.isatty() and not (arguments.no_input or arguments.json)
+        return at_terminal() and not (arguments.no_input or arguments.json)
 
     def confirm(self, question: str) -> bool:
         """Ask for a yes; `--yes` says it beforehand, and without a terminal nothing is asked. Raises UsageError."""

@@ -120,12 +120,12 @@ def _error_with_code(code: str, message: str, hint: str) -> EngramError:
 
 def _dispatch(given: list[str], output: object) -> int:
     from engram.cli.invocation import Call
-    from engram.cli.output import Output
+    from engram.cli.output import Output, at_terminal
     from engram.cli.parsing import command_parser, find, is_shared_option, module_of
 
     assert isinstance(output, Output)
     if not given or is_shared_option(given[0]):
-        given = ["tui" if _at_terminal() and not output.json else "list", *given]
+        given = ["tui" if at_terminal() and not output.json else "list", *given]
     if given[0] in ("-h", "--help", "help"):
         return _help(given[1:] if given[0] == "help" else [])
     command = find(given[0])
@@ -163,10 +163,6 @@ def _unknown(word: str) -> EngramError:
     if word.startswith("-"):
         return UsageError(f"There is no option '{word}' before a command.", "See: engram --help")
     return unknown_command(word)
-
-
-def _at_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _speak_utf8() -> None:

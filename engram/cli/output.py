@@ -83,6 +83,11 @@ def _colour_wanted() -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
+def at_terminal() -> bool:
+    """Whether a person reads and types at a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def bar(confidence: float) -> str:
     """A confidence as eight blocks: `▆▆▆▆▆▁▁▁`."""
     full = round(confidence * 8)

@@ -6,6 +6,7 @@ import os
 import sys
 
 from engram.cli.invocation import Call
+from engram.cli.output import at_terminal
 from engram.cli.parsing import argument, switch
 from engram.domain.errors import UsageError
 
@@ -34,7 +35,7 @@ def run(call: Call) -> int:
     from engram_tui.main import delay_collection, first_run, in_browser
     from engram_tui.main import run as run_app
 
-    if not (_can_draw() or in_browser()):
+    if not (at_terminal() or in_browser()):
         raise UsageError("The app needs a terminal.", "Here, use `engram list` and `engram query`.")
     with delay_collection(), first_run(chosen=_is_chosen(call)) as path:
         if path is None:
@@ -59,7 +60,7 @@ def _run_web(call: Call) -> int:
 
     check_packages()
     given = call.arguments
-    with first_run(chosen=_is_chosen(call) or not _can_draw()) as path:
+    with first_run(chosen=_is_chosen(call) or not at_terminal()) as path:
         if path is None:
             return 0
         given.store = path or given.store
@@ -71,10 +72,6 @@ def _run_web(call: Call) -> int:
         return serve_web(
             command, PORT if given.port is None else given.port, title, browser=not given.no_open
         )
-
-
-def _can_draw() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _is_chosen(call: Call) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN, DIM, GREEN
+from engram.cli.output import BOLD, CYAN, DIM, GREEN, at_terminal
 from engram.cli.parsing import argument
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.text.safe_text import safe_text
@@ -26,7 +24,7 @@ ARGUMENTS = (argument("--keep", "PATH", "use this new folder, and keep it", defa
 def run(call: Call) -> int:
     """Open the app on it, or run the merge and show it; that fails where the clones do not come out equal."""
     keep = call.arguments.keep
-    if not call.output.json and sys.stdin.isatty() and sys.stdout.isatty():
+    if not call.output.json and at_terminal():
         return _open(call, keep)
     from engram.usecases.placement.demo import demo
 
