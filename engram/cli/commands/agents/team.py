@@ -6,7 +6,7 @@ from engram.cli.invocation import Call, split_pair, text_or_stdin
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import argument, declare_all, switch, values_of
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
@@ -151,7 +151,7 @@ def _context(call: Call) -> None:
     call.wrote = bool(found.taken)
     call.output.document(found.as_dict())
     call.output.say(found.text, lines=True)
-    left = f", {counted(found.left_out, 'entry', 'entries')} did not fit" if found.left_out else ""
+    left = f", {entries(found.left_out)} did not fit" if found.left_out else ""
     call.output.rule(f"about {found.tokens:,} tokens{left}")
     for note in found.notes:
         call.output.note(note)

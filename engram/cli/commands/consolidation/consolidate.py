@@ -7,7 +7,7 @@ from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
 from engram.cli.parsing import argument, repeatable, switch
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -104,8 +104,8 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
     mark = "x" if chosen else " "
     count = f"{chosen:,}" if chosen == len(steps) else f"{chosen:,} of {len(steps):,}"
     if kind == MERGE:
-        entries = sum(len(step.lore) for step in steps)
-        count += f" group{'s' * (len(steps) != 1)}, {entries:,} → {counted(len(steps), 'entry', 'entries')}"
+        merged = sum(len(step.lore) for step in steps)
+        count += f" group{'s' * (len(steps) != 1)}, {merged:,} → {entries(len(steps))}"
     output.line(
         f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({EFFECTS[kind]})', DIM)}"
     )

@@ -9,7 +9,7 @@ from engram.adapters.files import places
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
 
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
@@ -38,7 +38,7 @@ def run(call: Call) -> int:
         _refuse_file_above(target)
         count = export_markdown(call.store, target)
         call.output.document({"exported": count, "path": target})
-        call.output.note(f"Exported {counted(count, 'entry', 'entries')} to {target}")
+        call.output.note(f"Exported {entries(count)} to {target}")
         return 0
     if given.format == JSONL and call.output.json and not target:
         raise UsageError(
@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         _refuse_target(call, target)
         atomic.write(os.path.realpath(target), data, "export")
         call.output.document({"exported": len(rows), "path": target})
-        call.output.note(f"Exported {counted(len(rows), 'entry', 'entries')} to {target}")
+        call.output.note(f"Exported {entries(len(rows))} to {target}")
     else:
         sys.stdout.buffer.write(data)
     return 0

@@ -9,7 +9,7 @@ from engram.cli.parsing import argument, described, switch
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.description import CATEGORY, TAG, text, texts
@@ -112,9 +112,7 @@ def _report(call: Call, done: Imported) -> None:
             call.output.rule(f"         {one.where}{f' · {one.kind}' if one.kind else ''}")
     call.output.document(document)
     _report_problems(call, done)
-    parts = [
-        f"{'Would import' if given.dry_run else 'Imported'} {counted(done.imported, 'entry', 'entries')}"
-    ]
+    parts = [f"{'Would import' if given.dry_run else 'Imported'} {entries(done.imported)}"]
     if done.split:
         parts.append(f"{counted(done.split, 'long note')} split")
     if done.superseded:

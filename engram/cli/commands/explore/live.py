@@ -12,7 +12,7 @@ from engram.cli.output import DIM, pad, shorten
 from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import short_byline
 from engram.domain.errors import INTERRUPTED
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -47,17 +47,17 @@ def _pause() -> None:
 
 def run(call: Call) -> int:
     """Print the record; with --follow for as long as it is wanted."""
-    from engram.usecases.store.activity_log import entries, follow
+    from engram.usecases.store import activity_log
 
     given = call.arguments
     if given.follow:
         try:
-            for entry in follow(call.store, given.since, given.limit, _pause):
+            for entry in activity_log.follow(call.store, given.since, given.limit, _pause):
                 _follow_up(call, entry)
         except KeyboardInterrupt:
             return INTERRUPTED  # which is how it ends, and no error
         return 0
-    found = entries(call.store, given.since, given.limit)
+    found = activity_log.entries(call.store, given.since, given.limit)
     last = found[-1].number if found else given.since or 0
     call.output.document({"entries": [entry.as_dict() for entry in found], "last": last})
     for entry in found:
@@ -88,7 +88,7 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
         entry.via or "unknown",
         entry.action,
         entry.strength,
-        counted(len(entry.ids), "entry", "entries") if entry.ids else "",
+        entries(len(entry.ids)) if entry.ids else "",
     ]
     facts += [f"{name} {count}" for name, count in entry.details.items() if count]
     facts += [

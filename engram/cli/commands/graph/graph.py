@@ -7,7 +7,7 @@ from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.tables import show_table
 from engram.domain.graph.graph import LORE
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import GRAPH
@@ -107,7 +107,7 @@ def _line(call: Call, branch: Branch, found: Found) -> str:
         facts.append(f"since {step.since}")
     if step is not None and step.lore:
         facts.append(f"{counted(step.lore, 'entry names', 'entries name')} both")
-    facts += [counted(found.lore, "entry", "entries")] if node.kind != LORE else []
+    facts += [entries(found.lore)] if node.kind != LORE else []
     facts.append(f"importance {found.importance:.2f}")
     output = call.output
     way = output.styled(f"{safe_text(branch.step)} ", DIM) if branch.step else ""

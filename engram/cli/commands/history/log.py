@@ -11,7 +11,7 @@ from engram.cli.progress import progress
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def _all(call: Call) -> int:
     for operation in operations:
         line = safe_text(_line(operation))
         if len(operation.lore) > 1:
-            line += call.output.styled(f" · {counted(len(operation.lore), 'entry', 'entries')}", DIM)
+            line += call.output.styled(f" · {entries(len(operation.lore))}", DIM)
         call.output.line(line)
     if not operations:
         call.output.line("No commit or judgement fits." if given.agent or given.since else "No commits yet.")

@@ -8,7 +8,7 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import declare, switch, values_of
 from engram.cli.present import hit_line
 from engram.domain.entry.lore import check_words
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.operations.lookup import LIST
 
 DESCRIPTION = (
@@ -74,9 +74,7 @@ def run(call: Call) -> int:
         call.tell_own_store()
         call.output.rule('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
-        call.output.rule(
-            f"{len(hits)} of {counted(total, 'entry', 'entries')}; --limit N or --all shows more"
-        )
+        call.output.rule(f"{len(hits)} of {entries(total)}; --limit N or --all shows more")
     else:
-        call.output.rule(counted(total, "entry", "entries"))
+        call.output.rule(entries(total))
     return 0

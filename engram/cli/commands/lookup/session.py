@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
@@ -41,7 +41,7 @@ def run(call: Call) -> int:
     for ref in refs:
         where = f"  ({ref.scope})" if ref.scope else ""
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
-    call.output.rule(f"session {store.caller.session} · {counted(len(refs), 'entry', 'entries')} shown")
+    call.output.rule(f"session {store.caller.session} · {entries(len(refs))} shown")
     if syncing:
         call.output.rule("syncing in the background: engram status")
     return 0

@@ -9,7 +9,7 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 
 DESCRIPTION = (
     "Clone a store from a remote; `engram sync` keeps the two in sync afterwards.\n"
@@ -40,6 +40,6 @@ def run(call: Call) -> int:
         call.output.say(f"The remote is empty: made a new store at {done.root}")
         call.output.rule("Next: engram record …, then engram sync")
     else:
-        call.output.say(f"Cloned {counted(done.lore, 'entry', 'entries')} to {done.root}")
+        call.output.say(f"Cloned {entries(done.lore)} to {done.root}")
         allow_cloned(call, done.root)
     return 0

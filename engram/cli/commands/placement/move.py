@@ -7,7 +7,7 @@ import os
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.settings import PLACEMENTS
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 
 DESCRIPTION = (
     "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"
@@ -44,9 +44,7 @@ def run(call: Call) -> int:
     call.output.document({"dry_run": given.dry_run, **found.as_dict()})
     moved = "Would move" if given.dry_run else "Moved"
     start, end = found.start, found.end
-    call.output.say(
-        f"{moved} {counted(found.lore, 'entry', 'entries')} from {start.path}  ({start.placement})"
-    )
+    call.output.say(f"{moved} {entries(found.lore)} from {start.path}  ({start.placement})")
     call.output.say(f"to {end.path}  ({end.placement})")
     if given.dry_run:
         for number, step in enumerate(found.steps, 1):

@@ -8,7 +8,7 @@ from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.cli.sync_prompts import allow_cloned
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _add(call: Call) -> int:
     elif done.empty:
         call.output.say(f"The remote is empty: made a new store for {done.name} at {done.path}")
     else:
-        call.output.say(f"Added {done.name}: {counted(done.lore, 'entry', 'entries')} in {done.path}")
+        call.output.say(f"Added {done.name}: {entries(done.lore)} in {done.path}")
     if not (done.existed or done.empty):
         allow_cloned(call, done.path)
     call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
@@ -113,7 +113,7 @@ def _lines(one: Listed) -> Iterator[str]:
     facts = [f"weight {one.weight:g}"]
     facts += ["read-only"] if one.readonly else []
     facts += [f"{one.retention_days} days"] if one.retention_days else []
-    count = counted(one.lore_count, "entry", "entries") if one.exists else "none yet"
+    count = entries(one.lore_count) if one.exists else "none yet"
     if one.past_retention:
         count += f", {one.past_retention:,} past retention"
     yield f"{'*' if one.here else ' '} {one.name:<12} {count} · {' · '.join(facts)}"

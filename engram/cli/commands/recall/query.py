@@ -9,7 +9,7 @@ from engram.domain.errors import UsageError
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.recall.budget_packing import fill
 from engram.domain.recall.ranking import WEAK
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import QUERY
 
@@ -105,5 +105,5 @@ def _closing(call: Call, answer: Answer) -> None:
 
         near = has_rivals(answer.lore)
         note = " · several match about equally well" if near else " · the best of it is only weakly related"
-    found = counted(len(answer.lore), "entry", "entries")
+    found = entries(len(answer.lore))
     call.output.rule(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")

@@ -7,7 +7,7 @@ from engram.cli.output import BOLD, CYAN, bar
 from engram.cli.parsing import declare, values_of
 from engram.cli.present import confidence
 from engram.domain.entry.people import byline
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 from engram.domain.text.safe_text import safe_text
 from engram.operations.recall import SEARCH
 
@@ -47,7 +47,7 @@ def run(call: Call) -> int:
         by = byline(lore.agent, lore.author)
         facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
         call.output.rule(facts)
-    call.output.rule(counted(len(found.lore), "entry", "entries") if found.lore else "No entry matches.")
+    call.output.rule(entries(len(found.lore)) if found.lore else "No entry matches.")
     for note in found.notes:
         call.output.note(note)
     return 0

@@ -7,7 +7,7 @@ import os
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.cli.present import lore_json
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 
 DESCRIPTION = (
     "Add the missing fields (id, category, …) to markdown files that people put into the lore folder.\n"
@@ -30,7 +30,7 @@ def _add_aliases(call: Call) -> int:
     changed = add_aliases(call.store)
     call.wrote = bool(changed)
     call.output.document({"aliases": changed})
-    call.output.line(f"Wrote the titles of {counted(len(changed), 'entry', 'entries')} into their aliases.")
+    call.output.line(f"Wrote the titles of {entries(len(changed))} into their aliases.")
     return 0
 
 

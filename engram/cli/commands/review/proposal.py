@@ -6,7 +6,7 @@ from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ def _show(call: Call, found: Proposal) -> None:
     about = found.about
     call.output.document({"proposal": _json(found), "finished": None})
     call.output.line(call.output.styled(safe_text(about.title), BOLD))
-    call.output.say(f"{about.author} · {counted(len(found.entries), 'entry', 'entries')}")
+    call.output.say(f"{about.author} · {entries(len(found.entries))}")
     for one in found.entries:
         for line in _lines(call, one):
             call.output.line(line)

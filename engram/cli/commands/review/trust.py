@@ -8,7 +8,7 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
 from engram.domain.entry.people import byline
 from engram.domain.entry.times import render
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
     if hold == "none":
         call.output.line("Nothing is quarantined: trust.hold is none.")
     else:
-        call.output.rule(f"{counted(len(waiting), 'entry', 'entries')} in quarantine (trust.hold = {hold})")
+        call.output.rule(f"{entries(len(waiting))} in quarantine (trust.hold = {hold})")
     return 0
 
 

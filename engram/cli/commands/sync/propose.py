@@ -8,7 +8,7 @@ from engram.cli.output import age
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import entries
 
 DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"
@@ -38,7 +38,7 @@ def run(call: Call) -> int:
         done = propose(call.store, given.message, Options(timeout=given.timeout), step)
     call.wrote = True
     call.output.document({"proposal": done._asdict()})
-    call.output.say(f"Proposed {counted(done.entries, 'entry', 'entries')} as {done.name}: {done.title}")
+    call.output.say(f"Proposed {entries(done.entries)} as {done.name}: {done.title}")
     if done.url:
         call.output.say(f"Open a pull request: {done.url}")
     else:
@@ -60,7 +60,7 @@ def _list(call: Call) -> int:
     for one in found:
         mine = ", yours" if one.is_own else ""
         call.output.say(f"{one.name}  {one.title}")
-        facts = f"    {counted(one.entries, 'entry', 'entries')} · {one.author}{mine} · {age(now - one.at).strip()}"
+        facts = f"    {entries(one.entries)} · {one.author}{mine} · {age(now - one.at).strip()}"
         call.output.rule(facts)
     if not found:
         call.output.line("No proposal is open.")

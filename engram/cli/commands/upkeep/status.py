@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.output import age
 from engram.domain.entry.times import parse
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED
 
@@ -71,7 +71,7 @@ def _parts(found: Any, now: datetime) -> Iterator[tuple[str | None, str]]:
         held = counted(found["trust"]["held"], "entry is", "entries are")
         yield "trust", f"{held} quarantined: engram trust list"
     yield from _settings_parts(found["settings"])
-    yield "session", f"{session['name']}, {counted(session['surfaced'], 'entry', 'entries')} shown"
+    yield "session", f"{session['name']}, {entries(session['surfaced'])} shown"
 
 
 def _content_parts(found: Any) -> Iterator[tuple[None, str]]:
@@ -79,7 +79,7 @@ def _content_parts(found: Any) -> Iterator[tuple[None, str]]:
     entities = found["entities"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
     so_far = "" if found["index"]["ok"] else " known so far"
-    yield None, f"{counted(found['lore_count'], 'entry', 'entries')}{so_far}{': ' + kinds if kinds else ''}"
+    yield None, f"{entries(found['lore_count'])}{so_far}{': ' + kinds if kinds else ''}"
     if entities["count"] or entities["problems"]:
         problems = f", {counted(entities['problems'], 'file')} with problems: engram doctor"
         yield (
@@ -113,9 +113,7 @@ def _settings_parts(settings: Any) -> Iterator[tuple[str, str]]:
 def _scope_parts(found: Any) -> Iterator[tuple[str, str]]:
     others = [one for one in found["scopes"] if not one["here"]]
     if others:
-        listed = ", ".join(
-            f"{one['name']} has {counted(one['lore_count'], 'entry', 'entries')}" for one in others
-        )
+        listed = ", ".join(f"{one['name']} has {entries(one['lore_count'])}" for one in others)
         yield "scopes", f"{listed}: engram scope list"
     past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
     if past:
