@@ -15,6 +15,7 @@ EVERYWHERE = (CLI, MCP, HTTP)
 
 # What a parameter's values can be taken from: `engram.operations.values` lists them.
 CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY, FILE = "category", "type", "tag", "ref", "scope", "entity", "file"
+_KINDS = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY, FILE)
 
 
 class Parameter(NamedTuple):
@@ -22,8 +23,9 @@ class Parameter(NamedTuple):
 
     `people` are the words of help and reference pages, `agents` those of schemas, where an agent pays for each. `low`
     and `high` limit a number, or the length of a text or list. `choices` are the only values there are, `usual` those
-    that schemas list although a store may have more; `values` says what to complete from. `one` is what a single item
-    of a list is called. `only` are the front ends that offer it.
+    that schemas list although a store may have more; `values` says what to complete from, without a word the kind by
+    whose name it or an item is called. `one` is what a single item of a list is called. `only` are the front ends that
+    offer it.
     """
 
     name: str
@@ -89,5 +91,6 @@ def flag(name: str, people: str = "", **more: Any) -> Parameter:
 
 
 def _parameter(name: str, type_: str, people: str, default: object, more: dict[str, Any]) -> Parameter:
-    made = Parameter(name, type_, people, default=default)
+    kind = more.get("one", name)  # what is called by the name of a kind takes its values from it
+    made = Parameter(name, type_, people, default=default, values=kind if kind in _KINDS else "")
     return made._replace(**more) if more else made

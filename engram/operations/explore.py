@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engram.operations.description import MCP, SCOPE, Operation, text, whole
+from engram.operations.description import MCP, Operation, text, whole
 
 GROUPS = ("category", "type", "tag", "agent", "month", "scope", "file")
-_SCOPE = text("scope", only=(MCP,), values=SCOPE)
+_SCOPE = text("scope", only=(MCP,))
 _ROWS = whole("limit", "how many", default=20, low=1, high=100)
 
 EXPLORE = Operation("explore", (

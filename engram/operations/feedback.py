@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.operations.description import CLI, MCP, REF, SCOPE, Operation, flag, text, texts
+from engram.operations.description import CLI, MCP, REF, Operation, flag, text, texts
 
 MOST_REFS = 20  # in one call of an agent
 
@@ -10,6 +10,6 @@ FEEDBACK = Operation("feedback", (
     texts("helpful", "helpful", "it helped: confidence +0.08", values=REF, high=MOST_REFS),
     texts("not_relevant", "not_relevant", "it is right, but not what was asked", values=REF, high=MOST_REFS),
     texts("incorrect", "incorrect", "it is wrong: confidence −0.15", values=REF, high=MOST_REFS),
-    text("scope", values=SCOPE, only=(MCP,)),
+    text("scope", only=(MCP,)),
     flag("again", "count it even if this session has given the same judgement before", only=(CLI,)),
 ))  # fmt: skip

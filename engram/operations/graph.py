@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engram.domain.graph.entity import TYPES
-from engram.operations.description import ENTITY, MCP, REF, SCOPE, Operation, flag, text, texts, whole
+from engram.operations.description import ENTITY, MCP, REF, Operation, flag, text, texts, whole
 
 LINK = Operation("link", (
     text("name", "the entity (default: list all)", required=True, agents="Name, slug or alias; created if unknown", values=ENTITY),
-    text("type", f"{', '.join(TYPES)} (default: concept)", choices=TYPES),
+    text("type", f"{', '.join(TYPES)} (default: concept)", choices=TYPES, values=""),
     texts("aliases", "alias", "another name of it"),
     text("to", "relate it to this entity, which is created if unknown",
          agents="Another entity it is related to", values=ENTITY),
@@ -20,11 +20,11 @@ LINK = Operation("link", (
 
 GRAPH = Operation("graph", (
     text("entity", "where to start: an entity or an entry (default: the whole graph)",
-         agents="Name or alias; empty: the most important", values=ENTITY),
+         agents="Name or alias; empty: the most important"),
     whole("depth", "how many steps, 1 to 3", default=1, low=1, high=3),
-    texts("types", "type", "show only entities of this type", agents="person, project, company, concept, tool"),
+    texts("types", "type", "show only entities of this type", values="", agents="person, project, company, concept, tool"),
     texts("kinds", "kind", "follow only relationships of this kind; `together`: entries that name both",
           agents="Relationships to go by; together: lore names both"),
-    text("scope", only=(MCP,), values=SCOPE),
+    text("scope", only=(MCP,)),
     whole("limit", "how many entities and entries each", default=20, low=1, high=100),
 ))  # fmt: skip

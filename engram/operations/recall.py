@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from engram.operations.description import (
-    CATEGORY,
-    CLI,
-    FILE,
-    MCP,
-    SCOPE,
-    TAG,
-    TYPE,
-    Operation,
-    flag,
-    share,
-    text,
-    texts,
-    whole,
-)
+from engram.operations.description import CLI, MCP, Operation, flag, share, text, texts, whole
 
 FILTERS = (
-    texts("categories", "category", "only this category", values=CATEGORY),
-    texts("tags", "tag", "only entries with this tag, or with all of several", values=TAG),
+    texts("categories", "category", "only this category"),
+    texts("tags", "tag", "only entries with this tag, or with all of several"),
 )
 
 QUERY = Operation("query", (
@@ -28,14 +14,14 @@ QUERY = Operation("query", (
     whole("limit", "how many entries (default: recall.limit, 5)", low=1, high=100),
     share("min_confidence", "leave out entries below this (default: recall.min_confidence, 0.50)"),
     *FILTERS,
-    texts("types", "type", "only this type", values=TYPE, only=(CLI,)),
-    texts("files", "file", "a file you work on: entries about it rank higher", values=FILE,
+    texts("types", "type", "only this type", only=(CLI,)),
+    texts("files", "file", "a file you work on: entries about it rank higher",
           agents="Paths you work on"),
     whole("budget", "about how many tokens of lore to print (default: recall.budget, 500; with --json all)", only=(CLI,)),
     text("strategy", "hybrid, words (no model) or scan (no index)", default="hybrid",
          choices=("hybrid", "words", "scan"), only=(CLI,)),
     text("as_of", "query the store as of a commit, tag or date", only=(CLI,)),
-    texts("scopes", "scope", "only this scope", values=SCOPE, agents="session, project, user or a team's; default all",
+    texts("scopes", "scope", "only this scope", agents="session, project, user or a team's; default all",
           only=(MCP,)),
     flag("hop", "also entries one step away in the entity graph", default=None, only=(CLI,)),
 ))  # fmt: skip
@@ -47,5 +33,5 @@ SEARCH = Operation("search", (
     texts("agents", "agent", "only entries recorded by this agent"),
     text("since", "only entries recorded on or after this date (or time)", agents="Date, as 2026-11-01"),
     text("until", "only entries recorded up to and including this date", agents="Date, inclusive"),
-    text("scope", "only this scope", values=SCOPE, only=(MCP,)),
+    text("scope", "only this scope", only=(MCP,)),
 ))  # fmt: skip

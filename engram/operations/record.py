@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from engram.domain.entry.lore import ACTIVE, STATUSES
-from engram.operations.description import (
-    CATEGORY,
-    CLI,
-    ENTITY,
-    FILE,
-    HTTP,
-    MCP,
-    REF,
-    SCOPE,
-    TAG,
-    TYPE,
-    Operation,
-    flag,
-    share,
-    text,
-    texts,
-)
+from engram.operations.description import CLI, HTTP, MCP, REF, Operation, flag, share, text, texts
 
 RECORD = Operation("record", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
          agents="Markdown, 4000 characters at most, title first"),
-    text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)", values=CATEGORY),
+    text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)"),
     texts("context", "context", "where and when it was learned", agents="Where and when learned"),
     share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),
-    texts("tags", "tag", "a topic", values=TAG),
-    texts("files", "file", "a file it is about", agents="Paths it is about", values=FILE),
-    texts("entities", "entity", "an entity it is about: a person, project, tool …", values=ENTITY, only=(CLI, HTTP)),
+    texts("tags", "tag", "a topic"),
+    texts("files", "file", "a file it is about", agents="Paths it is about"),
+    texts("entities", "entity", "an entity it is about: a person, project, tool …", only=(CLI, HTTP)),
     texts("when", "when", "show it at this moment: 'command: git push', 'file: *.tf', 'tool: NAME' or 'error: TEXT'",
           agents="When to show it: 'command: git push', 'file: *.tf', 'error: X'"),
-    text("type", "episodic, semantic, procedural or working (default: by category)", values=TYPE, only=(CLI, HTTP)),
+    text("type", "episodic, semantic, procedural or working (default: by category)", only=(CLI, HTTP)),
     text("status", "active, or pending to wait for review", default=ACTIVE, choices=STATUSES, only=(CLI, HTTP)),
     text("agent", "who records it (default: the calling agent, else human)", only=(CLI,)),
     share("importance", "how much it matters, 0.00 to 1.00", only=(HTTP,)),
@@ -41,6 +25,6 @@ RECORD = Operation("record", (
           only=(CLI, MCP)),
     text("same_as", "the entry that says it in other words: that one is confirmed, and nothing is recorded", values=REF,
          agents="Ref that says it in other words; it is confirmed instead", only=(CLI, MCP)),
-    text("scope", values=SCOPE, agents="session, project, user or a team's", only=(MCP,)),
+    text("scope", agents="session, project, user or a team's", only=(MCP,)),
     flag("redact", "mask secrets instead of refusing the entry", agents="Mask secrets"),
 ))  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engram.operations.description import CLI, FILE, MCP, SCOPE, Operation, flag, text, texts, whole
+from engram.operations.description import CLI, MCP, SCOPE, Operation, flag, text, texts, whole
 
 _AGENT = text("agent", "who hands over, observes or asks (default: the caller)", agents="Your id")
-_FILES = texts("files", "file", "a file it is about", values=FILE)
+_FILES = texts("files", "file", "a file it is about")
 
 HANDOFF = Operation("handoff", (
     text("summary", required=True, agents="What was done, what is left, what to watch", only=(MCP,)),
@@ -26,7 +26,7 @@ CONTEXT = Operation("context", (
     text("topic", required=True, agents="What you are about to work on", only=(MCP,)),
     whole("max_tokens", "the most tokens", default=1000, low=200, high=20_000),
     _AGENT,
-    text("scope", values=SCOPE, only=(MCP,)),
+    text("scope", only=(MCP,)),
 ))  # fmt: skip
 
 OBSERVE = Operation("observe", (

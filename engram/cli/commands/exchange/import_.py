@@ -12,7 +12,7 @@ from engram.domain.exchange.memory_kinds import KINDS
 from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
-from engram.operations.description import CATEGORY, TAG, text, texts
+from engram.operations.description import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,8 @@ ARGUMENTS = (
         dest="kind",
         default="",
     ),
-    described(text("category", "the category of all (default: as written, else guessed)", values=CATEGORY)),
-    described(texts("tags", "tag", "a tag for all", values=TAG)),
+    described(text("category", "the category of all (default: as written, else guessed)")),
+    described(texts("tags", "tag", "a tag for all")),
     argument("--confidence", "F", "the confidence of all", type=float),
     argument("--status", help="active, or pending to wait for review", default=""),
     switch("--redact", "mask secrets instead of refusing the note"),
