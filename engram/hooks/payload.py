@@ -139,9 +139,9 @@ def parse(given: Input) -> Payload | None:
     )
 
 
-def _decode(raw: bytes) -> object:
+def _decode(raw: bytes | str) -> object:
     try:
-        return json.loads(raw.decode("utf-8-sig", "replace"))
+        return json.loads(raw if isinstance(raw, str) else raw.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
 
@@ -190,7 +190,7 @@ def _text(found: dict[str, object], places: tuple[str, ...], *, is_output: bool)
 def _value(found: object, place: str) -> object:
     for name in place.split("."):
         if isinstance(found, str) and found[:1] == "{":
-            found = _object(found)
+            found = _decode(found)
         if isinstance(found, dict):
             found = found.get(name)
         elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
@@ -198,10 +198,3 @@ def _value(found: object, place: str) -> object:
         else:
             return None
     return found
-
-
-def _object(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
