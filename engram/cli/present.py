@@ -41,11 +41,6 @@ def lore_json(call: Call, lore: Lore, path: str) -> dict[str, object]:
     return as_dict(lore, path, credit.of(call.store, lore))
 
 
-def confidence(lore: Lore) -> str:
-    """`0.70`."""
-    return two_decimals(lore.thousandths)
-
-
 def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:
     """One entry of an answer: a title line, its text as far as the budget allows, where it is from.
 
@@ -93,7 +88,8 @@ def lore_lines(
     yield styled(safe_text(lore.title), BOLD)
     yield from dispute_lines(call, lore)
     earned = safe_text(origin.counted.earned.words(call.store.clock.now()))
-    yield f"{lore.category} · {earned} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
+    figure = f"{bar(lore.confidence)} {two_decimals(lore.thousandths)} ✓{lore.validation_count}"
+    yield f"{lore.category} · {earned} · {lore.status} · {figure}"
     facts = {
         "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
         "tags": ", ".join(lore.tags),

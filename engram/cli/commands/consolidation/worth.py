@@ -39,7 +39,7 @@ def run(call: Call) -> int:
     would = _preview_inactive(call, found)
     call.output.document(
         {
-            "lore": [worth_json(one) for one in found.lore],
+            "lore": [{**one._asdict(), "alone": list(one.alone)} for one in found.lore],
             "total": found.total,
             "queries": found.queries,
             "would_answer": [{**one._asdict(), "queries": list(one.queries)} for one in would],
@@ -84,11 +84,6 @@ def _preview_inactive(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
     active = {one.id for one in found.lore}
     ids = dict.fromkeys(resolve(call.store, name).id for name in call.arguments.names)
     return [would_answer(call.store, lore_id) for lore_id in ids if lore_id not in active]
-
-
-def worth_json(worth: Usefulness) -> dict[str, object]:
-    """The JSON of one entry's worth."""
-    return {**worth._asdict(), "alone": list(worth.alone)}
 
 
 def _whole(call: Call, one: Usefulness) -> None:

@@ -63,14 +63,9 @@ def run(call: Call) -> int:
         return _list(call, wanted.type)
     done = link_entity(call.store, wanted)
     call.wrote = True
-    call.output.document(linked_json(done))
+    call.output.document({**done._asdict(), "entity": entity_json(done.entity)})
     _show(call, done)
     return 0
-
-
-def linked_json(done: Linked) -> dict[str, object]:
-    """The JSON of what was done."""
-    return {**done._asdict(), "entity": entity_json(done.entity)}
 
 
 def _list(call: Call, kind: str) -> int:

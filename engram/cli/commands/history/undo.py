@@ -27,13 +27,10 @@ def run(call: Call) -> int:
 def report(call: Call, word: str, done: Undone) -> int:
     """Say what was taken back or brought back."""
     call.wrote = True
-    call.output.document({word.lower(): list(done.operations), **_details(done)})
+    lists = {"lore": list(done.lore), "paths": list(done.paths), "notes": list(done.kept)}
+    call.output.document({word.lower(): list(done.operations), **lists})
     for subject in done.operations:
         call.output.say(f"{word} {subject}")
     for note in done.kept:
         call.output.note(note)
     return 0
-
-
-def _details(done: Undone) -> dict[str, object]:
-    return {"lore": list(done.lore), "paths": list(done.paths), "notes": list(done.kept)}

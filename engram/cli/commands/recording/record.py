@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import declare, values_of
-from engram.cli.present import WAITS, confidence, lore_json
+from engram.cli.present import WAITS, lore_json
+from engram.domain.entry.confidence import two_decimals
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -60,7 +61,7 @@ def run(call: Call) -> int:
     call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
     if done.status == KNOWN and describe_known(done):
         call.output.line(describe_known(done))
-    call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
+    call.output.rule(f"{done.lore.category} · confidence {two_decimals(done.lore.thousandths)} · {done.path}")
     call.tell_own_store()
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")

@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
+    from engram.usecases.review.proposals import Proposal, ProposedEntry
 
 _LINES = 12  # of a text
 
@@ -53,7 +53,8 @@ def _finish(call: Call, found: Proposal) -> int:
     with steps(call.output) as step:
         done = finish(call.store, found.about.name, Options(), step)
     call.wrote = True
-    call.output.document({"proposal": _json(found), "finished": _finished_json(done)})
+    finished = {**done._asdict(), "error": done.error and done.error.as_dict()}
+    call.output.document({"proposal": _json(found), "finished": finished})
     call.output.say(f"{found.about.title}: {done.accepted:,} accepted, {done.rejected:,} rejected.")
     if done.held:
         call.output.rule(
@@ -106,7 +107,3 @@ def _json(found: Proposal) -> dict[str, object]:
         for one in found.entries
     ]  # fmt: skip
     return {**found.about._asdict(), "entries": entries}
-
-
-def _finished_json(done: Finished) -> dict[str, object]:
-    return {**done._asdict(), "error": done.error and done.error.as_dict()}
