@@ -121,7 +121,8 @@ def _error_with_code(code: str, message: str, hint: str) -> EngramError:
 def _dispatch(given: list[str], output: object) -> int:
     from engram.cli.invocation import Call
     from engram.cli.output import Output, at_terminal
-    from engram.cli.parsing import command_parser, find, is_shared_option, module_of
+    from engram.cli.parsing import command_parser, is_shared_option, module_of
+    from engram.cli.registry import find
 
     assert isinstance(output, Output)
     if not given or is_shared_option(given[0]):
@@ -142,7 +143,8 @@ def _dispatch(given: list[str], output: object) -> int:
 
 def _help(words: list[str]) -> int:
     """Print what there is to say about a command, or about all; help is asked for, so nothing else is done."""
-    from engram.cli.parsing import command_parser, find, terminal_width
+    from engram.cli.parsing import command_parser, terminal_width
+    from engram.cli.registry import find
 
     command = find(words[0]) if words else None
     if command is not None:

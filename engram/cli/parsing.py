@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from engram.cli.registry import COMMANDS, Command, find
+from engram.cli.registry import COMMANDS, Command
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.operations.description import CLI, ENTITY, FILE, FLAG, NUMBER, REF, TAG, TEXTS, WHOLE
@@ -131,18 +131,6 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
     shared = parser.add_argument_group("options of every command")
     for one in _SHARED:
         one.add_to(shared)
-
-
-__all__ = [
-    "COMMANDS",
-    "command_first",
-    "command_parser",
-    "find",
-    "full_parser",
-    "is_shared_option",
-    "module_of",
-    "terminal_width",
-]
 
 
 # Arguments of a command: said by itself, or by the description of an operation.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.parsing import argument, repeatable
+from engram.cli.parsing import Argument, argument, repeatable
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -10,7 +10,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.cli.parsing import Argument
     from engram.serving import Address
     from engram.serving.limits import Limits
 

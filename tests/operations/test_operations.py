@@ -42,7 +42,8 @@ mood = texts("moods", "mood", "the mood it was learned in", agents="The mood of 
 record.RECORD = record.RECORD._replace(parameters=(*record.RECORD.parameters, mood))
 
 from engram.cli.commands.interfaces.completion import completion_script
-from engram.cli.parsing import command_parser, find
+from engram.cli.parsing import command_parser
+from engram.cli.registry import find
 from engram.http.openapi import document
 from engram.mcp.tools.core import TOOLS
 from tools import generate_docs
