@@ -49,7 +49,7 @@ def _show_rows(output: Output, columns: list[tuple[str, ...]]) -> None:
 
 
 def _show_cells(output: Output, columns: list[tuple[str, ...]]) -> None:
-    """Return a line for each cell, after its column's name, and an empty one between rows."""
+    """Print a line for each cell, after its column's name, and an empty one between rows."""
     indent = max(cells(column[0]) for column in columns) + len(_BETWEEN)
     for row in range(1, len(columns[0])):
         if row > 1:

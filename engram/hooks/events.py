@@ -229,24 +229,24 @@ def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return what a completed task was about is handed in."""
+    """Hand in what a completed task was about."""
     return _hand_in(
         store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent
     )
 
 
 def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return what a subagent said last is handed in."""
+    """Hand in what a subagent said last."""
     return _hand_in(store, names.SUBAGENT_STOP, payload._replace(transcript=""), agent)
 
 
 def pre_compact(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return what was said so far is handed in before it is forgotten."""
+    """Hand in what was said so far, before it is forgotten."""
     return _hand_in(store, names.PRE_COMPACT, payload, agent)
 
 
 def session_end(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return a summary is handed in; commits and sync happen in the background."""
+    """Hand in what was said; commits and sync happen in the background."""
     if not payload.transcript:
         named = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
         payload = payload._replace(transcript=next(iter(named), ""))
