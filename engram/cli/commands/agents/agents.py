@@ -20,7 +20,6 @@ ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
-    """List them, the installed ones first."""
     from engram.adapters.agents.servers import SERVER_NAME
     from engram.usecases.agents import connect
 

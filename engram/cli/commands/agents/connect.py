@@ -47,7 +47,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Plan, show, ask, do; or only print."""
     from engram.cli.connection_plans import carry_out
     from engram.usecases.agents import connect
 

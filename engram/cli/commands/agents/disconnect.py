@@ -26,7 +26,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Plan, show, ask, do."""
     from engram.cli.connection_plans import carry_out
     from engram.usecases.agents import connect
 

@@ -32,7 +32,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Extract, and say what became of each candidate."""
     from engram.usecases.agents.extract import RECORDED, extract_lore, read_source
 
     given = call.arguments

@@ -31,7 +31,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Do what was asked for."""
     given = call.arguments
     if given.action == "run":
         return _run(call, " ".join(given.name).strip())

@@ -33,7 +33,6 @@ EXAMPLES = (
 
 
 def run(call: Call) -> int:
-    """Do what was asked for."""
     _ACTIONS[call.arguments.action](call)
     return 0
 

@@ -42,7 +42,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Plan, show, and apply if that is wanted."""
     from engram.cli.progress import steps
     from engram.usecases.consolidation.consolidate import apply, plan
 

@@ -31,7 +31,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Look, ask again, and show."""
     from engram.usecases.consolidation.usefulness import rate_usefulness
 
     given = call.arguments

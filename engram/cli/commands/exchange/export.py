@@ -25,7 +25,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Write the export."""
     from engram.adapters.files.durable import atomic
     from engram.adapters.files.foreign import interchange
     from engram.usecases.exchange.export import export_markdown, export_rows

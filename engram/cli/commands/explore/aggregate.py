@@ -26,7 +26,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Join and show."""
     from engram.usecases.explore.aggregate import aggregate
 
     lists = [_names(one) for one in call.arguments.lists]

@@ -38,7 +38,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Look and show."""
     level, groups = values_of(call.arguments, EXPLORE), values_of(call.arguments, PARTITION)
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:

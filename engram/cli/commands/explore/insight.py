@@ -17,7 +17,6 @@ ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
-    """Print every finding: a sentence and a drawing."""
     from engram.usecases.explore.insight import insight
 
     found = insight(call.store)

@@ -23,7 +23,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Print the metrics."""
     from engram.usecases.explore.metrics import metrics
 
     given = call.arguments

@@ -29,7 +29,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Ask and show."""
     from engram.domain.errors import UsageError
     from engram.usecases.explore.sql_query import execute
 

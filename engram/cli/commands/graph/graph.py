@@ -41,7 +41,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Walk and show."""
     from engram.usecases.graph.neighbourhood import graph_tables, search_graph
 
     is_dot = call.arguments.dot

@@ -50,7 +50,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Do what was asked for."""
     from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
     values = values_of(call.arguments, LINK)

@@ -23,7 +23,6 @@ ARGUMENTS = (argument("name", "REF", "which entry"),)
 
 
 def run(call: Call) -> int:
-    """Print one line for each line of the file."""
     from engram.usecases.history.blame import blame
 
     with progress(call.output, "reading the history") as step:

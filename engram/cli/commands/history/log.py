@@ -39,7 +39,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Print the history."""
     given = call.arguments
     if not given.name:
         return _all(call)

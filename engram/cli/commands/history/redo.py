@@ -13,7 +13,6 @@ ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
-    """Bring it back and say what that was."""
     from engram.usecases.history.undo import redo
 
     return report(call, "Redone", redo(call.store))

@@ -19,7 +19,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Bring it back and say so."""
     from engram.usecases.history.restore import restore
 
     done = restore(call.store, call.arguments.name, call.arguments.at)

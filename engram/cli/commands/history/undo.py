@@ -18,7 +18,6 @@ ARGUMENTS = (argument("count", "N", "how many (default 1)", nargs="?", type=int,
 
 
 def run(call: Call) -> int:
-    """Take them back and say what that was."""
     from engram.usecases.history.undo import undo
 
     return report(call, "Undone", undo(call.store, call.arguments.count))

@@ -31,7 +31,6 @@ ARGUMENTS = (argument("shell", help="bash, zsh, tcsh or fish", choices=SHELLS),)
 
 
 def run(call: Call) -> int:
-    """Print the script."""
     script = completion_script(call.arguments.shell)
     call.output.document({"shell": call.arguments.shell, "script": script})
     call.output.line(script)

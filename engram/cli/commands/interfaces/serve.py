@@ -20,7 +20,6 @@ ARGUMENTS = server_options.declare(8849)
 
 
 def run(call: Call) -> int:
-    """Serve until the process is ended."""
     given = call.arguments
     if call.output.json:
         raise UsageError("A server has no JSON output.", "Leave out --json.")

@@ -28,7 +28,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """List them."""
     from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
     from engram.usecases.recall.search import is_past

@@ -18,7 +18,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Find and print it."""
     from engram.adapters.files.frontmatter.origin import origin_of
     from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get

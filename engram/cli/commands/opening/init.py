@@ -38,7 +38,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Make it and say what was made."""
     from engram.usecases.opening.init import init, init_here
 
     given = call.arguments

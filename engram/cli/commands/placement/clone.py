@@ -27,7 +27,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Clone it and say what came."""
     from engram.usecases.placement.clone import clone
 
     given = call.arguments

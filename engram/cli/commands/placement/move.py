@@ -33,7 +33,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Plan it, do it, and say what was done."""
     from engram.usecases.placement.move import move, plan
 
     given = call.arguments

@@ -39,7 +39,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Do it."""
     given = call.arguments
     if given.action == "add":
         return _add(call)

@@ -31,7 +31,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Search and show."""
     from engram.domain.admission.credit import in_effect
     from engram.usecases.recall.find import find
 

@@ -45,7 +45,6 @@ def _in_store(call: Call, path: str) -> str:
 
 
 def run(call: Call) -> int:
-    """Adopt and report."""
     from engram.usecases.recording.adopt import adopt
 
     if call.arguments.aliases:

@@ -34,7 +34,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Change it and say so."""
     from engram.usecases.recording.edit import Edit, edit
 
     values = values_of(call.arguments, EDIT)

@@ -24,7 +24,6 @@ ARGUMENTS = declare(FEEDBACK, helpful=_SEVERAL, not_relevant=_SEVERAL, incorrect
 
 
 def run(call: Call) -> int:
-    """Judge and say what changed."""
     from engram.usecases.recording.feedback import describe, feedback
 
     judged = feedback(call.store, **values_of(call.arguments, FEEDBACK))

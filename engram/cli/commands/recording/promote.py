@@ -21,7 +21,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Copy them and say what became of each."""
     from engram.usecases.recording.promote import MERGED, UNCHANGED, promote
 
     given = call.arguments

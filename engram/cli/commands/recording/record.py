@@ -33,7 +33,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Record it and say where it is."""
     from engram.usecases.recording.record import KNOWN, Draft, describe_known, record
 
     values = values_of(call.arguments, RECORD)

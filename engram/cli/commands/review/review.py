@@ -66,7 +66,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """List the queue, or decide."""
     given = call.arguments
     if given.proposal:
         from engram.cli.commands.review.proposal import run as run_proposal

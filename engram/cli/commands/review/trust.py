@@ -48,7 +48,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """List, accept, reject, ignore, heed or erase."""
     from engram.usecases.review import trust
 
     given = call.arguments

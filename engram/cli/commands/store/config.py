@@ -34,7 +34,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Show or change."""
     given = call.arguments
     if given.accept:
         return _accept(call)

@@ -25,7 +25,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Propose, or list."""
     from engram.usecases.sync.propose import propose
     from engram.usecases.sync.sync import Options
 

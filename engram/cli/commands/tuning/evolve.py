@@ -21,7 +21,6 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Look, apply or revert, and show."""
     from engram.domain.tuning.evolution import as_tables, is_of_scope, verdict
     from engram.usecases.tuning.apply import evolve_store
 

@@ -15,7 +15,6 @@ ARGUMENTS = (switch("--rebuild", "rebuild from scratch"),)
 
 
 def run(call: Call) -> int:
-    """Refresh and report."""
     from engram.usecases.index.refresh import refresh
     from engram.usecases.index.vectors import make_vectors
 

@@ -23,7 +23,6 @@ ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
-    """Print it."""
     from engram.usecases.upkeep.status import status
 
     found: Any = status(call.store)
